@@ -85,7 +85,7 @@ export class ServerOffset {
     const low = written - receivedAt
     const high = written + 999 - sentAt
     const contradicts = low > this.#high || high < this.#low
-    // A clock was corrected meanwhile: drop the old bounds.
+    // If a clock was corrected, the old bounds are wrong.
     this.#low = contradicts ? low : Math.max(this.#low, low)
     this.#high = contradicts ? high : Math.min(this.#high, high)
   }

@@ -150,7 +150,7 @@ function readFile(path: string): KubeconfigDocument {
   return withAbsolutePaths(document, dirname(resolve(path)))
 }
 
-/** @param encoded the text as it was given in base64, which is secret too */
+/** @param encoded the text in base64, as the input contains it: it is secret too */
 function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {

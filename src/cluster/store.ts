@@ -122,7 +122,7 @@ export class Store {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
-  /** All objects of a kind, or of every kind, whose owner references name this uid, in the order of arrival. */
+  /** All objects of a kind, or of every kind, whose owner references contain this uid, in the order of arrival. */
   ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
     return owned === undefined ? [] : [...owned.values()].filter((object) => kind === undefined || object.kind === kind)
@@ -367,8 +367,8 @@ function isOutdated(object: KubeObject, known: KubeObject): boolean {
 }
 
 /**
- * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide, unless
- * the object was created later, as after the restore of an etcd backup.
+ * Whether an object is older than the last known one with its name. Uids have no order, so resource versions decide,
+ * unless the object was created later, for example after the restore of an etcd backup.
  */
 function isEarlier(object: KubeObject, known: KubeObject): boolean {
   const order = compareVersions(object, known)

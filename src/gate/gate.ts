@@ -210,7 +210,7 @@ export class Gate {
       this.#handleDeadlines(next.at)
   }
 
-  /** The timeline so far; an open gate's ends at `now`. Diagnosis adds hints and evidence. */
+  /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
     return {
@@ -231,7 +231,7 @@ export class Gate {
     return [...this.#deadlines.values()].flatMap((deadlines) => deadlines.filter((deadline) => deadline.at <= at))
   }
 
-  /** Carries out the deadlines that are due. */
+  /** Handles the deadlines that are due. */
   #handleDeadlines(at: number): void {
     this.#now = at
     const rechecked = this.#due(at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
@@ -302,7 +302,7 @@ export class Gate {
     return (this.#entries.at(-1)?.at ?? this.#settings.startedAt) + heartbeatMs
   }
 
-  /** The verdict of an outage, if its time is up. */
+  /** The verdict of an outage that has lasted too long. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
     if (this.#health.isGood) return undefined
     const needed = this.#targets.neededRequests
@@ -310,7 +310,7 @@ export class Gate {
     return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
   }
 
-  /** The verdict if a deadline would end a target whose kind was never listed in full. */
+  /** The verdict if a deadline would end a target whose kind was never listed completely. */
   #unlistedVerdict(ending: readonly GatedTarget[]): Verdict | undefined {
     const unlisted = ending.find(
       (gated) => !this.#targets.isAbsenceKnown(gated) && this.store.get(gated.target) === undefined,

@@ -110,7 +110,7 @@ export class GatedTargets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no target is open. Kept, since the gate asks for it at each event. */
+  /** Whether no target is open. Stored, because the gate reads it at each event. */
   get isDone(): boolean {
     return this.#undecided.size === 0
   }
@@ -181,7 +181,7 @@ export class GatedTargets {
     return concerned
   }
 
-  /** The targets that an Event may explain although it names none of their objects by uid. */
+  /** The targets that an Event may explain although it contains the uid of none of their objects. */
   #explainedBy(event: EventObject): readonly GatedTarget[] {
     const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
     const named = this.named({ apiVersion, kind, namespace, name })
@@ -223,7 +223,7 @@ export class GatedTargets {
     let isChanged = false
     for (const gated of targets) {
       const { assessment } = gated.state
-      isChanged ||= !isSamePods(assessment, this.#published.get(gated))
+      isChanged ||= !haveSamePods(assessment, this.#published.get(gated))
       this.#published.set(gated, assessment ?? {})
     }
     for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) this.#assessOne(gated)
@@ -357,7 +357,7 @@ export class GatedTargets {
     return requestsOf(gated).some((request) => this.#store.listState(request) === 'pending')
   }
 
-  /** Whether a target is known to be absent: its deletion was seen, or its kind was listed in full. */
+  /** Whether a target is certainly absent: it was deleted, or the complete list of its kind does not contain it. */
   isAbsenceKnown({ state, target }: GatedTarget): boolean {
     return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
   }
@@ -382,7 +382,7 @@ export class GatedTargets {
   }
 }
 
-function isSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {
+function haveSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {
   return isSameSet(a.pods, b.pods) && isSameSet(a.keptPods, b.keptPods)
 }
 

@@ -45,7 +45,7 @@ export interface StepContext {
   readonly target: Target
   /** Index among the targets. */
   readonly index: number
-  /** A name for people, unique among the targets. */
+  /** A readable name, unique among the targets. */
   readonly name: string
   readonly rule: Rule
   readonly settings: GateSettings
@@ -141,7 +141,7 @@ interface Seen {
   /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
-  /** Whether the log already has an entry that its ready pods settle. */
+  /** Whether the log already reports that the ready pods settle. */
   readonly isSettlingLogged: boolean
 }
 
@@ -171,7 +171,7 @@ export type TargetEvent =
   | {
       readonly type: 'assessed'
       readonly assessment: Assessment
-      /** A watch that the target needs is unavailable, so the gate cannot see whether a failure is over. */
+      /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
     }
@@ -509,7 +509,7 @@ export function wasDeleted(state: TargetState): boolean {
   return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
 }
 
-/** The state as text for people. */
+/** The state as readable text. */
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'

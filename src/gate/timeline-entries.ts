@@ -85,7 +85,7 @@ export function isOwnProblem({ subject, container }: Problem, { kind, name }: Ta
   return subject === `${kind.toLowerCase()}/${name}` && container === undefined
 }
 
-/** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is left out. */
+/** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is omitted. */
 export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>, logText: string | undefined): string {
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`

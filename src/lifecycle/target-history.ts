@@ -22,7 +22,9 @@ export interface TargetHistory {
   readonly failures: ReadonlyMap<string, number>
 }
 
-/** After so many states, a new one is no more progress: a text that only varies is called a state. */
+/**
+ * The maximum number of states that count as progress: a field with the name of a state may contain a text that varies.
+ */
 const maxStates = 1_000
 
 /**

@@ -14,7 +14,7 @@ export function pluralOf(kind: string): string {
 }
 
 /**
- * Finds the resource type that a word names, as kubectl does and ignoring case: `deploy`, `Deployment`, `deployments`,
+ * Finds the resource type with this name, as kubectl does, ignoring case: `deploy`, `Deployment`, `deployments`,
  * `deployment.apps`, `deployments.v1.apps`, `storageclass.storage` (the start of the group is enough).
  *
  * If several match, returns the first in the order of discovery: core and built-in groups come first, and in each group

@@ -4,7 +4,7 @@
  * apply one on top of another.
  */
 
-/** Maximum length of a line: enough for each honest message. */
+/** Maximum length of a line: enough for each regular message. */
 const maxLineLength = 1_000
 const textLimit = 262_144
 

@@ -18,7 +18,7 @@ interface Reduction<Shape> {
 /**
  * Renders a text that fits a limit in bytes. It applies the reductions in order, but only as many as needed, and does
  * not mention a reduction that changed nothing. The last reduction must make the text fit every limit.
- * @param render renders a shape, and mentions what was left out
+ * @param render renders a shape, and mentions what was omitted
  */
 export function fit<Shape>(
   shape: Shape,
@@ -46,7 +46,7 @@ interface SummaryOptions {
   readonly maxBytes?: number
   /** Base URL of the files of the workspace: `https://github.com/acme/shop/blob/<commit>/`. */
   readonly sourceBaseUrl?: string
-  /** Path of the JSON report, shown if something is left out. */
+  /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
   /** False if GitHub draws no diagrams where the summary is shown. */
   readonly diagram?: boolean
@@ -182,7 +182,7 @@ function outcomeCounts({ targets }: Timeline): string[] {
 interface Column {
   readonly title: string
   readonly align: ':--' | ':-:' | '--:'
-  /** It is left out when it is empty for every target. */
+  /** The column is omitted if it is empty for every target. */
   readonly isOptional?: true
   /** The text of a cell: escaped, unless it contains no text from the cluster. */
   readonly cell: (row: NamedRecord, timeline: Timeline) => string

@@ -152,7 +152,7 @@ describe('recordings', () => {
     expect(verdicts).toMatchObject([{ outcome: 'stalled', durationSeconds: 60 }])
   })
 
-  test('with every clock off end an hour later, as if somebody had cancelled', async () => {
+  test('with every clock off end an hour later, as if a user had cancelled', async () => {
     const inputs = { ...header.inputs, timeout: '0', 'stall-timeout': '0', 'milestone-timeouts': 'created=0' }
     const { code, verdicts } = await replay(written('endless', { ...header, inputs }, synced))
     expect(code).toBe(130)
@@ -191,7 +191,7 @@ describe('a recording written by hand', () => {
     ])
   })
 
-  test('names kinds that only its discovery, or its objects, know', async () => {
+  test('names kinds that only its discovery or its objects contain', async () => {
     const gadget = {
       apiVersion: 'acme.io/v1',
       kind: 'Gadgetry',

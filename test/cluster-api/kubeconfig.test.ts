@@ -94,7 +94,7 @@ describe('where the kubeconfig comes from', () => {
     expect(load({ kubeconfig: '~/secrets/config' }).context).toBe('prod')
   })
 
-  test('$KUBECONFIG names several files: the first to say something is right, missing ones are passed over', () => {
+  test('$KUBECONFIG names several files: the first file with a value decides, missing files are skipped', () => {
     const first = write('first', text({ name: 'first', cluster: { server: 'https://first' } }))
     const second = write('second', text({ name: 'first', cluster: { server: 'https://second' } }))
     const third = write('third', text({ name: 'third', currentContext: 'third' }))
@@ -122,7 +122,7 @@ describe('where the kubeconfig comes from', () => {
 })
 
 describe('context and namespace', () => {
-  test('the input overrides what the kubeconfig says', () => {
+  test('the input overrides the kubeconfig', () => {
     const given = text({ context: { namespace: 'shop' } })
     expect(load({ kubeconfig: given }).namespace).toBe('shop')
     expect(load({ kubeconfig: given, namespace: 'test' }).namespace).toBe('test')
@@ -235,7 +235,7 @@ describe('what is taken over', () => {
     expect(await optionsOf(loaded)).toMatchObject({ ca: Buffer.from(pem, 'base64') })
   })
 
-  test('groups to act for, which client-node does not know', () => {
+  test('groups to act for, which client-node does not support', () => {
     const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
     expect(load({ kubeconfig: text({ user }) }).impersonation).toEqual({
       'Impersonate-User': 'ci',

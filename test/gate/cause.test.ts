@@ -539,7 +539,7 @@ describe('the watches', () => {
     expect(watched(10, createCustom('Shop', 'web', { ...notReady, selector: 'app=web&x=`' }), [])).not.toContain('Pod')
   })
 
-  it('of what it owns are not needed: their refusal is logged, and it goes on with what its controller reports', () => {
+  it('of owned objects are not needed: their refusal is logged, and the reports of the controller decide', () => {
     const steps = [at(0, added(shop), own), at(11, failed(403, 'Pod', 'pods is forbidden')), at(12, modified(ready))]
     const { outcome, seconds, entries } = run(steps, {
       targets: [target],
@@ -550,7 +550,7 @@ describe('the watches', () => {
     expect(entries).toContainEqual(expect.stringContaining('Pods may not be read: continuing'))
   })
 
-  it('of what it owns hold a failure that stands at first sight, for 5 s at most', () => {
+  it('of owned objects hold a failure at first sight, for 5 s at most', () => {
     const longAgo = { creationTimestamp: iso(-600) }
     const condition = {
       type: 'Stalled',

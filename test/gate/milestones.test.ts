@@ -135,7 +135,7 @@ describe('milestones', () => {
 const web = createWorkload('web')
 
 describe('the moment of a milestone', () => {
-  it("is the gate's start for what stood at first sight", () => {
+  it("is the gate's start for milestones that were done at first sight", () => {
     const [created, observed] = run([at(2.5, web.done, allSynced)]).timeline.targets[0]?.milestones ?? []
     expect([created?.at, observed?.at]).toEqual([start, start])
   })

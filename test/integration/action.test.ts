@@ -286,7 +286,7 @@ describe('invalid input', () => {
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'credentials-expired' })
   })
 
-  test('is a certificate that nobody trusts', async () => {
+  test('is a certificate that is not trusted', async () => {
     await serve({ tls: true })
     const kubeconfig = JSON.parse(server.kubeconfig({ token }))
     delete kubeconfig.clusters[0].cluster['certificate-authority-data']

@@ -237,7 +237,7 @@ describe('a StatefulSet fails', () => {
   })
 })
 
-describe('a StatefulSet whose status names no revisions', () => {
+describe('a StatefulSet whose status has no revisions', () => {
   const { currentRevision: _current, updateRevision: _update, updatedReplicas: _updated, ...silent } = done()
   const counted = { ...silent, currentReplicas: 2 }
   const changed = (status: StatefulSet['status'], generation = 2) =>

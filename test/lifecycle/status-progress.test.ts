@@ -80,7 +80,7 @@ describe('a rollout that is paused', () => {
     expect(assessment.problems[0]?.reason).toBe(isTimed ? 'condition-false' : 'paused')
   })
 
-  it('by its spec waits for a person, whatever its steps are', () => {
+  it('by its spec waits for a user, whatever its steps are', () => {
     const object = rollout({ phase: 'Paused' }, { ...canary({ duration: 30 }), paused: true })
     const assessment = reported(genericRule.assess(object, context({ now: 60, history: seenTarget([0, object]) })))
     expect(assessment).toMatchObject({ problems: [{ reason: 'paused' }] })

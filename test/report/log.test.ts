@@ -157,7 +157,7 @@ it('the evidence of the deciding target does not repeat the message and the hint
   expect(text).toContain('  crash-loop · container app of pod/api-x · 2 times since 0:03')
 })
 
-it('a percent sign in the title of a group survives the decoding of the runner', () => {
+it('a percent sign in the title of a group is correct after the decoding of the runner', () => {
   const failed = createTargetRecord({ target: createTarget({ name: '100%0Aweb' }), outcome: 'failed', message: 'x' })
   expect(renderLog(createTimeline({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
 })

@@ -130,7 +130,7 @@ describe('the outputs', () => {
     )
   })
 
-  it('name no slowest milestone when none was reached', () => {
+  it('have no slowest milestone when none was reached', () => {
     const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
     expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
   })

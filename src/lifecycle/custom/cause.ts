@@ -26,7 +26,7 @@ export interface Behind extends KindsBehind {
   readonly awaitsWorkloads: boolean
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
-  /** The rule of an owned object, and whether its kind is a custom one, whose own objects are searched too. */
+  /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
 

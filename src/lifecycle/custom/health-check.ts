@@ -284,7 +284,7 @@ function failingSince(object: KubeObject, signals: SignalSummary['signals'], { t
   return Math.max(...conditions.map(({ lastTransitionTime }) => time(lastTransitionTime) ?? Infinity))
 }
 
-/** A slow problem: the operator does nothing until a person acts. */
+/** A slow problem: the operator does nothing until a user acts. */
 function suspendedProblem(
   object: KubeObject,
   explanation: Explanation,

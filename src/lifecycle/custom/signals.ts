@@ -8,7 +8,8 @@ import { type Signal, tokensOf } from './status-vocabulary.ts'
 /** Kinds whose objects do work that ends, such as Jobs. */
 const workKinds = /(?:Job|JobSet|Run|Workflow|Backup|Restore|Migration|Execution|Experiment)$/
 /** Kinds that in some groups do such work, and in others describe it. */
-const maybeWorkKinds = /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
+const sometimesWorkKinds =
+  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
 /** Conditions that only such work has. */
 const workConditions = /^(?:Completed?|Succeeded|Finished)$/
 /** Fields of a spec that only such work has, as in a Job. */
@@ -107,7 +108,7 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
 function isPieceOfWork(object: KubeObject, status: Fields): boolean {
   if (isSchedule(object)) return false
   return (
-    maybeWorkKinds.test(object.kind) ||
+    sometimesWorkKinds.test(object.kind) ||
     isJobLike(object, status) ||
     hasPresentCondition(object, ({ name, value }) => workConditions.test(name) && value !== 'True')
   )

@@ -353,7 +353,7 @@ function similarLabels(
     ...pods.filter((pod) => !isReplaced(pod)).map((of) => ({ labels: of.metadata.labels ?? {}, of })),
     ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
   ]
-  // The pods of one workload have the same labels: few sets of labels are compared.
+  // The pods of one workload have the same labels, so only distinct sets of labels are compared.
   const groups = Map.groupBy(candidates, ({ labels }) => selector.map(([key]) => labels[key]).join())
   const [best] = [...groups.values()]
     .map((group) => ({ group, score: score(group[0]?.labels ?? {}, selector) }))

@@ -37,7 +37,7 @@ function isDisabled({ type, reason }: Condition): boolean {
   return type === 'ScalingActive' && reason === 'ScalingDisabled'
 }
 
-/** Whether its target is known to have replicas; without `spec.replicas`, it has one. */
+/** Whether the scale target certainly has replicas; without `spec.replicas`, it has one. */
 function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   return watchedTarget(object).some((request) => {
     if (context.listState(request) !== 'complete') return false

@@ -8,7 +8,7 @@ import { isSinceStart } from '../proof.ts'
  */
 export interface DeathObservations {
   readonly total: number
-  /** The restart count in the first status that the gate saw; absent until then. */
+  /** The restart count in the first status that the gate received; absent before. */
   readonly firstRestarts?: number
   /** The longest ready time after each number of deaths, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor: ReadonlyMap<number, number>

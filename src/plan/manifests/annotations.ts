@@ -64,7 +64,7 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 }
 
 /**
- * Applies annotations that are only on the live objects, because a person or a webhook added them. Settings in the
+ * Applies annotations that are only on the live objects, because a user or a webhook added them. Settings in the
  * manifest or in `resources` take precedence.
  *
  * @param liveOf returns the live object of a target, if it exists

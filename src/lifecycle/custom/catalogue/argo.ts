@@ -130,7 +130,7 @@ export const argo: CatalogueGroup = {
       kind: 'Experiment',
       documentation:
         'https://github.com/argoproj/argo-rollouts/blob/master/pkg/apis/rollouts/v1alpha1/experiment_types.go',
-      // An experiment without an end runs until a person ends it.
+      // An experiment without an end runs until a user ends it.
       current: anyOf(
         `status.phase == 'Successful'`,
         allOf(

@@ -18,7 +18,7 @@ const isPaused = anyOf(isAnnotated('cluster.x-k8s.io/paused'), isTrue('Paused'))
 const hasFailed = anyOf('has(status.failureMessage)', 'has(status.deprecated.v1beta1.failureMessage)')
 const failureMessages = ['status.failureMessage', 'status.deprecated.v1beta1.failureMessage']
 
-/** Changes in progress; they are conditions of v1beta2, and Available stays True meanwhile. */
+/** Changes in progress; they are conditions of v1beta2, and Available stays True during the change. */
 const isChanging =
   "status.conditions.exists(c, c.type in ['RollingOut', 'ScalingUp', 'ScalingDown'] && c.status == 'True')"
 const changeMessages =
@@ -76,7 +76,7 @@ const machineSet: CatalogueEntry = {
   owns: [machines],
 }
 
-/** Its infrastructure replaces the machines; the phase compares their number. */
+/** The infrastructure provider replaces the machines; the phase compares their number. */
 const machinePool: CatalogueEntry = {
   kind: 'MachinePool',
   documentation: `${source}/core/reconcilers/machinepool/machinepool_controller_phases.go`,

@@ -14,10 +14,10 @@ function resumeOf(resource: string): string {
 }
 
 /**
- * A managed resource. Providers set Ready without a generation, so the generation of Synced shows what is old. An error of
- * the provider is retried (Synced=False). After the update of a provider that works in the background, Ready stays True
- * while AsyncOperation is False; the result is in LastAsyncOperation, and a failure is retried. An interrupted creation is
- * the exception: the provider does nothing until a person removes an annotation.
+ * A managed resource. Providers set Ready without a generation, so the generation of Synced shows what is old. An error
+ * of the provider is retried (Synced=False). After the update of a provider that works in the background, Ready stays
+ * True while AsyncOperation is False; the result is in LastAsyncOperation, and a failure is retried. An interrupted
+ * creation is the exception: the provider does nothing until a user removes an annotation.
  */
 const managed: CatalogueEntry = {
   kind: '*',

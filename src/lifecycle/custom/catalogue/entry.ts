@@ -4,20 +4,21 @@ import type { HealthCheck } from '../../../plan/health-checks.ts'
 
 /** The kinds of one API group, as its operator writes their status. Data: expressions in CEL and names, no code. */
 export interface CatalogueGroup {
-  /** `argoproj.io`; `*.aws.upbound.io` stands for every group with this suffix. */
+  /** `argoproj.io`; `*.aws.upbound.io` matches every group with this suffix. */
   readonly group: string
   readonly entries: readonly CatalogueEntry[]
 }
 
 /**
- * How the status of a custom resource is read. The expressions are CEL over the object, as in the input `health-checks`:
- * one that reads a missing field is false, and conditions of an older generation are left out. A status of an older
- * generation is in progress, whatever they return; otherwise `inProgress`, `suspended`, `failed` and `current` decide, in
- * this order. Exceptions: a suspension that the spec alone requests counts with any status; a status without any field that
- * `current` and `failed` read, as that of another version of the operator, is judged by the general conventions.
+ * How the status of a custom resource is read. The expressions are CEL over the object, as in the input
+ * `health-checks`: one that reads a missing field is false, and conditions of an older generation are ignored. A status
+ * of an older generation is in progress, whatever they return; otherwise `inProgress`, `suspended`, `failed` and
+ * `current` decide, in this order. Exceptions: a suspension that the spec alone requests counts with any status; a
+ * status without any field that `current` and `failed` read, because another version of the operator wrote it, is
+ * judged by the general conventions.
  */
 export interface CatalogueEntry {
-  /** Of any version of the group. `*` stands for every kind of the group that has no entry. */
+  /** Of any version of the group. `*` matches every kind of the group that has no entry. */
   readonly kind: string
   /** The address of the source or documentation that the expressions are based on. */
   readonly documentation: string
@@ -29,12 +30,12 @@ export interface CatalogueEntry {
   readonly failed?: string
   /** True when the status is incomplete or old although its generation is current. */
   readonly inProgress?: string
-  /** True when the operator does nothing until a person acts. */
+  /** True when the operator does nothing until a user acts. */
   readonly suspended?: string
   /** The command that resumes a suspended object; `{name}` and `{namespace}` are replaced. */
   readonly resume?: string
   /**
-   * True while the object itself states how long it takes, such as a timed pause: the stall clock stands still. Default:
+   * True while the object itself states how long it takes, such as a timed pause: the stall clock is stopped. Default:
    * while the condition Reconciling is True.
    */
   readonly stallHold?: string

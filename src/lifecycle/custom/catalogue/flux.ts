@@ -6,7 +6,7 @@ import { allOf, anyOf, isTrue } from './expressions.ts'
  * when it does not try again (https://github.com/fluxcd/pkg/blob/main/apis/meta/conditions.go). All other failures are
  * repeated, and end when what they refer to is corrected.
  */
-const common = {
+const fluxExpressions = {
   current: allOf(
     isTrue('Ready'),
     `!status.conditions.exists(c, c.type in ['Reconciling', 'Stalled'] && c.status == 'True')`,
@@ -28,7 +28,13 @@ const common = {
 /** @param type of the object in the commands of `flux`; undefined for a kind that they cannot resume */
 function entry(kind: string, documentation: string, type?: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry {
   const resume = type === undefined ? undefined : `flux resume ${type} {name} -n {namespace}`
-  return { kind, documentation: `https://fluxcd.io/flux/components/${documentation}/`, ...common, resume, ...more }
+  return {
+    kind,
+    documentation: `https://fluxcd.io/flux/components/${documentation}/`,
+    ...fluxExpressions,
+    resume,
+    ...more,
+  }
 }
 
 export const fluxKustomize: CatalogueGroup = {
@@ -43,7 +49,7 @@ export const fluxHelm: CatalogueGroup = {
       // After a rollback, Ready describes the rollback, and Released the failure before it.
       cause: [
         `status.conditions.filter(c, c.type in ['Released', 'TestSuccess'] && c.status == 'False')[0].message`,
-        ...common.cause,
+        ...fluxExpressions.cause,
       ],
       milestones: [{ name: 'released', done: isTrue('Released') }],
     }),
@@ -59,7 +65,7 @@ export const fluxSource: CatalogueGroup = {
     entry('HelmChart', 'source/helmcharts', 'source chart'),
     entry('HelmRepository', 'source/helmrepositories', 'source helm', {
       // A repository of type `oci` is static: its controller writes no status.
-      current: anyOf(`spec.type == 'oci'`, common.current),
+      current: anyOf(`spec.type == 'oci'`, fluxExpressions.current),
     }),
     // Written by other controllers, which have no suspension.
     entry('ExternalArtifact', 'source/externalartifacts'),

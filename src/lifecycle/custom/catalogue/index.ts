@@ -149,7 +149,10 @@ export function loadAllGroups(): Promise<readonly CatalogueGroup[]> {
   return Promise.all(Object.keys(files).map(loadGroup))
 }
 
-/** The entries of these kinds; kinds without an entry are left out. Reads only the files of their groups, and no CEL. */
+/**
+ * The entries of these kinds; kinds without an entry are omitted. Reads only the files of these groups, and compiles no
+ * CEL.
+ */
 export async function findEntries<Kind extends KindName>(
   kinds: readonly Kind[],
 ): Promise<readonly { readonly kind: Kind; readonly entry: CatalogueEntry }[]> {

@@ -10,9 +10,9 @@ const dataVolumes = { apiVersion: 'cdi.kubevirt.io/v1beta1', kind: 'DataVolume' 
 const runStrategy = "spec.?runStrategy.orValue(spec.?running.orValue(false) ? 'Always' : 'Halted')"
 
 /**
- * `observedGeneration` is the generation with which the running instance was started, `desiredGeneration` the one that its
- * controller has seen last: after a change that needs a restart, they differ until the restart. Errors are retried: a
- * missing claim, a failed DataVolume, a crash of the guest.
+ * `observedGeneration` is the generation with which the running instance was started, `desiredGeneration` the
+ * generation that its controller observed last: after a change that needs a restart, they differ until the restart.
+ * Errors are retried: a missing claim, a failed DataVolume, a crash of the guest.
  */
 const virtualMachine: CatalogueEntry = {
   kind: 'VirtualMachine',
@@ -113,8 +113,8 @@ export const kubeVirtPools: CatalogueGroup = {
 const importer = 'https://github.com/kubevirt/containerized-data-importer/blob/main'
 
 /**
- * An import or a clone is repeated until it succeeds; Running names the error of the last attempt. A volume that binds when
- * a pod uses it waits for its first consumer, as a claim does. An upload waits for the data of a person.
+ * An import or a clone is repeated until it succeeds; Running names the error of the last attempt. A volume that binds
+ * when a pod uses it waits for its first consumer, as a claim does. An upload waits for data from a user.
  */
 const dataVolume: CatalogueEntry = {
   kind: 'DataVolume',

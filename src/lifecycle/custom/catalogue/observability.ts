@@ -20,7 +20,7 @@ const grafanaContent = [
   'ServiceAccount',
 ]
 
-/** Conditions that are True when the spec has to be changed. A Grafana or a folder that does not exist may still come. */
+/** Conditions that are True until the spec is changed. A missing Grafana or folder may be created later. */
 const grafanaMistakes = ['InvalidSpec', 'NotificationPolicyLoopDetected']
 
 /** Grafana operator. */

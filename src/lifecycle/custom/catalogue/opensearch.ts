@@ -27,7 +27,8 @@ const entries: readonly CatalogueEntry[] = [
       `status.phase == 'RUNNING'`,
       `status.initialized`,
       `status.version == spec.general.version`,
-      // Old operators write neither health nor nodes. A single node stays yellow: the replicas of its shards have no other.
+      // Old operators do not write health and nodes. A single node stays yellow: its shards have no other node for
+      // replicas.
       anyOf(
         `!has(status.health)`,
         allOf(

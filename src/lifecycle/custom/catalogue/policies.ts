@@ -63,7 +63,7 @@ export const kyvernoPolicies: CatalogueGroup = {
 
 const gatekeeperSource = 'https://github.com/open-policy-agent/gatekeeper/blob/master'
 
-/** A list of texts. */
+/** The first error of each pod of the webhook that has errors, as a list of texts. */
 const podErrors = 'status.byPod.filter(p, size(p.?errors.orValue([])) > 0).map(p, p.errors[0].message)'
 /** Every pod of Gatekeeper has read the present generation. */
 const isReadByPods = allOf('size(status.byPod) > 0', 'status.byPod.all(p, p.observedGeneration >= metadata.generation)')

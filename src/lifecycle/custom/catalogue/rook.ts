@@ -7,7 +7,7 @@ const source = 'https://github.com/rook/rook/blob/master/pkg/operator/ceph'
 const reconciled = { current: `status.phase == 'Ready'`, cause: [`status.message`] }
 
 const types = 'https://github.com/rook/rook/blob/master/pkg/apis/ceph.rook.io/v1/types.go'
-/** Kinds with a phase and no pods of their own that a person waits for. */
+/** Kinds with a phase, without pods that a user waits for. */
 const phasedKinds = [
   'CephBlockPool',
   'CephBlockPoolRadosNamespace',

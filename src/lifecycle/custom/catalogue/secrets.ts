@@ -43,7 +43,7 @@ const clusterExternalSecret: CatalogueEntry = {
   owns: [{ apiVersion: 'external-secrets.io/v1', kind: 'ExternalSecret' }],
 }
 
-/** Validated anew at an interval: credentials may be created later, so an error is never final. */
+/** Validated again at an interval: credentials may be created later, so an error is never final. */
 function store(kind: string): CatalogueEntry {
   return {
     kind,

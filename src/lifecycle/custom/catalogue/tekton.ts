@@ -4,7 +4,7 @@ import { deployments, pods } from './kinds.ts'
 
 const types = 'https://github.com/tektoncd/pipeline/blob/main/pkg/apis/pipeline/v1'
 
-/** A run ends with the condition Succeeded; it is Unknown meanwhile, also while a failed task is repeated. */
+/** A run ends with the condition Succeeded; until then it is Unknown, also while a failed task is repeated. */
 function run(kind: string, documentation: string, more: Partial<CatalogueEntry> = {}): CatalogueEntry {
   return {
     kind,
