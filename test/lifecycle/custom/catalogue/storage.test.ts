@@ -42,18 +42,25 @@ testEntries(volumeSnapshots, [
   ],
 ])
 
-testEntries(volumeGroupSnapshots, [
-  [
-    'a group snapshot that can be used is ready',
-    {
-      apiVersion: 'groupsnapshot.storage.k8s.io/v1',
-      kind: 'VolumeGroupSnapshot',
-      spec: {},
-      status: { readyToUse: true },
-    },
-    { verdict: 'ready' },
-  ],
-])
+const groupSnapshot = (kind: string, status: object): SampleObject => ({
+  apiVersion: 'groupsnapshot.storage.k8s.io/v1',
+  kind,
+  spec: {},
+  status,
+})
+
+testEntries(
+  volumeGroupSnapshots,
+  ['VolumeGroupSnapshot', 'VolumeGroupSnapshotContent'].flatMap((kind) => [
+    [`a ${kind} that can be used is ready`, groupSnapshot(kind, { readyToUse: true }), { verdict: 'ready' }],
+    [`a ${kind} that is taken progresses`, groupSnapshot(kind, { readyToUse: false }), { verdict: 'progressing' }],
+    [
+      `a ${kind} with an error has failed`,
+      groupSnapshot(kind, { readyToUse: false, error: { message: 'no such volume' } }),
+      { verdict: 'failed', mentions: 'no such volume' },
+    ],
+  ]),
+)
 
 const tenant = (status: object): SampleObject => ({
   apiVersion: 'minio.min.io/v2',
