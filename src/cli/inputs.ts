@@ -130,7 +130,7 @@ interface CommandReferences {
   /** The references as lines of the input `resources`. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
-  /** Corrects the place in a mistake: names the argument or the line of stdin that the user wrote. */
+  /** Replaces the place in a mistake with the argument or the line of stdin that the user wrote. */
   readonly locate: (mistake: Mistake) => Mistake
 }
 

@@ -15,7 +15,7 @@ export const outageAtTimeoutMs = 30_000
 
 /** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {
-  /** Its last failure, which names the request. */
+  /** Its last failure, which contains the request. */
   readonly failure: Failure
   /** The last success, as the watch reports it. In recordings without it: the first failure. */
   readonly lastSuccessAt: number

@@ -62,7 +62,7 @@ export interface MilestoneRecord {
 /** Evidence as text from the cluster. Raw text: renderers escape it. */
 export interface Evidence {
   readonly type: 'event' | 'log' | 'condition' | 'manifest'
-  /** Heading for people: `Events`, `Log of pod/web-x, container app (previous)`. */
+  /** The heading: `Events`, `Log of pod/web-x, container app (previous)`. */
   readonly title: string
   readonly text: string
 }

@@ -122,8 +122,8 @@ export function withoutCondition({ part, name, value, reason, message }: Conditi
 
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
- * time counts if the object names its generation. Otherwise the condition may be about an older spec, and counts from
- * its first sight. So does a time in the future.
+ * time counts if the object has an `observedGeneration`. Otherwise the condition may be about an older spec, and counts
+ * from its first sight. So does a time in the future.
  */
 function failingSince(object: KubeObject, signal: ConditionSignal, { history, now, time }: RuleContext): number {
   const { condition } = signal

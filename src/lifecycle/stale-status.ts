@@ -11,7 +11,7 @@ import type { RuleContext } from './rule-context.ts'
 const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': 15_000 }
 
 /**
- * Until when the status of an object may be older than its spec. Many controllers do not name the generation of their
+ * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their
  * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
  * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
  * later than the first sight of the present spec, because other writers may have written last. See

@@ -33,7 +33,7 @@ export async function loadCompiler(): Promise<Compiler> {
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
   environment.registerFunction('list.sum(): dyn', sum)
   const script = new Script('work()')
-  // A script with a time limit ends every function that it calls.
+  // The time limit of a script also applies to the functions that it calls.
   const limited = (work: () => unknown): unknown => {
     try {
       return script.runInContext(createContext({ work }), { timeout: maxMs })

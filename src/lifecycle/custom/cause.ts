@@ -122,7 +122,7 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
   return own.failure === first ? { ...explained, failure: reported, message: messageOf(reported) } : explained
 }
 
-/** A problem that only explains. */
+/** The problem without its proof: it explains the state of the target, and never fails it. */
 function withoutProof({ recheckAt: _, ...problem }: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }

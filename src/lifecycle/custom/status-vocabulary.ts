@@ -190,7 +190,7 @@ const unreadyTypes = words(
   'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked',
 )
 /** Ready words that, as a type, name an option and not a state. */
-const options = words('enabled supported existing failedover failedback')
+const optionWords = words('enabled supported existing failedover failedback')
 /** Words that, as a type, name an ability: ready when True. */
 const abilities = words('reachable discoverable schedulable resolvable accessible usable addressable')
 /** `ErrorOccurred`, `FailureDetected`: the noun before these words counts. */
@@ -280,7 +280,7 @@ function readByWord(
     return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
   }
   if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
-  const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
+  const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
   // An unknown type that is not True, with a reason that means failure.
   if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
   if (is === 'false' && (isDone(reason) || (weight === 'part' && (isNotRequested(reason) || events.has(last)))))
@@ -311,7 +311,7 @@ function readNegated(
   const isFalse = is === 'false' ? 'true' : 'false'
   if (meaningOf(last) === 'suspended') return whenTrue(isFalse, 'suspended', 'part')
   if (isInProgress(last)) return whenTrue(isFalse, 'progressing', 'part')
-  const isGood = abilities.has(last) || (meaningOf(last) === 'ready' && !options.has(last))
+  const isGood = abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
   return isGood ? whenTrue(is, 'progressing', 'part') : undefined
 }
 

@@ -140,7 +140,7 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
 
 /**
  * Whether a claim waits for its first consumer. Its class shows this; if classes cannot be read, the binder's event
- * does. A claim that names its volume is bound immediately, whatever its class (syncUnboundClaim,
+ * does. A claim with a `volumeName` is bound immediately, whatever its class (syncUnboundClaim,
  * pkg/controller/volume/persistentvolume).
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
@@ -155,8 +155,8 @@ function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): b
 const binderReasons = new Set(['WaitForFirstConsumer', 'WaitForPodScheduled'])
 
 /**
- * Whether a pod uses the claim. It does if the scheduler chose a node for the claim, or if a pod names the claim. If
- * pods cannot be read, the binder's event decides.
+ * Whether a pod uses the claim. It does if the scheduler chose a node for the claim, or if a pod refers to the claim.
+ * If pods cannot be read, the binder's event decides.
  */
 function hasConsumer(claim: PersistentVolumeClaim, consumers: readonly Pod[], context: RuleContext): boolean {
   if (isScheduled(claim)) return true

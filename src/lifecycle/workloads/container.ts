@@ -235,8 +235,8 @@ function isAwaitingReadiness({ pod, history, context }: ContainerFacts): boolean
 }
 
 /**
- * When the time of a container's probes is used up: first of the startup probe, then of the readiness probe. Undefined
- * for a container that is ready, does not run or must end.
+ * When the time that the probes of a container allow ends: first of the startup probe, then of the readiness probe.
+ * Undefined for a container that is ready, does not run or must end.
  */
 export function probesDueAt({ container, status, isInit }: PodContainer, context: RuleContext): number | undefined {
   const startedAt = context.time(status?.state?.running?.startedAt)

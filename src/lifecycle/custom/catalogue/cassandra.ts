@@ -55,7 +55,7 @@ export const k8ssandra: CatalogueGroup = {
   ],
 }
 
-/** Each condition names its generation. */
+/** Each condition has an `observedGeneration`. */
 const scyllaResource = {
   documentation: 'https://github.com/scylladb/scylla-operator/blob/master/pkg/api/scylla/v1/types_cluster.go',
   current: allOf(isTrue('Available'), isFalse('Progressing'), isFalse('Degraded')),

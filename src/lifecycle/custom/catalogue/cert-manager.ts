@@ -14,10 +14,10 @@ const orders = [
 const isFailedIssuance = "c.type == 'Issuing' && c.status == 'False' && c.reason != 'Issued'"
 
 /**
- * Each condition names its generation. Ready of a Certificate is recomputed from the Secret and the request, so it is False
- * while a change is being issued, and stays True during a renewal. A failed issuance sets Issuing to False with the reason
- * of its CertificateRequest; cert-manager retries it an hour later at the earliest. A successful one removes the condition,
- * or sets it to False with the reason Issued.
+ * Each condition has an `observedGeneration`. Ready of a Certificate is recomputed from the Secret and the request, so
+ * it is False while a change is being issued, and stays True during a renewal. A failed issuance sets Issuing to False
+ * with the reason of its CertificateRequest; cert-manager retries it an hour later at the earliest. A successful one
+ * removes the condition, or sets it to False with the reason Issued.
  */
 const certificate: CatalogueEntry = {
   kind: 'Certificate',

@@ -46,8 +46,8 @@ export const awsControllersCore: CatalogueGroup = {
 }
 
 /**
- * Config Connector. Every error is retried: a dependency, a Secret or a permission may come later. The reason names it:
- * Updating, UpdateFailed, DependencyNotReady, DependencyNotFound, DependencyInvalid, ManagementConflict.
+ * Config Connector. Every error is retried: a dependency, a Secret or a permission may be created later. The reason
+ * shows which: Updating, UpdateFailed, DependencyNotReady, DependencyNotFound, DependencyInvalid, ManagementConflict.
  */
 const googleResource: CatalogueEntry = {
   kind: '*',

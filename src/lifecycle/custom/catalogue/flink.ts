@@ -6,8 +6,8 @@ const source =
   'https://github.com/apache/flink-kubernetes-operator/blob/main/flink-kubernetes-operator-api/src/main/java/org/apache/flink/kubernetes/operator/api'
 
 /**
- * DEPLOYED is not the end: the job may still be rolled back, and then the spec is not the one that runs. A job that is to be
- * suspended is ready when it is.
+ * DEPLOYED is not the end: the job may still be rolled back to an older spec. If the spec requests a suspension, the
+ * suspended job is ready.
  */
 const application = {
   documentation: `${source}/lifecycle/ResourceLifecycleState.java`,

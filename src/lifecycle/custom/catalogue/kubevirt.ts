@@ -113,8 +113,8 @@ export const kubeVirtPools: CatalogueGroup = {
 const importer = 'https://github.com/kubevirt/containerized-data-importer/blob/main'
 
 /**
- * An import or a clone is repeated until it succeeds; Running names the error of the last attempt. A volume that binds
- * when a pod uses it waits for its first consumer, as a claim does. An upload waits for data from a user.
+ * An import or a clone is repeated until it succeeds; Running contains the error of the last attempt. A volume that
+ * binds when a pod uses it waits for its first consumer, as a claim does. An upload waits for data from a user.
  */
 const dataVolume: CatalogueEntry = {
   kind: 'DataVolume',

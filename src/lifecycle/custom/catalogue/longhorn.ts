@@ -6,7 +6,7 @@ const source = 'https://github.com/longhorn/longhorn-manager/blob/master/k8s/pkg
 const desiredState = `status.currentState == spec.desireState`
 const instanceManagers = { apiVersion: 'longhorn.io/v1beta2', kind: 'InstanceManager' }
 
-/** Longhorn. Its statuses name no generation. */
+/** Longhorn. Its statuses have no `observedGeneration`. */
 export const longhorn: CatalogueGroup = {
   group: 'longhorn.io',
   entries: [

@@ -27,7 +27,7 @@ export const mariaDb: CatalogueGroup = {
     {
       kind: 'MariaDB',
       documentation: `${mariaDbSource}/internal/controller/mariadb_controller_status.go`,
-      // Conditions name no generation. A new number of replicas shows that they are old.
+      // Conditions have no observedGeneration. A new number of replicas shows that they are old.
       current: allOf(isTrue('Ready'), `status.?replicas.orValue(0) == spec.?replicas.orValue(1)`),
       inProgress: allOf(isFalse('Updated'), `!(spec.?updateStrategy.?type.orValue('') in ['OnDelete', 'Never'])`),
       suspended: anyOf(`spec.suspend`, isFalse('Ready', 'Suspended'), isFalse('Updated', 'PendingUpdate')),

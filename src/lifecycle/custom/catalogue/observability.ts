@@ -30,7 +30,7 @@ export const grafana: CatalogueGroup = {
     {
       kind: 'Grafana',
       documentation: `${grafanaSource}/controllers/grafana_controller.go`,
-      // GrafanaReady names its generation; operators before 5.17 write only the stage.
+      // GrafanaReady has an observedGeneration; operators before 5.17 write only the stage.
       current: allOf(`status.stage == 'complete'`, `status.stageStatus == 'success'`),
       inProgress: `status.conditions.exists(c, c.type == 'GrafanaReady' && c.status != 'True')`,
       suspended: `spec.suspend`,

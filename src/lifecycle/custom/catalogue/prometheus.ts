@@ -6,8 +6,8 @@ const source = 'https://github.com/prometheus-operator/prometheus-operator/blob/
 
 /**
  * A kind that the operator runs as StatefulSets. Available: enough pods are ready, and it stays True while they are
- * replaced, so the counts decide. Reconciled=False: the operator cannot write its objects; it retries, since a Secret may
- * be missing. Both conditions name their generation; a third status of Available is Degraded.
+ * replaced, so the counts decide. Reconciled=False: the operator cannot write its objects; it retries, since a Secret
+ * may be missing. Both conditions have an `observedGeneration`; a third status of Available is Degraded.
  */
 function workload(kind: string, file: string): CatalogueEntry {
   return {
@@ -28,9 +28,9 @@ function workload(kind: string, file: string): CatalogueEntry {
 }
 
 /**
- * Configuration of a workload. Its status names the workloads that use it (`bindings`), if the operator runs with the
- * feature gate `StatusForConfigurationResources`, and is empty otherwise. A rejected one may name a Secret that does not
- * exist yet.
+ * Configuration of a workload. Its status contains the workloads that use it (`bindings`), if the operator runs with
+ * the feature gate `StatusForConfigurationResources`, and is empty otherwise. A rejected one may refer to a Secret that
+ * does not exist yet.
  */
 function configuration(kind: string): CatalogueEntry {
   return {
