@@ -3,7 +3,7 @@ import { systemClock } from '../cluster/clock.ts'
 import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter } from '../report/log.ts'
-import { clock, clockTexts, outcomeLabels } from '../report/wording.ts'
+import { clockTexts, formatElapsed, outcomeLabels } from '../report/wording.ts'
 import type { Reporter } from '../rollout.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
@@ -152,7 +152,7 @@ export function renderState(timeline: Timeline, layout: StateLayout): string[] {
   const lines: Piece[][] = [
     [
       [`${spinner[frame % spinner.length]} `, 'cyan'],
-      [clock(now - startedAt), 'bold'],
+      [formatElapsed(now - startedAt), 'bold'],
       [`  ${countOutcomes(targets)}${timeout === 'off' ? '' : ` · timeout ${timeout}`}`],
     ],
     ...shown.map(({ record, name }): Piece[] => [
@@ -174,7 +174,7 @@ function progressOf({ milestones, message, problems }: TargetRecord, { startedAt
   const since = Math.max(startedAt, ...milestones.map(({ at }) => at ?? startedAt))
   const [problem] = problems
   const pieces: Piece[] = []
-  if (current !== undefined) pieces.push([`  ${current.name} ${clock(finishedAt - since)}`, 'cyan'])
+  if (current !== undefined) pieces.push([`  ${current.name} ${formatElapsed(finishedAt - since)}`, 'cyan'])
   if (problem !== undefined)
     pieces.push([`  ${problem.reason}${problem.count > 1 ? ` ×${problem.count}` : ''}`, 'yellow'])
   return [...pieces, [`  ${plain(message)}`]]

@@ -5,9 +5,9 @@ import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import {
   capitalised,
-  clock,
   clockTexts,
   count,
+  formatElapsed,
   isInMessage,
   messageBelowName,
   orderEvidence,
@@ -72,7 +72,7 @@ export function layoutLog(
     names,
     targets,
     nameWidth: Math.max(0, ...names.map((name) => name.length)),
-    elapsedWidth: clock(timeoutMs).length > 5 ? 7 : 5,
+    elapsedWidth: formatElapsed(timeoutMs).length > 5 ? 7 : 5,
     color,
     groups,
   }
@@ -99,7 +99,7 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
 /** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
   const { color } = layout
-  const elapsed = clock(entry.at - layout.startedAt).padStart(layout.elapsedWidth)
+  const elapsed = formatElapsed(entry.at - layout.startedAt).padStart(layout.elapsedWidth)
   const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
   const text = plain(entry.text).trim()
   const words = [
@@ -117,7 +117,7 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output
   const { color } = layout
-  const elapsed = clock(output.at - layout.startedAt).padStart(layout.elapsedWidth)
+  const elapsed = formatElapsed(output.at - layout.startedAt).padStart(layout.elapsedWidth)
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
   const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
@@ -145,7 +145,7 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
   const rest = names.length - namesTogether
   const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
   const words = [
-    paint('dim', clock(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
+    paint('dim', formatElapsed(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
     count(entries.length, 'target').padEnd(layout.nameWidth),
     verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
   ]

@@ -5,8 +5,8 @@ import { code, fence, html, markdown, plainLines, prose, shortenWords } from './
 import { openMilestone, openMs, slowestStep, stepsOf } from './milestone-steps.ts'
 import {
   capitalised,
-  clock,
   count,
+  formatElapsed,
   isInMessage,
   messageBelowName,
   orderEvidence,
@@ -129,7 +129,7 @@ function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
   for (const { name, state, message } of record.milestones) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
-    const elapsed = clock((step?.at ?? end) - startedAt)
+    const elapsed = formatElapsed((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? openMs(record, times)
     // A long message that is shown above is not repeated.
     const isAbove = message.length > 60 && record.message.includes(message)

@@ -42,8 +42,8 @@ export function capitalised(message: string): string {
 
 const second = 1_000
 
-/** Elapsed milliseconds as a clock: `0:04`, `12:31`, `1:02:03`; negative counts as zero. */
-export function clock(ms: number): string {
+/** Elapsed milliseconds as text: `0:04`, `12:31`, `1:02:03`; negative counts as zero. */
+export function formatElapsed(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / second)
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
   const hours = Math.floor(seconds / 3600)
@@ -140,7 +140,7 @@ const oldProblemMs = 60_000
 export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
   if (firstSeenAt < startedAt - oldProblemMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
-  const first = clock(firstSeenAt - startedAt)
+  const first = formatElapsed(firstSeenAt - startedAt)
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 

@@ -2,7 +2,7 @@ import { structuredPatch } from 'diff'
 import { dump } from 'js-yaml'
 import { createPatch } from 'rfc6902'
 import { displayName, targetId } from '../plan/target.ts'
-import { clock } from '../report/wording.ts'
+import { formatElapsed } from '../report/wording.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
@@ -50,7 +50,7 @@ const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufe
 /** Elapsed time with tenths of a second, because a pod is created in less than a second. */
 function elapsed(ms: number): string {
   const tenths = Math.floor(Math.max(0, ms) / 100)
-  return `${clock(tenths * 100)}.${tenths % 10}`.padStart(7)
+  return `${formatElapsed(tenths * 100)}.${tenths % 10}`.padStart(7)
 }
 
 function nameOf({ object }: ObjectChange): string {

@@ -7,7 +7,7 @@ import { readCondition } from '../lifecycle/custom/status-vocabulary.ts'
 import { eventCount } from '../lifecycle/workloads/pod-object.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
-import { clock } from '../report/wording.ts'
+import { formatElapsed } from '../report/wording.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
 import { selectedPods, serviceLines, serviceType } from './service.ts'
@@ -76,7 +76,7 @@ function titleLine({ target, traced, now, startedAt }: TraceState): Line {
     { text: displayName(target), style: 'bold' },
     namespace === undefined ? undefined : dim(`in ${namespace}`),
     about === undefined ? undefined : `· ${about}`,
-    volatile(`· ${clock(now - startedAt)}`),
+    volatile(`· ${formatElapsed(now - startedAt)}`),
   )
 }
 

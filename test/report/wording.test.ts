@@ -1,4 +1,4 @@
-import { clock, setting } from '../../src/report/wording.ts'
+import { formatElapsed, setting } from '../../src/report/wording.ts'
 
 it.each([
   [4_000, '0:04'],
@@ -7,7 +7,7 @@ it.each([
   [36_000_000, '10:00:00'],
   [-5, '0:00'],
 ])('the clock shows %d ms as %s', (ms, text) => {
-  expect(clock(ms)).toBe(text)
+  expect(formatElapsed(ms)).toBe(text)
 })
 
 it.each([

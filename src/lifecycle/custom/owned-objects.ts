@@ -64,7 +64,7 @@ function inventoryOf({ status }: KubeObject): readonly NamedRequest[] {
 
 /**
  * The objects that a composite resource or a claim of Crossplane refers to, whose kinds a composition chooses:
- * `spec.crossplane.resourceRefs`, before version 2 `spec.resourceRefs`, of a claim `spec.resourceRef`
+ * `spec.crossplane.resourceRefs`, `spec.resourceRefs` before version 2, `spec.resourceRef` of a claim
  * (https://docs.crossplane.io/latest/composition/composite-resources/).
  */
 function composedBy({ spec, metadata }: KubeObject): readonly NamedRequest[] {

@@ -64,7 +64,7 @@ export const cockroachDb: CatalogueGroup = {
 }
 
 /** A phase that a cluster and its components share. Failed and Abnormal end when the pods are ready again. */
-function phased(kind: string, owns: readonly { apiVersion: string; kind: string }[]): CatalogueEntry {
+function phaseEntry(kind: string, owns: readonly { apiVersion: string; kind: string }[]): CatalogueEntry {
   return {
     kind,
     documentation: `${kubeBlocksSource}/apps/v1/cluster_types.go`,
@@ -81,8 +81,8 @@ const instanceSets = { apiVersion: 'workloads.kubeblocks.io/v1', kind: 'Instance
 export const kubeBlocks: CatalogueGroup = {
   group: 'apps.kubeblocks.io',
   entries: [
-    phased('Cluster', [{ apiVersion: 'apps.kubeblocks.io/v1', kind: 'Component' }, instanceSets, pods]),
-    phased('Component', [instanceSets, pods]),
+    phaseEntry('Cluster', [{ apiVersion: 'apps.kubeblocks.io/v1', kind: 'Component' }, instanceSets, pods]),
+    phaseEntry('Component', [instanceSets, pods]),
   ],
 }
 

@@ -13,7 +13,7 @@ const fluxExpressions = {
   ),
   failed: isTrue('Stalled'),
   suspended: `spec.suspend == true`,
-  // Each operation has a timeout. A retry waits, and does not count.
+  // Each operation has a timeout. While a retry is pending, the stall clock runs.
   stallHold: allOf(
     `status.conditions.exists(c, c.type == 'Reconciling' && c.status == 'True' && c.reason == 'Progressing')`,
     `status.conditions.exists(c, c.type == 'Ready' && c.status == 'Unknown')`,

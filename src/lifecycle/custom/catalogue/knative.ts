@@ -85,8 +85,8 @@ export const knativeServing: CatalogueGroup = {
 }
 
 /**
- * A kind of Eventing. Ready is False while something that it names does not exist or is not ready, and becomes True when it
- * is; it has the message of the condition that decides.
+ * A kind of Eventing. Ready is False while an object that it refers to does not exist or is not ready, and becomes True
+ * once that object is ready. Ready contains the message of the condition that is not True.
  */
 function eventingEntry(kind: string, file: string, owns: CatalogueEntry['owns'] = []): CatalogueEntry {
   return { kind, documentation: `${eventing}/${file}`, current: isTrue('Ready'), cause: [messageOf('Ready')], owns }

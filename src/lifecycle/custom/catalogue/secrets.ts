@@ -9,7 +9,7 @@ const externalSecretsSource = 'https://github.com/external-secrets/external-secr
  */
 const isOlderVersionSynced = "!status.syncedResourceVersion.startsWith(string(metadata.generation) + '-')"
 
-/** The controller syncs the object once and never again, so the synced version stays that of the first spec. */
+/** The controller syncs the object only once, so the synced version remains the version of the first spec. */
 const isSyncedOnce = anyOf(
   "spec.?refreshPolicy.orValue('Periodic') == 'CreatedOnce'",
   "spec.?refreshPolicy.orValue('Periodic') == 'Periodic' && spec.?refreshInterval.orValue('1h0m0s') in ['0', '0s', '0m', '0h']",
