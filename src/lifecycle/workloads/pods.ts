@@ -20,7 +20,9 @@ export interface PodsState {
   readonly failure?: Problem
   readonly stallHold?: string
   readonly recheckAt?: number
-  /** Lost pods: evicted, preempted, failed. Their controller replaces them, so they decide nothing. */
+  /**
+   * Texts about lost pods (evicted, preempted, failed), which their controller replaces. They do not change the result.
+   */
   readonly notes: readonly string[]
 }
 
