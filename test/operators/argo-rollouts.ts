@@ -108,7 +108,7 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
     ...common,
     name: `${name}-aborted`,
     state: 'failing',
-    note: 'the update is aborted while the gate waits; the pods of before serve',
+    note: 'the update is aborted while the gate waits; the pods of the previous revision serve',
     setup: async (fixture) => {
       await complete(fixture)
       await fixture.apply(rollout({ image: 'v2' }, steps({ setWeight: 50 }, { pause: { duration: '1h' } })))

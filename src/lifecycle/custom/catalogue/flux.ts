@@ -42,13 +42,16 @@ export const fluxKustomize: CatalogueGroup = {
   entries: [entry('Kustomization', 'kustomize/kustomizations', 'kustomization')],
 }
 
+const failedRelease = `status.conditions.filter(c, c.type in ['Released', 'TestSuccess'] && c.status == 'False')[0].message`
+
 export const fluxHelm: CatalogueGroup = {
   group: 'helm.toolkit.fluxcd.io',
   entries: [
     entry('HelmRelease', 'helm/helmreleases', 'helmrelease', {
-      // After a rollback, Ready describes the rollback, and Released the failure before it.
+      // After a rollback, Ready describes the rollback, and Released the failure before it. During a retry, both count.
       cause: [
-        `status.conditions.filter(c, c.type in ['Released', 'TestSuccess'] && c.status == 'False')[0].message`,
+        `status.conditions.filter(c, c.type == 'Ready' && c.status == 'Unknown')[0].message + '; before: ' + ${failedRelease}`,
+        failedRelease,
         ...fluxExpressions.cause,
       ],
       milestones: [{ name: 'released', done: isTrue('Released') }],

@@ -125,6 +125,18 @@ testEntries(fluxHelm, [
     { verdict: 'progressing', mentions: "Running 'upgrade' action", isHeld: true, reached: ['observed'] },
   ],
   [
+    'a HelmRelease that is being upgraded again progresses, and quotes what it does and why the attempt before failed',
+    helmRelease({
+      observedGeneration: 1,
+      conditions: conditions(
+        { type: 'Reconciling', status: 'True', reason: 'Progressing', message: "Running 'upgrade' action" },
+        { type: 'Ready', status: 'Unknown', reason: 'Progressing', message: "Running 'upgrade' action" },
+        { type: 'Released', status: 'False', reason: 'UpgradeFailed', message: installFailed },
+      ),
+    }),
+    { verdict: 'progressing', mentions: `Running 'upgrade' action; before: ${installFailed}`, isHeld: true },
+  ],
+  [
     'a HelmRelease whose chart is not there yet progresses',
     helmRelease({
       observedGeneration: -1,
