@@ -14,6 +14,7 @@ import {
   isSelectedByStatus,
   type KindName,
   type KindsBehind,
+  listsMs,
   objectsBehind,
   ownedRequests,
 } from './owned-objects.ts'
@@ -35,9 +36,6 @@ export interface Behind extends KindsBehind {
  * becomes ready within this time costs no further watch and needs no further permission.
  */
 const searchAfterMs = 10_000
-
-/** How long a failure at first sight waits for the first lists of the objects that explain it. */
-const listsMs = 5_000
 
 /** Each cause is one line of the log and one section of the summary. */
 const maxCauses = 5

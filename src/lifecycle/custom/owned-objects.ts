@@ -6,6 +6,9 @@ import { formatSelector } from '../network/selector.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isBuiltIn } from './generic.ts'
 
+/** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
+export const listsMs = 5_000
+
 export type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
 
 /** The kinds of the objects that an object owns or selects. */

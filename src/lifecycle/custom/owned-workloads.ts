@@ -7,10 +7,7 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { type KindName, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
-
-/** How long to wait for the first lists of the owned workloads. Without the permission, they never arrive. */
-const listsMs = 5_000
+import { type KindName, listsMs, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
