@@ -189,7 +189,7 @@ export class Reflector {
     for (const settle of listed) settle()
   }
 
-  /** Replaces a forbidden watch: wait, then list again. */
+  /** Replaces a watch that is forbidden or fails: wait, then list again. */
   async #poll(): Promise<void> {
     this.#pollsLeft -= 1
     await this.#pause(pollMs)

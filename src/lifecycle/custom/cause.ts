@@ -3,7 +3,7 @@ import type { KubeObject, Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import { type Assessment, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
-import { earliest } from '../proof.ts'
+import { earliest, provePersisted } from '../proof.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
@@ -70,8 +70,8 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       const { firstSeenAt, specSeenAt } = context.history
       const seenAt = Math.max(firstSeenAt, specSeenAt)
       const isUrgent = behind.isWorkload || own.problems.some(isReported)
-      const searchAt = isUrgent ? seenAt : seenAt + searchAfterMs
-      if (context.now < searchAt) return { ...own, recheckAt: earliest([own.recheckAt, searchAt]) }
+      const waited = provePersisted(seenAt, isUrgent ? 0 : searchAfterMs, context.now)
+      if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
       const found = search(object, { custom: object, behind, context })
       const requests = [...ownedRequests(object, behind), ...found.requests]
       const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
@@ -84,8 +84,9 @@ export function withCause(rule: Rule, behind: Behind): Rule {
         explainedBy,
       }
       const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-      const isHeld = explained.failure !== undefined && isListing && context.now < seenAt + listsMs
-      return isHeld ? withoutFailure(explained, seenAt + listsMs) : explained
+      const listed = provePersisted(seenAt, listsMs, context.now)
+      const isHeld = explained.failure !== undefined && isListing && !listed.proven
+      return isHeld ? withoutFailure(explained, listed.recheckAt) : explained
     },
   }
 }
@@ -95,7 +96,7 @@ function isReported({ reason }: Problem): boolean {
 }
 
 /** A failed assessment that waits for the objects that explain it. */
-function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt: number): Assessment {
+function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt?: number): Assessment {
   return { ...assessment, status: 'progressing', recheckAt: earliest([assessment.recheckAt, recheckAt]) }
 }
 
@@ -224,11 +225,10 @@ function ofPresentSpec(
   owner: KubeObject,
   { custom, context }: Search,
 ): Pick<Findings, 'problems' | 'failure'> {
-  const mayFail = ({ reason, subject }: Problem) => {
-    const pods = subject.startsWith('pod/') ? context.list('Pod', owner.metadata.namespace) : []
-    const found = pods.find(({ metadata }) => subject === `pod/${metadata.name}`) ?? owner
-    return !decidedByOwner.has(reason) && isOfPresentSpec(found, custom, context)
-  }
+  const pods = problems.length === 0 && failure === undefined ? [] : context.list('Pod', owner.metadata.namespace)
+  const bySubject = new Map(pods.map((pod) => [`pod/${pod.metadata.name}`, pod]))
+  const mayFail = ({ reason, subject }: Problem) =>
+    !decidedByOwner.has(reason) && isOfPresentSpec(bySubject.get(subject) ?? owner, custom, context)
   const namespace = owner.metadata.namespace === custom.metadata.namespace ? undefined : owner.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (namespace === undefined ? problem : { ...problem, namespace })
   return {
