@@ -1,17 +1,26 @@
-import { inputDefinitions } from '../src/inputs.ts'
+import { type InputDefinition, inputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
+
+/** All sentences about an input or output, with its default. */
+export function fullText(definition: Pick<InputDefinition, 'description'> & Partial<InputDefinition>): string {
+  const { description, details = '', default: fallback = '' } = definition
+  return [description, details, fallback === '' ? '' : `Default: \`${fallback}\`.`]
+    .filter((text) => text !== '')
+    .join(' ')
+}
 
 /** Replaces the inputs and outputs in the present `action.yml` by those of the code. */
 export function actionMetadata(present: string): string {
   const start = present.indexOf('inputs:\n')
   const end = present.indexOf('runs:\n')
-  const inputs = inputDefinitions.flatMap(({ name, description, details, default: fallback }) => {
-    const sentences = [description, details, fallback === '' ? '' : `Default: \`${fallback}\`.`]
-    return [`  ${name}:`, ...describe(sentences.filter((text) => text !== '').join(' ')), '    required: false']
-  })
-  const outputs = Object.entries(outputDefinitions).flatMap(([name, { description }]) => [
+  const inputs = inputDefinitions.flatMap((definition) => [
+    `  ${definition.name}:`,
+    ...describe(fullText(definition)),
+    '    required: false',
+  ])
+  const outputs = Object.entries(outputDefinitions).flatMap(([name, definition]) => [
     `  ${name}:`,
-    ...describe(description),
+    ...describe(fullText(definition)),
   ])
   const generated = ['inputs:', ...inputs, '', 'outputs:', ...outputs, '', ''].join('\n')
   return present.slice(0, start) + generated + present.slice(end)

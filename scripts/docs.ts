@@ -6,29 +6,34 @@ import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata } from './action-metadata.ts'
+import { inputPage, readmeDocs } from './input-docs.ts'
 import { table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
 
 /**
  * Generates the inputs and outputs of `action.yml`; `docs/reference.md`: every kind with its milestones and rule, every
- * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; and `schemas/report.schema.json`.
+ * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; `docs/inputs.md` and the marked regions
+ * of the README: the inputs and outputs; and `schemas/report.schema.json`.
  *
  *     node scripts/docs.ts           write the files
  *     node scripts/docs.ts --check   fail if a file is out of date
  */
 
 const root = join(import.meta.dirname, '..')
-const actionFile = readFileSync(join(root, 'action.yml'), 'utf8')
+const present = (name: string) => readFileSync(join(root, name), 'utf8')
+const groups = await loadAllGroups()
 
 for (const [name, text] of [
   ['docs/reference.md', reference()],
-  ['docs/operators.md', operatorDocs(await loadAllGroups(), join(root, 'test/operators/results.json'))],
-  ['action.yml', actionMetadata(actionFile)],
+  ['docs/operators.md', operatorDocs(groups, join(root, 'test/operators/results.json'))],
+  ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
+  ['README.md', readmeDocs(present('README.md'), root, groups)],
+  ['action.yml', actionMetadata(present('action.yml'))],
   ['schemas/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`],
 ] as const) {
   const path = join(root, name)
   if (!process.argv.includes('--check')) writeFileSync(path, text)
-  else if (readFileSync(path, 'utf8') !== text) {
+  else if (present(name) !== text) {
     console.error(`${name} is out of date: run npm run docs and commit it.`)
     process.exitCode = 1
   }

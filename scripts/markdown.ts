@@ -1,5 +1,35 @@
 /** The lines of a Markdown table. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)]
+}
+
+/** A Markdown table with padded columns, as Biome formats it. */
+export function alignedTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
+  const lengths = (column: number) => [head, ...rows].map((row) => escapeCell(row[column] ?? '').length)
+  const widths = head.map((_, column) => Math.max(3, ...lengths(column)))
+  const pad = (row: readonly string[]) =>
+    line(row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + cell.length - escapeCell(cell).length)))
+  return [pad(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(pad)]
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.map(escapeCell).join(' | ')} |`
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+/**
+ * Replaces the content of a region of a document. A region is between `<!-- NAME: written by npm run docs -->` and
+ * `<!-- end of NAME -->`.
+ * @throws if the document has no such region
+ */
+export function replaceRegion(document: string, name: string, lines: readonly string[]): string {
+  const start = `<!-- ${name}: written by npm run docs -->\n`
+  const end = `<!-- end of ${name} -->`
+  const from = document.indexOf(start)
+  const to = document.indexOf(end, from)
+  if (from < 0 || to < 0) throw new Error(`The document has no region ${start}…${end}`)
+  return `${document.slice(0, from)}${start}\n${lines.join('\n')}\n\n${document.slice(to)}`
 }

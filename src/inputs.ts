@@ -12,9 +12,13 @@ interface ValueType<T> {
   readonly isLines?: boolean
 }
 
+/** The groups of inputs in the documentation, in its order. */
+export const inputGroups = ['What to gate', 'Where', 'Clocks', 'Verdict', 'Log and files', 'GitHub'] as const
+
 /** An input as the documentation, `action.yml` and the command line show it. */
 export interface InputDefinition {
   readonly name: string
+  readonly group: (typeof inputGroups)[number]
   /** Empty if there is no constant default; `details` then describes the default. */
   readonly default: string
   /** One sentence, also for the command line's help. */
@@ -36,7 +40,7 @@ interface TypedInput<T> extends InputDefinition {
   readonly parse: Parse<T>
 }
 
-type Row = Pick<InputDefinition, 'name' | 'description'> &
+type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> &
   Partial<Pick<InputDefinition, 'default' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'flag'>>
 
 function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): TypedInput<T> {
@@ -185,7 +189,7 @@ export const extraPermissions = {
 } as const
 
 /** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
-const forGitHub = { isRecorded: false, isReplayed: false, flag: 'none' } as const
+const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, flag: 'none' } as const
 
 /**
  * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
@@ -194,6 +198,7 @@ const forGitHub = { isRecorded: false, isReplayed: false, flag: 'none' } as cons
 const definitions = {
   kubeconfig: input(text, {
     name: 'kubeconfig',
+    group: 'Where',
     placeholder: 'KUBECONFIG',
     isRecorded: false,
     isReplayed: false,
@@ -203,6 +208,7 @@ const definitions = {
   }),
   context: input(text, {
     name: 'context',
+    group: 'Where',
     placeholder: 'CONTEXT',
     isRecorded: false,
     isReplayed: false,
@@ -211,6 +217,7 @@ const definitions = {
   }),
   namespace: input(text, {
     name: 'namespace',
+    group: 'Where',
     placeholder: 'NAMESPACE',
     description: 'The namespace of resources without one.',
     details:
@@ -218,6 +225,7 @@ const definitions = {
   }),
   resources: input(lines, {
     name: 'resources',
+    group: 'What to gate',
     placeholder: 'RESOURCES',
     flag: 'hidden',
     description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
@@ -226,6 +234,7 @@ const definitions = {
   }),
   manifests: input(lines, {
     name: 'manifests',
+    group: 'What to gate',
     placeholder: 'MANIFESTS',
     isReplayed: false,
     flag: 'hidden',
@@ -235,6 +244,7 @@ const definitions = {
   }),
   timeoutMs: input(duration, {
     name: 'timeout',
+    group: 'Clocks',
     default: '10m',
     description: 'Maximum time of the whole gate.',
     details:
@@ -242,6 +252,7 @@ const definitions = {
   }),
   stallTimeoutMs: input(duration, {
     name: 'stall-timeout',
+    group: 'Clocks',
     default: '5m',
     description: 'Maximum time of a resource without progress.',
     details:
@@ -249,6 +260,7 @@ const definitions = {
   }),
   settleTimeMs: input(duration, {
     name: 'settle-time',
+    group: 'Clocks',
     default: '10s',
     description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
@@ -256,6 +268,7 @@ const definitions = {
   }),
   milestoneTimeoutsMs: input(milestoneTimeouts, {
     name: 'milestone-timeouts',
+    group: 'Clocks',
     default: createdTimeout,
     description: 'Maximum times of single milestones of a rollout, each from the end of the previous milestone.',
     details:
@@ -263,12 +276,14 @@ const definitions = {
   }),
   maxRestarts: input(number, {
     name: 'max-restarts',
+    group: 'Verdict',
     default: '2',
     description: 'How many restarts a container may have before its resource fails.',
     details: 'With `2`, its third death fails the resource, not before 30 seconds after the first.',
   }),
   failFast: input(boolean, {
     name: 'fail-fast',
+    group: 'Verdict',
     default: 'true',
     description: 'Whether the gate ends shortly after the first resource that failed or stalled.',
     details:
@@ -276,6 +291,7 @@ const definitions = {
   }),
   onSuperseded: input(oneOf('fail', 'pass'), {
     name: 'on-superseded',
+    group: 'Verdict',
     default: 'fail',
     description:
       'The result of the job if a resource was changed by another deployment while it was watched: `fail` or `pass`.',
@@ -283,12 +299,14 @@ const definitions = {
   }),
   expectImages: input({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
     name: 'expect-images',
+    group: 'What to gate',
     description: 'The image digests that must run, one `container=sha256:…` per line.',
     details:
       'If the pods are ready and a container of that name runs another digest, because the tag was moved or another version was deployed, its resource fails with `image-mismatch`. The resource also fails if no gated pod has such a container.',
   }),
   awaitChangeMs: input(duration, {
     name: 'await-change',
+    group: 'Clocks',
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
     details:
@@ -296,6 +314,7 @@ const definitions = {
   }),
   healthChecks: input(text, {
     name: 'health-checks',
+    group: 'What to gate',
     placeholder: 'HEALTH-CHECKS',
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
@@ -304,6 +323,7 @@ const definitions = {
   }),
   logLines: input(number, {
     name: 'log-lines',
+    group: 'Log and files',
     default: '25',
     isReplayed: false,
     description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
@@ -311,6 +331,7 @@ const definitions = {
   }),
   streamLogs: input(lines, {
     name: 'stream-logs',
+    group: 'Log and files',
     placeholder: 'REFERENCE',
     isRecorded: false,
     isReplayed: false,
@@ -320,6 +341,7 @@ const definitions = {
   }),
   record: input(text, {
     name: 'record',
+    group: 'Log and files',
     placeholder: 'FILE',
     isRecorded: false,
     isReplayed: false,
@@ -329,6 +351,7 @@ const definitions = {
   }),
   summary: input(boolean, {
     name: 'summary',
+    group: 'Log and files',
     default: 'true',
     isReplayed: false,
     flag: 'hidden',

@@ -13,7 +13,10 @@ interface ResultFiles {
 }
 
 interface OutputDefinition {
+  /** One sentence. */
   readonly description: string
+  /** Further sentences for `action.yml`. */
+  readonly details?: string
   readonly value: (timeline: EndedTimeline, files: ResultFiles) => string
 }
 
@@ -21,12 +24,13 @@ interface OutputDefinition {
 export const outputDefinitions = {
   outcome: {
     description:
-      'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (a mistake in the inputs, found before anything was judged) or `unknown` (the cluster could not be read). The job passes only on `ready`, and on `superseded` if `on-superseded` is `pass`.',
+      'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (a mistake in the inputs, found before anything was judged) or `unknown` (the cluster could not be read).',
+    details: 'The job passes only on `ready`, and on `superseded` if `on-superseded` is `pass`.',
     value: ({ verdict }) => verdict.outcome,
   },
   reason: {
-    description:
-      'The code of the reason for the outcome, like `image-not-found`, `crash-loop` or `no-progress`. Empty if the outcome is `ready`.',
+    description: 'The code of the reason for the outcome, like `image-not-found`, `crash-loop` or `no-progress`.',
+    details: 'Empty if the outcome is `ready`.',
     value: ({ verdict }) => verdict.reason,
   },
   message: {
@@ -35,7 +39,9 @@ export const outputDefinitions = {
   },
   'failed-resources': {
     description:
-      'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`. The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`. An empty array if all are ready.',
+      'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
+    details:
+      'The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`. An empty array if all are ready.',
     value: failedResources,
   },
   'duration-seconds': {
@@ -43,8 +49,8 @@ export const outputDefinitions = {
     value: ({ startedAt, finishedAt }) => String((finishedAt - startedAt) / 1_000),
   },
   'slowest-milestone': {
-    description:
-      'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`. A milestone that was not reached counts until the end. Empty if no milestone was reached.',
+    description: 'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`.',
+    details: 'A milestone that was not reached counts until the end. Empty if no milestone was reached.',
     value: slowestMilestone,
   },
   report: {

@@ -196,22 +196,6 @@ describe('action.yml', () => {
   })
 })
 
-describe('README', () => {
-  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  const section = (title: string) => readme.split(`\n## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
-
-  it('has a row for each input, with its default', () => {
-    const rows = [...section('Inputs').matchAll(/^\| `([a-z-]+)` +\| (?:`([^`$]*)`)?/gm)]
-    const documented = rows.map(([, name = '', fallback = '']) => [name, fallback])
-    const defined = definitions.map((definition) => [definition.name, definition.default])
-    expect(documented.toSorted()).toEqual(defined.toSorted())
-  })
-
-  it('names every output', () => {
-    for (const name of Object.keys(outputDefinitions)) expect(section('Outputs')).toContain(`\`${name}\``)
-  })
-})
-
 describe('parseMilestoneTimeouts', () => {
   function parse(text: string) {
     const mistakes: string[] = []

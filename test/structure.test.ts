@@ -121,6 +121,7 @@ it('files that the documentation names exist', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'docs/github.md',
+    'docs/inputs.md',
     'docs/views.md',
     'test/cluster/README.md',
   ]
