@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand, startCommand } from '../support/command.ts'
+import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { startCli } from './process.ts'
 import { enterWorkFolder } from './work-folder.ts'
@@ -38,7 +39,7 @@ async function verdictOf(name: string) {
   return JSON.parse((await runCommand(['replay', '--json', name])).stdout)
 }
 
-test('Ctrl-C ends a recording, which replays to the verdict of a gate', async () => {
+testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate', async () => {
   server.apply(rolledOut())
   const run = startCli(['record', 'deployment/web', '-o', 'web.ndjson'])
   await run.until('✓ ready')

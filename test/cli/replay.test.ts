@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { runCommand } from '../support/command.ts'
 import { recordingPath } from '../support/recordings.ts'
+import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
 import { enterWorkFolder } from './work-folder.ts'
@@ -333,7 +334,7 @@ describe('a replay', () => {
     expect(verdicts).toMatchObject([{ outcome: 'ready', durationSeconds: 30 }])
   })
 
-  test('in real time ends at Ctrl-C', async () => {
+  testWithSignals('in real time ends at Ctrl-C', async () => {
     const file = written('slow', header, added(unobserved()), synced)
     const run = startCli(['replay', file, '--speed=1'])
     await run.until('1 target')

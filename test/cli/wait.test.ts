@@ -6,6 +6,7 @@ import { reportSchema } from '../../src/report/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
 import { programPath } from '../support/program.ts'
+import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
 import { enterWorkFolder } from './work-folder.ts'
@@ -109,7 +110,7 @@ describe('a rollout that is not ready', () => {
     expect(stdout).toMatch(/^What to do: |^ {2}→ /m)
   })
 
-  test('is cancelled by Ctrl-C: 130, with a verdict and a report', async () => {
+  testWithSignals('is cancelled by Ctrl-C: 130, with a verdict and a report', async () => {
     server.apply(unobserved())
     const run = startCli(['wait', 'deployment/web', '--json'])
     await run.until('1 target')

@@ -12,6 +12,7 @@ import { openRecording, playRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
+import { testWithSignals } from '../support/signals.ts'
 
 const token = 'sesame-open-0123456789'
 let folder: string
@@ -317,21 +318,24 @@ describe('invalid input', () => {
 })
 
 describe('a job that is cancelled', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('by %s ends within 5 s, with outputs and summary', async (signal) => {
-    const namespace = await playAll('cancelled')
-    const action = startProcess({ namespace })
-    await action.watching
-    const sentAt = Date.now()
-    action.kill(signal)
-    const ended = checked(await action.ended)
-    expect(ended.endedAt - sentAt).toBeLessThan(5_000)
-    expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
-    expect(ended.exitCode).toBe(1)
-    expect(errorsOf(ended)).toEqual([])
-    expect(ended.summary).toContain('cancelled')
-  })
+  testWithSignals.each(['SIGINT', 'SIGTERM'] as const)(
+    'by %s ends within 5 s, with outputs and summary',
+    async (signal) => {
+      const namespace = await playAll('cancelled')
+      const action = startProcess({ namespace })
+      await action.watching
+      const sentAt = Date.now()
+      action.kill(signal)
+      const ended = checked(await action.ended)
+      expect(ended.endedAt - sentAt).toBeLessThan(5_000)
+      expect(ended.outputs).toMatchObject({ outcome: 'cancelled', reason: 'cancelled' })
+      expect(ended.exitCode).toBe(1)
+      expect(errorsOf(ended)).toEqual([])
+      expect(ended.summary).toContain('cancelled')
+    },
+  )
 
-  test('before it has seen anything ends as well', async () => {
+  testWithSignals('before it has seen anything ends as well', async () => {
     const namespace = await playAll('cancelled')
     server.hang(true)
     const action = startProcess({ namespace })

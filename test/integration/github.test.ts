@@ -10,6 +10,7 @@ import { openRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { type ActionRun, type StartedAction, startAction } from '../support/runner.ts'
+import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
 const allExtras = { 'github-token': token, 'check-run': 'true', 'deployment-status': 'true', comment: 'true' }
@@ -91,7 +92,7 @@ test('the check is completed although neither summary nor outputs can be written
   expect(checks.at(-1)?.body).toMatchObject({ status: 'completed', conclusion: 'success' })
 })
 
-test('a rollout is shown while it runs, and its end in the same places', async () => {
+testWithSignals('a rollout is shown while it runs, and its end in the same places', async () => {
   const namespace = await playAll('cancelled')
   const shown = Promise.all(
     ['checks/create', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
@@ -132,7 +133,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
   }
 })
 
-test('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
+testWithSignals('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
   const namespace = await playAll('cancelled')
   github.refuse = () => 'hang'
   const asked = github.next('checks/create')

@@ -9,6 +9,7 @@ import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
 import { replayRecording } from '../support/recordings.ts'
 import { type StartedAction, startAction } from '../support/runner.ts'
+import { testWithSignals } from '../support/signals.ts'
 
 const token = 'sesame-open-0123456789'
 const log = { namespace: 'shop', pod: 'migrate-x7k2p', container: 'app' }
@@ -200,7 +201,7 @@ describe('the lines of a migration', () => {
     ])
   })
 
-  test('of a Job that never ends do not keep a cancelled job from ending', async () => {
+  testWithSignals('of a Job that never ends do not keep a cancelled job from ending', async () => {
     applyJob()
     server.setLog(log, 'one\n')
     const action = start({}, (...job) => startAction(programPath('index.js'), ...job))
@@ -227,7 +228,7 @@ test('a recording holds none of it, and replays to the same report', async () =>
   expect(readFileSync(record, 'utf8')).not.toMatch(/stream-logs|"type":"LOG"/)
 })
 
-test('the command line shows them as well, also while it records', async () => {
+testWithSignals('the command line shows them as well, also while it records', async () => {
   applyJob()
   server.setLog(log, 'one\n')
   server.endLog(log)

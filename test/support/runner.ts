@@ -105,7 +105,7 @@ export function startAction(
   options: ActionOptions = {},
 ): StartedAction & { readonly process: ChildProcess } {
   const job = new RunnerJob(folder, inputs, options)
-  const child = spawn(join(root, 'node_modules/.bin/node'), [resolve(root, entry)], {
+  const child = spawn(process.execPath, [resolve(root, entry)], {
     cwd: job.workspace,
     env: job.env,
     stdio: ['ignore', 'pipe', 'pipe'],
