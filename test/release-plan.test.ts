@@ -1,0 +1,103 @@
+import { krewManifest, planRelease, type ReleaseState } from '../scripts/release-plan.ts'
+
+const changelog = `# Changelog
+
+## Unreleased
+
+- Being worked on
+
+## 2.0.0 - 2026-03-01
+
+- New
+
+## 1.2.10 - 2026-02-01
+
+- Fixed
+
+### For contributors
+
+- Simpler
+
+## 1.2.1
+
+## 1.2.0 - 2025-12-01
+
+- Older
+`
+
+const plan = (version: string, tags: readonly string[] = [], overrides: Partial<ReleaseState> = {}) =>
+  planRelease({ versions: { 'package.json': version }, tags, changelog, ...overrides })
+
+describe('the tags of a release', () => {
+  it.each([
+    ['the first release is the latest and gets a major tag', '1.2.0', [], 'v1', true, 'latest'],
+    ['the next patch moves both', '1.2.10', ['v1', 'v1.2.0', 'v1.2.9'], 'v1', true, 'latest'],
+    ['a new major version leaves the older major tag where it is', '2.0.0', ['v1', 'v1.2.10'], 'v2', true, 'latest'],
+    ['a patch of an older line moves neither', '1.2.10', ['v1', 'v1.3.0'], '', false, 'release-1.2'],
+    [
+      'a patch of an older major version moves its own major tag',
+      '1.2.10',
+      ['v1.2.9', 'v2.0.0'],
+      'v1',
+      false,
+      'release-1.2',
+    ],
+    ['versions are compared as numbers', '1.2.10', ['v1.2.9'], 'v1', true, 'latest'],
+    [
+      'a candidate of a higher version does not keep a release from being the latest',
+      '1.2.10',
+      ['v1.3.0-rc.1'],
+      'v1',
+      true,
+      'latest',
+    ],
+    ['a candidate moves nothing', '2.0.0-rc.1', ['v1.2.0'], '', false, 'next'],
+    ['other tags are ignored', '1.2.0', ['nightly', 'v9', 'v1.x', '9.9.9', ''], 'v1', true, 'latest'],
+  ] as const)('%s', (_, version, tags, majorTag, isLatest, npmTag) => {
+    expect(plan(version, tags)).toMatchObject({ tag: `v${version}`, majorTag, isLatest, npmTag })
+  })
+})
+
+describe('the notes', () => {
+  it('are the section of the version, up to the next version', () => {
+    expect(plan('1.2.10').notes).toBe('- Fixed\n\n### For contributors\n\n- Simpler')
+    expect(plan('1.2.0').notes).toBe('- Older')
+  })
+
+  it('of a candidate are the section Unreleased', () => {
+    expect(plan('2.0.0-rc.1')).toMatchObject({ isPrerelease: true, notes: '- Being worked on' })
+  })
+})
+
+describe('a release is refused', () => {
+  it.each([
+    ['whose tag exists', '1.2.0', ['v1.2.0'], /The tag v1\.2\.0 exists/],
+    ['without a section in the changelog', '1.2.2', [], /no text below the heading "## 1\.2\.2"/],
+    ['with an empty section', '1.2.1', [], /no text below the heading "## 1\.2\.1"/],
+    [
+      'whose version is another one with the same start',
+      '1.2',
+      [],
+      /must look like 1\.2\.3 or 1\.2\.3-rc\.1, not 1\.2\./,
+    ],
+  ])('%s', (_, version, tags, message) => {
+    expect(() => plan(version, tags)).toThrow(message)
+  })
+
+  it('with all mistakes at once', () => {
+    const versions = { 'package.json': '1.2.3', 'src/version.ts': '1.2.2' }
+    expect(() => plan('', ['v1.2.3'], { versions })).toThrow(
+      [
+        'The versions differ: 1.2.3 in package.json, 1.2.2 in src/version.ts.',
+        'The tag v1.2.3 exists. Raise the version with `npm version --no-git-tag-version`.',
+        'CHANGELOG.md has no text below the heading "## 1.2.3".',
+      ].join('\n'),
+    )
+  })
+})
+
+test('the kubectl plugin is the package of the release', () => {
+  const manifest = krewManifest('v1.2.3', 'rollout-gate-1.2.3.tgz', 'abc')
+  const uri = 'https://github.com/rollout-gate/rollout-gate/releases/download/v1.2.3/rollout-gate-1.2.3.tgz'
+  expect(manifest).toMatchObject({ spec: { version: 'v1.2.3', platforms: [{ uri, sha256: 'abc' }, { uri }] } })
+})
