@@ -36,7 +36,10 @@ try {
     .update(readFileSync(join(folder, filename)))
     .digest('hex')
   writeFileSync(join(folder, 'notes.md'), `${plan.notes}\n`)
-  writeFileSync(join(folder, 'sbom.cdx.json'), run('npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx'))
+  writeFileSync(
+    join(folder, 'sbom.cdx.json'),
+    run('npm', 'sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx'),
+  )
   writeFileSync(join(folder, 'krew.yaml'), stringify(krewManifest(plan.tag, filename, sha256)))
   const outputs = {
     tag: plan.tag,
