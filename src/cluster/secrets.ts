@@ -33,21 +33,26 @@ export class Secrets {
 const minSecretLength = 4
 
 /**
- * Matches environment variables by name if they look secret: `DB_PASSWORD`, but not `KEYCLOAK_URL` or `SECRET_NAME`.
+ * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
+ * `KEYCLOAK_URL` or `SECRET_NAME`.
  */
 export const secretVariable =
-  /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)_?key)$/i
+  /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
 /** Longer values are files or Helm releases, which logs do not quote. */
 const maxValueLength = 10_000
 
-/** Matches the names of a plugin's secret settings. Other values must stay readable, such as `AWS_PROFILE=prod`. */
-const secretName = /token|secret|passw|credential|key/i
+/** Matches further names of settings whose value may be a secret: `TOKEN_CACHE`, but also `KEYCLOAK_REALM`. */
+const maybeSecret = /token|secret|passw|credential|key/i
+
+/** Values of a switch, as in `--use-access-token=true`. */
+const isSwitch = /^(true|false|none|null)$/i
 
 /**
  * The secrets of a kubeconfig: tokens, passwords, keys and certificates (as written, in base64, and decoded), and the
  * lines that contain them. The runner masks single lines, so multi-line secrets are split. Lines without a secret are
- * excluded: masking `}` or `kind: Config` would make every log unreadable.
+ * excluded: masking `}` or `kind: Config` would make every log unreadable. The runner also drops every job output that
+ * contains a masked word, so a setting that may be a secret by its name must look like one too.
  */
 export function secretsOf(document: KubeconfigDocument): string[] {
   const values = [...document.users.flatMap(userSecrets), ...document.clusters.flatMap(clusterSecrets)]
@@ -95,22 +100,42 @@ function urlPassword(url: unknown): string[] {
 }
 
 function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {
-  return settings.flatMap(([name, value]) => (secretName.test(String(name)) ? texts(value) : []))
+  return settings.flatMap(([name, value]) => secretSetting(String(name), value))
 }
 
 /** Finds the values in `--client-secret=…` and `--client-secret …`. */
 function secretArguments(args: readonly unknown[]): string[] {
   return args.flatMap((argument, index) => {
     const [name = '', value] = String(argument).split(/=(.*)/s)
-    if (name.startsWith('-')) return value !== undefined && secretName.test(name) ? texts(value) : []
+    if (name.startsWith('-')) return secretSetting(name, value)
     const before = String(args[index - 1] ?? '')
-    return before.startsWith('-') && !before.includes('=') && secretName.test(before) ? texts(argument) : []
+    return before.startsWith('-') && !before.includes('=') ? secretSetting(before, argument) : []
   })
 }
 
-/** The secrets of a file in base64: the text itself and its decoded lines. */
+/** The lines of a setting's value that are secret by the setting's name, or may be by its name and look so. */
+function secretSetting(name: string, value: unknown): string[] {
+  if (secretVariable.test(name)) return texts(value).filter((line) => !isSwitch.test(line))
+  return maybeSecret.test(name) ? texts(value).filter(looksSecret) : []
+}
+
+/**
+ * Whether letters and digits are mixed as in no word, name or path: 24 in a row, or 12 that are four or more words and
+ * numbers, such as `k3JH8sdf0QmZ`.
+ */
+function looksSecret(text: string): boolean {
+  return text
+    .split(/[^A-Za-z0-9]+/)
+    .some((run) => run.length >= 24 || (run.length >= 12 && (run.match(/[A-Z]?[a-z]+|[A-Z]+|\d+/g) ?? []).length >= 4))
+}
+
+/** The secrets of a file in base64: the text itself and its decoded lines. Text before and after PEM blocks is public. */
 function encodedFile(data: unknown): string[] {
-  return texts(data).flatMap((text) => [text, ...linesOf(Buffer.from(text, 'base64').toString('latin1'))])
+  return texts(data).flatMap((text) => {
+    const content = Buffer.from(text, 'base64').toString('latin1')
+    const blocks = content.match(/-----BEGIN [^-]*-----[^-]*-----END [^-]*-----/g) ?? [content]
+    return [text, ...blocks.flatMap(linesOf)]
+  })
 }
 
 function texts(value: unknown): string[] {

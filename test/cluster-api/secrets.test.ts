@@ -84,6 +84,71 @@ test('what is no secret stays readable', () => {
   }
 })
 
+describe('a setting of a credential plugin', () => {
+  const withExec = (exec: object) =>
+    JSON.stringify({
+      clusters: [{ name: 'prod', cluster: { server: 'https://api.example:6443' } }],
+      contexts: [{ name: 'prod', context: { cluster: 'prod', user: 'prod' } }],
+      users: [{ name: 'prod', user: { exec: { command: 'login', ...exec } } }],
+      'current-context': 'prod',
+    })
+  const environment = (name: string, value: string) => withExec({ env: [{ name, value }] })
+
+  test.each([
+    ['KEYCLOAK_REALM', 'main'],
+    ['TOKEN_CACHE_DIR', '/home/runner/.kube/cache/kubelogin-2024'],
+    ['USE_TOKEN', 'true'],
+    ['SECRET_STORE', 'keyring'],
+    ['KEY_VAULT_NAME', 'prod-eu-west-1'],
+    ['SECRET_BACKEND', 'secretsmanagerEurope2'],
+    ['TOKEN_URL', 'https://login.example.com/oauth2/v2'],
+  ])('%s=%s stays readable', (name, value) => {
+    expect(secretsOf(environment(name, value))).not.toContain(value)
+  })
+
+  test.each([
+    ['KEYCLOAK_CLIENT_SECRET', 'main'],
+    ['AWS_SESSION_TOKEN', 'production'],
+    ['VAULT_API-KEY', 'short'],
+    ['TOKEN_OF_CI', 'k3JH8sdf0QmZ'],
+    ['SECRET_ID', '0f4c3bd1-6b1e-4b52-9d4e-8a9b7c6d5e4f'],
+    ['KEY_MATERIAL', 'abcdefghijklmnopqrstuvwxyz'],
+    ['TOKEN_OF_CI', 'Bearer eyJhbGciOiJSUzI1NiIs.eyJzdWIiOiJjaSIsIm5h'],
+  ])('%s=%s is masked', (name, value) => {
+    expect(secretsOf(environment(name, value))).toContain(value)
+  })
+
+  test.each([
+    [['--token-cache-storage=disk'], 'disk'],
+    [['--token-cache-storage', 'keyring'], 'keyring'],
+    [['--oidc-use-access-token=true'], 'true'],
+  ])('the value in %j stays readable', (args, value) => {
+    expect(secretsOf(withExec({ args }))).not.toContain(value)
+  })
+
+  test.each([
+    [['--oidc-client-secret=main'], 'main'],
+    [['--api-key', 'main'], 'main'],
+  ])('the value in %j is masked', (args, value) => {
+    expect(secretsOf(withExec({ args }))).toContain(value)
+  })
+
+  test('the expressions of an auth provider stay readable', () => {
+    const config = { 'token-key': '{.credential.access_token}', 'access-token': 'word' }
+    const user = { 'auth-provider': { name: 'gcp', config } }
+    const secrets = secretsOf(withExec({}).replace(/"user":\{.*?\}\}/, `"user":${JSON.stringify(user)}`))
+    expect(secrets).toContain('word')
+    expect(secrets).not.toContain('{.credential.access_token}')
+  })
+})
+
+test('the text around the PEM block of a certificate stays readable', () => {
+  const data = base64(`Certificate:\n    Data:\n-----BEGIN CERTIFICATE-----\n${keyLine}\n-----END CERTIFICATE-----\n`)
+  const secrets = secretsOf(yaml.replace(/client-key-data: .*/, `client-certificate-data: ${data}`))
+  expect(secrets).toContain(keyLine)
+  expect(secrets).not.toContain('Data:')
+})
+
 test('a kubeconfig in base64 is a secret, whole and line by line', () => {
   const wrapped = base64(yaml).replace(/.{76}/g, '$&\n')
   const secrets = secretsOf(wrapped)
