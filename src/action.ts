@@ -80,7 +80,9 @@ async function gate(
     secrets.add(secret)
   }
   if (inputs.githubToken !== undefined) mask(inputs.githubToken)
-  const connection = { mask, clock: systemClock }
+  // The secret of the input may be missing, and then this is another cluster than the user means.
+  const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
+  const connection = { mask, onSource, clock: systemClock }
   const workspace = resolve(process.env['GITHUB_WORKSPACE'] || '.')
   const references = await readTargetInputs(inputs, workspace)
   const links = linkMistakes(inputs, workspace)

@@ -204,7 +204,7 @@ const definitions = {
     isReplayed: false,
     description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
-      'Its content is masked in the log, kept in memory and never written to disk. Default: the file in the environment variable `KUBECONFIG`, then `~/.kube/config`, then the service account of the pod.',
+      "Its content is masked in the log, kept in memory and never written to disk. If it is empty, as with a missing secret, the file in the environment variable `KUBECONFIG` is used, then `~/.kube/config`; the log has the one that is used. The service account of the runner's pod is used only with `context: in-cluster`.",
   }),
   context: input(text, {
     name: 'context',
@@ -213,7 +213,8 @@ const definitions = {
     isRecorded: false,
     isReplayed: false,
     description: 'The context of the kubeconfig to use.',
-    details: 'Default: the current context.',
+    details:
+      'With `in-cluster` and without `kubeconfig`, the service account of the pod that the job runs in is used. Default: the current context.',
   }),
   namespace: input(text, {
     name: 'namespace',

@@ -69,6 +69,8 @@ export interface Rollout extends RolloutInputs {
   readonly reporter: Reporter
   /** Called with every secret of the kubeconfig as soon as it is known. */
   readonly mask: (secret: string) => void
+  /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
+  readonly onSource?: (source: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
   readonly clock: Clock
@@ -76,7 +78,7 @@ export interface Rollout extends RolloutInputs {
   readonly requiresRecording?: boolean
 }
 
-type Connection = Pick<Rollout, 'mask' | 'clock'>
+type Connection = Pick<Rollout, 'mask' | 'onSource' | 'clock'>
 
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 const furtherMistakesMs = 5_000
@@ -202,10 +204,10 @@ async function openFiles(
  * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
-export function connectTo(inputs: Inputs, { mask, clock }: Connection): Cluster {
+export function connectTo(inputs: Inputs, { mask, onSource, clock }: Connection): Cluster {
   const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
   const isOnlyServer = !inputs.checkRun && !inputs.deploymentStatus && !inputs.comment
-  return connect(inputs, { mask, clock, secrets, isOnlyServer, userAgent: `rollout-gate/${version}` })
+  return connect(inputs, { mask, onSource, clock, secrets, isOnlyServer, userAgent: `rollout-gate/${version}` })
 }
 
 async function planTargets(

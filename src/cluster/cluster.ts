@@ -18,6 +18,8 @@ interface ConnectOptions {
   readonly clock?: Clock
   /** Called with every secret: from the kubeconfig in `connect`, from plugins and token files when they are read. */
   readonly mask: (secret: string) => void
+  /** Called in `connect` with the place of the kubeconfig, if the input is empty. */
+  readonly onSource?: (source: string) => void
   /** Further secrets to redact in everything that the cluster returns. */
   readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
@@ -48,6 +50,7 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
     initial.add(secret)
     mask(secret)
   }
+  if (kubeconfig.source !== undefined) options.onSource?.(kubeconfig.source)
   // Node parses its 150 bundled authorities before the first connection, also when none of them is used.
   if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock

@@ -20,6 +20,8 @@ export interface KubeconfigDocument {
   readonly contexts: readonly Entry[]
   /** The content of the files, decoded and as given in base64; it is searched for secrets. */
   readonly texts: readonly string[]
+  /** The place where it was found, if the input is empty: `~/.kube/config`. */
+  readonly source?: string
 }
 
 /** Where a kubeconfig may be found. */
@@ -35,23 +37,33 @@ export const defaultPlaces: KubeconfigPlaces = {
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
 }
 
+/** The context that selects the service account of this pod. */
+const inClusterContext = 'in-cluster'
+
 /**
  * Reads the kubeconfig. `given` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `given`,
- * reads the same places as kubectl: `$KUBECONFIG`, `~/.kube/config`, then the service account of this pod.
+ * reads `$KUBECONFIG`, then `~/.kube/config`, as kubectl does. The service account of this pod is read only for
+ * the context `in-cluster`: on a self-hosted runner it belongs to the runner's cluster, which is seldom the gated one.
  * Throws a `UserError` that quotes no secret.
  */
-export function readKubeconfig(given: string | undefined, places: KubeconfigPlaces): KubeconfigDocument {
+export function readKubeconfig(
+  given: string | undefined,
+  context: string | undefined,
+  places: KubeconfigPlaces,
+): KubeconfigDocument {
   if (given !== undefined) return interpret(given, places.home)
+  const inCluster = serviceAccount(places)
+  if (inCluster && context === inClusterContext) return inCluster
   const listed = places.env['KUBECONFIG']?.trim()
   if (listed) return readList(listed, places.home)
   const standard = join(places.home, '.kube', 'config')
-  if (existsSync(standard)) return readFile(standard)
-  const inCluster = serviceAccount(places)
-  if (inCluster) return inCluster
+  if (existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
   throw mistake(
-    'No kubeconfig was found: the input is empty, $KUBECONFIG is not set, there is no ~/.kube/config, and this is not ' +
-      'a pod with a service account. If the input comes from a secret, the secret is empty: in a pull request from a ' +
-      'fork (and from Dependabot) secrets are not available.',
+    'No kubeconfig was found: the input is empty, $KUBECONFIG is not set, and there is no ~/.kube/config. If the input ' +
+      'comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.' +
+      (inCluster
+        ? ' To gate the cluster of the pod that this job runs in, set the input `context` to in-cluster.'
+        : ''),
   )
 }
 
@@ -123,7 +135,7 @@ function looksLikePath(text: string): boolean {
 }
 
 function readList(listed: string, home: string): KubeconfigDocument {
-  if (listed.includes('\n') || listed.startsWith('{')) return interpret(listed, home)
+  if (listed.includes('\n') || listed.startsWith('{')) return { ...interpret(listed, home), source: '$KUBECONFIG' }
   const paths = listed.split(delimiter).filter((path) => path !== '')
   const existing = paths.filter((path) => existsSync(path))
   if (existing.length === 0) {
@@ -133,7 +145,7 @@ function readList(listed: string, home: string): KubeconfigDocument {
         : '$KUBECONFIG names no file that exists. It must contain paths; pass a kubeconfig itself in the input `kubeconfig`.',
     )
   }
-  return merge(existing.map(readFile))
+  return { ...merge(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }
 }
 
 function readFile(path: string): KubeconfigDocument {
@@ -224,13 +236,14 @@ function serviceAccount({ env, serviceAccount: folder }: KubeconfigPlaces): Kube
   const namespaceFile = join(folder, 'namespace')
   const namespace = existsSync(namespaceFile) ? readFileSync(namespaceFile, 'utf8').trim() : 'default'
   const server = `https://${host.includes(':') ? `[${host}]` : host}:${env['KUBERNETES_SERVICE_PORT'] ?? '443'}`
-  const name = 'in-cluster'
+  const name = inClusterContext
   return {
     currentContext: name,
     clusters: [{ name, body: { server, 'certificate-authority': join(folder, 'ca.crt') } }],
     users: [{ name, body: { tokenFile } }],
     contexts: [{ name, body: { cluster: name, user: name, namespace } }],
     texts: [],
+    source: 'the service account of this pod',
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
+import { UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
@@ -27,6 +28,8 @@ export interface KubeconfigInput {
 export interface Kubeconfig {
   /** Adds the certificates and credentials of the kubeconfig to a request, and the agent of a proxy; rereads files. */
   readonly applyTo: (request: RequestOptions) => Promise<void>
+  /** The place where it was found, if the input is empty: `~/.kube/config`. */
+  readonly source?: string
   readonly context: string
   readonly namespace: string
   /** The API server's address. On Rancher it includes a path. */
@@ -52,7 +55,17 @@ export interface Kubeconfig {
  * Throws a `UserError` with a remedy.
  */
 export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): Kubeconfig {
-  const document = readKubeconfig(input.kubeconfig, places)
+  const document = readKubeconfig(input.kubeconfig, input.context, places)
+  try {
+    return select(document, input, places)
+  } catch (error) {
+    if (!(error instanceof UserError) || document.source === undefined) throw error
+    const found = `The kubeconfig is ${document.source}, because none is given.`
+    throw new UserError(error.mistakes.map((each) => ({ ...each, message: `${each.message} ${found}` })))
+  }
+}
+
+function select(document: KubeconfigDocument, input: KubeconfigInput, places: KubeconfigPlaces): Kubeconfig {
   const context = chooseContext(document, input.context)
   const cluster = findCluster(document, context)
   const user = findUser(document, context)
@@ -65,6 +78,7 @@ export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces 
   const needsLibrary = Boolean(proxy || user.body['auth-provider'])
   return {
     applyTo: needsLibrary ? throughLibrary(context, cluster, user, proxy) : directly(cluster, user),
+    source: document.source,
     context: context.name,
     namespace: String(namespace),
     server: server.replace(/(?<!\/)\/+$/, ''),

@@ -99,25 +99,64 @@ describe('where the kubeconfig comes from', () => {
     const second = write('second', text({ name: 'first', cluster: { server: 'https://second' } }))
     const third = write('third', text({ name: 'third', currentContext: 'third' }))
     const env = { KUBECONFIG: [join(home, 'missing'), first, second, third].join(delimiter) }
-    expect(load({}, env)).toMatchObject({ context: 'first', server: 'https://first' })
+    expect(load({}, env)).toMatchObject({
+      context: 'first',
+      server: 'https://first',
+      source: `$KUBECONFIG (${first}, ${second}, ${third})`,
+    })
     expect(load({ context: 'third' }, env).context).toBe('third')
   })
 
   test('without it ~/.kube/config is used', () => {
     write('.kube/config', text({ name: 'home' }))
-    expect(load().context).toBe('home')
+    expect(load()).toMatchObject({ context: 'home', source: '~/.kube/config' })
   })
 
-  test('in a pod the service account is used', () => {
+  test('the source of a kubeconfig in the input is not named, and the content of $KUBECONFIG is not quoted', () => {
+    expect(load({ kubeconfig: text() }).source).toBeUndefined()
+    expect(load({}, { KUBECONFIG: text() }).source).toBe('$KUBECONFIG')
+  })
+
+  test('a mistake names the kubeconfig that was found', () => {
+    write('.kube/config', text({ name: 'home' }))
+    expect(mistake({ context: 'prod' })).toBe(
+      'kubeconfig: The kubeconfig has no context "prod". It has: home. The kubeconfig is ~/.kube/config, because none is given.',
+    )
+  })
+})
+
+describe('the service account of the pod', () => {
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
+  const context = 'in-cluster'
+
+  beforeEach(() => {
     write('serviceaccount/token', 'pod-token')
     write('serviceaccount/ca.crt', '-----BEGIN CERTIFICATE-----')
     write('serviceaccount/namespace', 'runners\n')
-    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
-    expect(load({}, env)).toMatchObject({
+  })
+
+  test('is used with the context in-cluster, before ~/.kube/config', () => {
+    write('.kube/config', text({ name: 'home' }))
+    expect(load({ context }, env)).toMatchObject({
       server: 'https://[fd00::1]:443',
       namespace: 'runners',
       tokenFile: join(home, 'serviceaccount/token'),
+      source: 'the service account of this pod',
     })
+  })
+
+  test('is not used without that context: the error contains the context to write', () => {
+    expect(mistake({}, env)).toContain('No kubeconfig was found')
+    expect(mistake({}, env)).toContain('set the input `context` to in-cluster')
+    expect(mistake({})).not.toContain('in-cluster')
+  })
+
+  test('is not used for a kubeconfig in the input', () => {
+    expect(load({ kubeconfig: text({ name: context }), context }, env)).toMatchObject({
+      user: context,
+      tokenFile: undefined,
+    })
+    expect(mistake({ kubeconfig: text(), context }, env)).toContain('has no context "in-cluster". It has: prod.')
   })
 })
 

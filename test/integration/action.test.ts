@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
@@ -279,6 +279,17 @@ describe('invalid input', () => {
     expect(errorsOf(ended)).toHaveLength(1)
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
     expect(errorsOf(ended).join('\n')).toMatch(/deploymnet.*deployment/)
+  })
+
+  test('is a kind that the server of ~/.kube/config lacks, after a log line that names this kubeconfig', async () => {
+    const home = join(folder, 'home')
+    mkdirSync(join(home, '.kube'), { recursive: true })
+    writeFileSync(join(home, '.kube/config'), server.kubeconfig({ token }))
+    const inputs = { kubeconfig: '', resources: 'deploymnet/web' }
+    const env = { HOME: home, KUBERNETES_SERVICE_HOST: '127.0.0.1' }
+    const ended = checked(await startAction(programPath('index.js'), folder, inputs, { env }).ended)
+    expect(logOf(ended)).toContain('The input kubeconfig is empty, so ~/.kube/config is used.')
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'kind-unknown' })
   })
 
   test('is a token that the server refuses', async () => {
