@@ -286,6 +286,17 @@ describe('the problem of a pod before its containers exist', () => {
     ])
   })
 
+  it('is not a problem after the last scheduling gate was removed and before the scheduler has updated its condition', () => {
+    const gated = createBarePod({
+      spec: { nodeName: '' } as object,
+      status: {
+        phase: 'Pending',
+        conditions: [condition('PodScheduled', 'False', { reason: 'SchedulingGated' })],
+      },
+    })
+    expect(problems(gated, 500)).toEqual([])
+  })
+
   it.each([
     [60.999, false],
     [61, true],

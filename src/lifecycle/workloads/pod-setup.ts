@@ -13,13 +13,19 @@ import { condition, containerOfEvent, containersOf, eventCount, hasStarted } fro
 /** The problem of the whole pod: before its containers exist, only its conditions and events show it. */
 export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
   const scheduled = condition(pod, 'PodScheduled')
-  if (scheduled?.status === 'False') return unschedulable(pod, context)
+  if (scheduled?.status === 'False') return isUngated(pod) ? undefined : unschedulable(pod, context)
   if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context)
   const failures = context.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   return last === undefined || isSetUp(pod, context) ? undefined : setupProblem(pod, last, context)
+}
+
+/** Whether the last scheduling gate was removed, and the scheduler has not updated the condition yet. */
+function isUngated(pod: Pod): boolean {
+  const { schedulingGates = [] } = pod.spec ?? {}
+  return condition(pod, 'PodScheduled')?.reason === 'SchedulingGated' && schedulingGates.length === 0
 }
 
 /**
