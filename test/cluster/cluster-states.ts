@@ -23,18 +23,16 @@ export function deploymentSettled(name: string): ClusterState {
   }
 }
 
-/** A pull has failed this many times with a message that contains `word`. */
+/** The pulls of one pod have failed this many times with a message that contains `word`. */
 export function pullRefused(word: string, times: number): ClusterState {
   return (informer) => {
     const refused = informer
       .all('Event')
-      .some(
-        (event) =>
-          event['message'].startsWith('Failed to pull image') &&
-          event['message'].includes(word) &&
-          event['count'] >= times,
-      )
-    return refused ? Date.now() : undefined
+      .filter((event) => event['message'].startsWith('Failed to pull image') && event['message'].includes(word))
+    // A restarted kubelet counts in a new event.
+    const ofEachPod = Map.groupBy(refused, (event) => event['involvedObject'].uid).values()
+    const counts = [...ofEachPod].map((events) => events.reduce((sum, { count }) => sum + count, 0))
+    return counts.some((count) => count >= times) ? Date.now() : undefined
   }
 }
 

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { sandboxImage } from './images.ts'
-import { cgroupName, containerdSocket, kubeconfigPath, network, state } from './layout.ts'
+import { cgroupName, containerdSocket, kubeconfigPath, network, serviceAccountKeyPath, state } from './layout.ts'
 import { cniFolder } from './packages.ts'
 import { start } from './processes.ts'
 
@@ -32,9 +32,8 @@ const loopback = '127.0.0.1'
 /** Starts etcd and the API server, which creates its own certificate. Returns the administrator's token. */
 export function startControlPlane(kube: string, ports: Ports): string {
   const token = randomBytes(24).toString('hex')
-  const signingKey = state('service-account.key')
   const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  writeFileSync(signingKey, keys.privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
+  writeFileSync(serviceAccountKeyPath, keys.privateKey.export({ type: 'pkcs1', format: 'pem' }), { mode: 0o600 })
   writeFileSync(state('tokens.csv'), `${token},admin,admin,system:masters\n`, { mode: 0o600 })
 
   const etcd = `http://${loopback}:${ports.etcdClient}`
@@ -61,8 +60,8 @@ export function startControlPlane(kube: string, ports: Ports): string {
     `--token-auth-file=${state('tokens.csv')}`,
     '--authorization-mode=RBAC',
     `--service-account-issuer=https://${loopback}:${ports.apiserver}`,
-    `--service-account-key-file=${signingKey}`,
-    `--service-account-signing-key-file=${signingKey}`,
+    `--service-account-key-file=${serviceAccountKeyPath}`,
+    `--service-account-signing-key-file=${serviceAccountKeyPath}`,
     `--service-cluster-ip-range=${network.services}`,
     // The API server reaches the kubelet by the node's name, localhost.
     '--kubelet-preferred-address-types=Hostname',
@@ -110,7 +109,7 @@ export function startControllers(kube: string, ports: Ports): void {
     `--bind-address=${loopback}`,
     `--secure-port=${ports.controllerManager}`,
     `--cert-dir=${state('controller-manager')}`,
-    `--service-account-private-key-file=${state('service-account.key')}`,
+    `--service-account-private-key-file=${serviceAccountKeyPath}`,
     `--root-ca-file=${certificatePath()}`,
     '--leader-elect=false',
   ])

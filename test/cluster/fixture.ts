@@ -48,6 +48,8 @@ export interface FixtureOptions {
   proxy: TcpProxy | undefined
   /** The API paths of custom resources by kind, with `{}` for the namespace. */
   customResources: Readonly<Record<string, string>>
+  /** Resolves after the fault of the scenario. */
+  reachFault: () => Promise<void>
   /** Sends a signal to the action's process. */
   send: (signal: NodeJS.Signals) => void
   /** Called by `markDecided` with the time of the decision, in milliseconds since 1970. */
@@ -151,6 +153,11 @@ export class Fixture {
     return this.informer.until(`a pod of ${image} runs`, 30, (informer) =>
       informer.all('Pod').find(({ spec, status }) => spec.containers[0].image === image && status.phase === 'Running'),
     )
+  }
+
+  /** Lets the fault of the scenario begin as soon as the other scenarios with this fault have reached it; waits for its end. */
+  reachFault(): Promise<void> {
+    return this.parts.reachFault()
   }
 
   /** Sends a signal to the action, as the runner does when a job is cancelled. */

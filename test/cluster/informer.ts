@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { Api, KubeObject, WatchEvent } from './api.ts'
 
 const collections = ['pods', 'events', 'services', 'persistentvolumeclaims', 'resourcequotas']
@@ -24,13 +25,14 @@ export class Informer {
   private readonly paths: readonly string[]
 
   /**
-   * @param onBroken called if a watch ends before the informer is closed, since later states would be missed
+   * @param onBroken called if a watch ends before the informer is closed, since later states would be missed. Returns whether
+   * to watch again: then only deletions during the interruption are missed
    * @param customResources API paths of custom resources by kind, with `{}` for the namespace
    */
   constructor(
     api: Api,
     namespace: string,
-    onBroken: (problem: Error) => void,
+    onBroken: (problem: Error) => boolean,
     customResources: Readonly<Record<string, string>> = {},
   ) {
     this.paths = [
@@ -38,12 +40,18 @@ export class Informer {
       ...groupCollections.map((name) => `/apis/${name.replace(/\/([^/]+)$/, `/namespaces/${namespace}/$1`)}`),
       ...Object.values(customResources).map((path) => path.replace('{}', namespace)),
     ]
-    for (const path of this.paths) {
-      api
-        .watch(path, (event) => this.handle(event), this.stop.signal)
-        .then(() => {
-          if (!this.stop.signal.aborted) onBroken(new Error(`the watch of ${path} ended`))
-        }, onBroken)
+    for (const path of this.paths) void this.watch(api, path, onBroken)
+  }
+
+  private async watch(api: Api, path: string, onBroken: (problem: Error) => boolean): Promise<void> {
+    const { signal } = this.stop
+    for (;;) {
+      const problem = await api
+        .watch(path, (event) => this.handle(event), signal)
+        .then(() => new Error(`the watch of ${path} ended`))
+        .catch((error: Error) => error)
+      if (signal.aborted || !onBroken(problem)) return
+      await setTimeout(500)
     }
   }
 
@@ -73,7 +81,7 @@ export class Informer {
         finish()
         resolve(found)
       }
-      const timer = setTimeout(() => {
+      const timer = globalThis.setTimeout(() => {
         finish()
         reject(new Error(`${what}: not within ${seconds} s`))
       }, seconds * 1000)

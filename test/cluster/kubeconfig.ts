@@ -2,9 +2,25 @@ import { parse, stringify } from 'yaml'
 
 /** The kubeconfig with this token as the only credential of every user. */
 export function withToken(kubeconfig: string, token: string): string {
+  return withUser(kubeconfig, { token })
+}
+
+/** The kubeconfig with this credential as the only one of every user: a `token`, a `tokenFile`, an `exec` section. */
+function withUser(kubeconfig: string, user: object): string {
   const config = parse(kubeconfig)
-  for (const entry of config.users) entry.user = { token }
+  for (const entry of config.users) entry.user = user
   return stringify(config)
+}
+
+/** The kubeconfig whose credential is read from a file before each request. */
+export function withTokenFile(kubeconfig: string, tokenFile: string): string {
+  return withUser(kubeconfig, { tokenFile })
+}
+
+/** The kubeconfig whose credential is what a program prints. */
+export function withCredentialProgram(kubeconfig: string, command: string, args: readonly string[]): string {
+  const apiVersion = 'client.authentication.k8s.io/v1'
+  return withUser(kubeconfig, { exec: { apiVersion, command, args, interactiveMode: 'Never' } })
 }
 
 /** The kubeconfig with another port in the address of every cluster. */

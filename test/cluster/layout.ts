@@ -27,6 +27,9 @@ export function state(...segments: string[]): string {
 
 export const kubeconfigPath = state('kubeconfig')
 
+/** The private key that signs the tokens of ServiceAccounts. */
+export const serviceAccountKeyPath = state('service-account.key')
+
 export const containerdSocket = state('containerd.sock')
 
 /** The parent of all pods' cgroups; it contains only processes of this cluster's kubelet. */

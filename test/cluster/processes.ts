@@ -56,6 +56,28 @@ export async function kill(pids: readonly number[]): Promise<void> {
   await until(`the processes ${pids.join(', ')} have ended`, 10, () => !pids.some(isRunning))
 }
 
+/** Kills a component. Returns a function that starts it again with the same arguments. */
+export async function killComponent(component: string): Promise<() => void> {
+  const pid = processOf(component)
+  const program = readlinkSync(`/proc/${pid}/exe`)
+  const [, ...args] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').slice(0, -1)
+  await kill([pid])
+  return () => start(component, program, args)
+}
+
+/** Suspends a component: its connections stay open, and it answers nothing. Returns a function that resumes it. */
+export function suspendComponent(component: string): () => void {
+  const pid = processOf(component)
+  process.kill(pid, 'SIGSTOP')
+  return () => process.kill(pid, 'SIGCONT')
+}
+
+function processOf(component: string): number {
+  const found = ownProcesses().find((own) => own.component === component)
+  if (found === undefined) throw new Error(`${component} does not run`)
+  return found.pid
+}
+
 /** Start time of a process in ticks since boot: unique together with the process id. */
 export function startTime(pid: number): string | undefined {
   try {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type ActionRun, startAction } from '../support/runner.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { until } from './command.ts'
+import { SharedFault } from './component-faults.ts'
 import { contractViolations } from './contract.ts'
 import { Fixture } from './fixture.ts'
 import { Informer } from './informer.ts'
@@ -36,25 +37,36 @@ const limitSeconds = 150
 
 /**
  * Runs a few scenarios at a time, longest first. Idle scenarios have a separate queue, and each scenario longer than the
- * limit gets an additional worker.
+ * limit gets an additional worker. Then, for each fault of a component, runs the scenarios with this fault together. Those
+ * that need the cluster of this machine are left out on another one.
  * @returns the results in the order of the scenarios
  */
 export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
   const results = new Map<Scenario, ScenarioResult>()
+  const run = async (scenario: Scenario, reachFault?: () => Promise<void>) => {
+    const result = await runScenario(scenario, cluster, reachFault)
+    results.set(scenario, result)
+    console.log(`${result.failures.length === 0 ? '✓' : '✗'} ${scenario.name}`)
+    for (const failure of result.failures) console.log(`    ${failure}`)
+  }
   const runQueue = async (scenarios: readonly Scenario[]) => {
     const queue = scenarios.toSorted((a, b) => b.takesSeconds - a.takesSeconds)
     const worker = async () => {
-      for (let scenario = queue.shift(); scenario; scenario = queue.shift()) {
-        const result = await runScenario(scenario, cluster)
-        results.set(scenario, result)
-        console.log(`${result.failures.length === 0 ? '✓' : '✗'} ${scenario.name}`)
-        for (const failure of result.failures) console.log(`    ${failure}`)
-      }
+      for (let scenario = queue.shift(); scenario; scenario = queue.shift()) await run(scenario)
     }
     const longScenarios = queue.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
     await Promise.all(Array.from({ length: parallelScenarios + longScenarios }, worker))
   }
-  await Promise.all([runQueue(all.filter(({ isIdle }) => isIdle)), runQueue(all.filter(({ isIdle }) => !isIdle))])
+  const possible = all.filter(
+    ({ fault, needsOwnCluster }) => cluster.isOwn || (fault === undefined && !needsOwnCluster),
+  )
+  const alone = possible.filter(({ fault }) => fault === undefined)
+  await Promise.all([runQueue(alone.filter(({ isIdle }) => isIdle)), runQueue(alone.filter(({ isIdle }) => !isIdle))])
+  for (const [fault, scenarios] of Map.groupBy(possible, ({ fault }) => fault)) {
+    if (fault === undefined) continue
+    const shared = new SharedFault(() => fault.inject(cluster.api), scenarios.length)
+    await Promise.all(scenarios.map((scenario) => run(scenario, shared.join())))
+  }
   return all.flatMap((scenario) => results.get(scenario) ?? [])
 }
 
@@ -65,7 +77,11 @@ interface Decision {
 }
 
 /** Runs one scenario in a new namespace. Throws only if the namespace cannot be created or deleted. */
-async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<ScenarioResult> {
+async function runScenario(
+  scenario: Scenario,
+  cluster: TestCluster,
+  reachFault: () => Promise<void> = () => Promise.reject(new Error('the scenario has no fault')),
+): Promise<ScenarioResult> {
   const { api } = cluster
   const folder = join(cluster.folder, scenario.name)
   mkdirSync(folder, { recursive: true })
@@ -76,7 +92,12 @@ async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<Sc
   const informer = new Informer(
     api,
     namespace,
-    (problem) => failures.push(`the tests' own watch broke: ${problem.message}`),
+    (problem) => {
+      // A fault of a component breaks the tests' own watches too.
+      const isExpected = scenario.fault !== undefined
+      if (!isExpected) failures.push(`the tests' own watch broke: ${problem.message}`)
+      return isExpected
+    },
     customResources,
   )
   const decision: Decision = {}
@@ -92,6 +113,7 @@ async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<Sc
       workspace: join(folder, 'workspace'),
       proxy,
       customResources,
+      reachFault,
       send: (signal) => action?.kill(signal),
       onDecided: (at) => {
         decision.marked = at
@@ -118,6 +140,7 @@ async function runScenario(scenario: Scenario, cluster: TestCluster): Promise<Sc
       failures,
     }
   } finally {
+    if (scenario.fault !== undefined) await reachFault().catch(() => {})
     await proxy?.close()
     informer.close()
     writeFileSync(

@@ -1,5 +1,6 @@
 import type { ActionRun } from '../support/runner.ts'
 import type { ClusterState } from './cluster-states.ts'
+import type { ComponentFault } from './component-faults.ts'
 import type { Fixture } from './fixture.ts'
 
 /** Events during a rollout, and the outcome that the action must report. */
@@ -16,6 +17,13 @@ export interface Scenario {
   during?(fixture: Fixture): Promise<void>
   /** Deletes objects outside of the namespace; also runs after failures. */
   after?(fixture: Fixture): Promise<void>
+  /**
+   * A fault of a component that all scenarios use: it begins when `during` of each scenario with this fault has called
+   * `fixture.reachFault()`. These scenarios run after all others, those of one fault together.
+   */
+  fault?: ComponentFault
+  /** The scenario needs a file or a process of the cluster of this machine. */
+  needsOwnCluster?: boolean
   /** The action reaches the API server through `fixture.proxy`. */
   proxied?: boolean
   /** Returns the input `kubeconfig` for the administrator's kubeconfig, after `setup`. */

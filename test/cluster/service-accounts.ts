@@ -1,6 +1,9 @@
+import { sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { ApiError, type KubeObject } from './api.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
+import { serviceAccountKeyPath } from './layout.ts'
 
 /** RBAC rules for everything that the action reads. */
 const everyObject = [
@@ -41,6 +44,25 @@ export async function revokeToken(fixture: Fixture, name: string): Promise<void>
   await waitForReadStatus(fixture, name, 401)
 }
 
+/**
+ * Replaces the token with one that the API server accepts for this many seconds: a TokenRequest grants no less than ten
+ * minutes. The token is signed with the key of the cluster of this machine.
+ */
+export function shortenToken(fixture: Fixture, name: string, seconds: number): void {
+  const [header = '', payload = ''] = (fixture.tokens.get(name) ?? '').split('.')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  // The API server accepts a token for another minute (go-jose, `DefaultLeeway`).
+  const exp = Math.floor(Date.now() / 1000) + seconds - 60
+  const content = `${header}.${Buffer.from(JSON.stringify({ ...claims, exp })).toString('base64url')}`
+  const signature = sign('RSA-SHA256', Buffer.from(content), readFileSync(serviceAccountKeyPath))
+  fixture.tokens.set(name, `${content}.${signature.toString('base64url')}`)
+}
+
+/** Returns once the token has expired and the API server, which caches tokens for 10 s, answers 401. */
+export function untilTokenExpired(fixture: Fixture, name: string): Promise<void> {
+  return waitForReadStatus(fixture, name, 401)
+}
+
 async function waitForReadStatus(fixture: Fixture, name: string, status: number): Promise<void> {
   const api = fixture.api.withToken(fixture.tokens.get(name) ?? '')
   const statusOfRead = async () => {
@@ -52,7 +74,7 @@ async function waitForReadStatus(fixture: Fixture, name: string, status: number)
       throw error
     }
   }
-  await until(`the API server answers ${status} to ${name}`, 20, async () => (await statusOfRead()) === status)
+  await until(`the API server answers ${status} to ${name}`, 40, async () => (await statusOfRead()) === status)
 }
 
 function roleBinding({ namespace }: Fixture, name: string): KubeObject {

@@ -13,6 +13,8 @@ export interface TestCluster {
   kubeconfig: string
   kubeconfigPath: string
   hasKubectl: boolean
+  /** Whether the tests started its components, and so can stop them. */
+  isOwn: boolean
   /** The API paths of custom resources by kind, with `{}` for the namespace. Scenarios apply and watch them. */
   customResources?: Readonly<Record<string, string>>
   /** Each scenario writes its log, summary and watch events into its own subfolder. */
@@ -31,17 +33,17 @@ export async function withTestCluster(work: (cluster: TestCluster) => Promise<vo
   const given = process.env['ROLLOUT_GATE_TEST_KUBECONFIG']
   const wasStarted = given ? false : await up((name, seconds) => console.log(`${name}: ${seconds.toFixed(1)} s`))
   try {
-    await work(await connect(given ?? ownKubeconfigPath))
+    await work(await connect(given ?? ownKubeconfigPath, given === undefined))
   } finally {
     if (wasStarted) await down()
   }
 }
 
-async function connect(kubeconfigPath: string): Promise<TestCluster> {
+async function connect(kubeconfigPath: string, isOwn: boolean): Promise<TestCluster> {
   const kubeconfig = readFileSync(kubeconfigPath, 'utf8')
   const api = new Api(kubeconfig)
   await ensureRegistry(api)
   const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-scenarios-'))
   console.log(`logs, summaries and watch events: ${folder}`)
-  return { api, kubeconfig, kubeconfigPath, hasKubectl: hasKubectl(), folder }
+  return { api, kubeconfig, kubeconfigPath, hasKubectl: hasKubectl(), isOwn, folder }
 }

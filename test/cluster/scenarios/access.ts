@@ -1,10 +1,17 @@
 import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { withToken } from '../kubeconfig.ts'
+import { withCredentialProgram, withToken, withTokenFile } from '../kubeconfig.ts'
 import { deployment } from '../objects.ts'
 import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
-import { createUser, grantAccess, revokeToken, withdrawAccess } from '../service-accounts.ts'
+import {
+  createUser,
+  grantAccess,
+  revokeToken,
+  shortenToken,
+  untilTokenExpired,
+  withdrawAccess,
+} from '../service-accounts.ts'
 
 const user = 'ci'
 const web = { inputs: { resources: 'deployment/web' }, proxied: true, isIdle: true }
@@ -51,9 +58,10 @@ function tokenRevoked(rollout: Rollout): Scenario {
   }
 }
 
+const renewed = 'ci-renewed'
+
 /** The token is refused, but the kubeconfig file contains a new one by then. */
 function tokenRenewed(rollout: Rollout): Scenario {
-  const renewed = 'ci-renewed'
   const file = 'kubeconfig.yaml'
   return {
     ...web,
@@ -74,6 +82,83 @@ function tokenRenewed(rollout: Rollout): Scenario {
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
     takesSeconds: rollout.takesSeconds + 2,
+  }
+}
+
+const tokenSeconds = 10
+
+const setupExpiry = (rollout: Rollout) => async (fixture: Fixture) => {
+  await createUser(fixture, renewed)
+  await setupRollout(rollout)(fixture)
+  shortenToken(fixture, user, tokenSeconds)
+}
+
+async function expireWhileDisconnected(fixture: Fixture): Promise<void> {
+  fixture.proxy.halfOpen()
+  await release(fixture)
+  await untilTokenExpired(fixture, user)
+}
+
+/** The token expires, and nothing renews it. */
+function tokenExpired(rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `token-expired-${rollout.name}`,
+    needsOwnCluster: true,
+    kubeconfig: kubeconfigOf(user),
+    setup: setupExpiry(rollout),
+    during: async (fixture) => {
+      await expireWhileDisconnected(fixture)
+      await reconnect(fixture)
+      fixture.markDecided()
+    },
+    expect: { outcome: 'unknown', reason: 'credentials-expired' },
+    takesSeconds: 25,
+  }
+}
+
+/** How a kubeconfig renews a token: the file that contains the token, and how the kubeconfig refers to it. */
+interface Renewal {
+  readonly name: string
+  readonly kubeconfig: (content: string) => string
+  readonly write: (fixture: Fixture, user: string) => void
+}
+
+const byFile: Renewal = {
+  name: 'by-file',
+  kubeconfig: (content) => withTokenFile(content, 'token'),
+  write: (fixture, name) => fixture.write('token', fixture.tokens.get(name) ?? ''),
+}
+
+const byProgram: Renewal = {
+  name: 'by-program',
+  kubeconfig: (content) => withCredentialProgram(content, 'cat', ['credential.json']),
+  write: (fixture, name) => {
+    const apiVersion = 'client.authentication.k8s.io/v1'
+    const credential = { apiVersion, kind: 'ExecCredential', status: { token: fixture.tokens.get(name) } }
+    fixture.write('credential.json', JSON.stringify(credential))
+  },
+}
+
+/** The token expires, and the kubeconfig's file or program has a new one by then. */
+function tokenExpiredAndRenewed(renewal: Renewal, rollout: Rollout): Scenario {
+  return {
+    ...web,
+    name: `token-expired-and-renewed-${renewal.name}-${rollout.name}`,
+    needsOwnCluster: true,
+    kubeconfig: renewal.kubeconfig,
+    setup: async (fixture) => {
+      await setupExpiry(rollout)(fixture)
+      renewal.write(fixture, user)
+    },
+    during: async (fixture) => {
+      await expireWhileDisconnected(fixture)
+      renewal.write(fixture, renewed)
+      await reconnect(fixture)
+    },
+    expect: rollout.expect,
+    decidedBy: rollout.decidedBy,
+    takesSeconds: Math.max(rollout.takesSeconds, 25) + 2,
   }
 }
 
@@ -127,7 +212,30 @@ export const access: Scenario[] = [
     tokenRenewed(rollout),
     bindingRemoved(rollout),
     bindingRestored(rollout),
+    tokenExpired(rollout),
+    tokenExpiredAndRenewed(byFile, rollout),
+    tokenExpiredAndRenewed(byProgram, rollout),
   ]),
+  {
+    ...web,
+    // Established watches continue, so the action is refused only when it renews a watch.
+    name: 'token-expired-without-a-cut',
+    needsOwnCluster: true,
+    kubeconfig: kubeconfigOf(user),
+    setup: async (fixture) => {
+      await createUser(fixture, user)
+      await fixture.apply(deployment('web', { readiness: 'never' }))
+      shortenToken(fixture, user, tokenSeconds)
+    },
+    during: async (fixture) => {
+      await untilTokenExpired(fixture, user)
+      fixture.markDecided()
+    },
+    expect: { outcome: 'unknown', reason: 'credentials-expired' },
+    // A watch lasts at most 60 s.
+    withinSeconds: 60,
+    takesSeconds: 75,
+  },
   {
     ...web,
     // The Role allows single names only, and there are more names than single watches.

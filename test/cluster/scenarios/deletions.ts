@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ActionRun } from '../../support/runner.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
-import type { Fixture } from '../fixture.ts'
 import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -58,43 +57,6 @@ function definitionDeleted(rollout: Rollout): Scenario {
   }
 }
 
-/** One kind cannot be read for a while after its object was ready, because its conversion webhook is down. */
-function kindUnreadable(rollout: Rollout): Scenario {
-  const isReady = rollout.expect.outcome === 'ready'
-  return {
-    name: `kind-unreadable-${rollout.name}`,
-    inputs: {},
-    inputsFrom: (fixture) => ({ resources: `deployment/web\nwidget.v2.${widgetGroup(fixture)}/web` }),
-    setup: async (fixture) => {
-      await fixture.apply(widgetDefinition(fixture, ['v1', 'v2']))
-      await applyWidget(fixture, 'web')
-      await fixture.apply(rollout.deployment)
-    },
-    during: async (fixture) => {
-      await setConversion(fixture, { strategy: 'Webhook', webhook: brokenWebhook })
-      await release(fixture)
-      await untilDecided(fixture, rollout)
-      if (isReady) {
-        await fixture.wait(5)
-        await setConversion(fixture, { strategy: 'None', webhook: null })
-      }
-      fixture.markDecided()
-    },
-    after: removeWidgetDefinition,
-    expect: rollout.expect,
-    // The API server itself retries the kind with a growing backoff.
-    withinSeconds: 45,
-    takesSeconds: rollout.takesSeconds + 20,
-    isIdle: true,
-  }
-}
-
-const brokenWebhook = { clientConfig: { url: 'https://127.0.0.1:1/convert' }, conversionReviewVersions: ['v1'] }
-
-async function setConversion(fixture: Fixture, conversion: object): Promise<void> {
-  await fixture.patch('CustomResourceDefinition', `widgets.${widgetGroup(fixture)}`, { spec: { conversion } })
-}
-
 /** Checks the outcome of the first target in the report whose name starts with `name`. */
 function targetFailures({ outputs }: ActionRun, name: string, { outcome, reason = '' }: Scenario['expect']): string[] {
   const report = JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
@@ -110,5 +72,4 @@ function targetFailures({ outputs }: ActionRun, name: string, { outcome, reason 
 export const deletions: Scenario[] = rollouts.flatMap((rollout) => [
   namespaceDeleted(rollout),
   definitionDeleted(rollout),
-  kindUnreadable(rollout),
 ])

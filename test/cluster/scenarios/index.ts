@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
 import { alreadyFailing } from './already-failing.ts'
+import { componentFaults } from './component-faults.ts'
 import { connections } from './connections.ts'
 import { crashes } from './crashes.ts'
 import { deadlines } from './deadlines.ts'
@@ -20,6 +21,7 @@ import { sidecars } from './sidecars.ts'
 import { statefulSetsAndDaemonSets } from './statefulsets-daemonsets.ts'
 import { superseded } from './superseded.ts'
 import { temporaryFailures } from './temporary-failures.ts'
+import { unreadableKinds } from './unreadable-kinds.ts'
 
 /** Every scenario, in the order of the result table. */
 export const scenarios: readonly Scenario[] = [
@@ -44,6 +46,8 @@ export const scenarios: readonly Scenario[] = [
   ...connections,
   ...access,
   ...deletions,
+  ...unreadableKinds,
+  ...componentFaults,
 ]
 
 /** The scenarios of these names, or all of them. */

@@ -1,0 +1,53 @@
+import { apiServerKilled, type ComponentFault, etcdSuspended, kubeletKilled } from '../component-faults.ts'
+import { deployment, slowStart, template } from '../objects.ts'
+import { type Rollout, release, rollouts, schedulingGate } from '../rollouts.ts'
+import type { Scenario } from '../scenario.ts'
+
+const web = { resources: 'deployment/web' }
+
+/** The containers have started, and the outcome is not decided. */
+const secondsUntilMidRollout = 3
+
+/** A component of the cluster fails in the middle of a rollout, and works again before the end. */
+function during(fault: ComponentFault, rollout: Rollout): Scenario {
+  return {
+    name: `${fault.name}-${rollout.name}`,
+    inputs: web,
+    fault,
+    setup: (fixture) => fixture.apply(rollout.deployment),
+    during: async (fixture) => {
+      await release(fixture)
+      await fixture.wait(secondsUntilMidRollout)
+      await fixture.reachFault()
+    },
+    expect: rollout.expect,
+    decidedBy: rollout.decidedBy,
+    // Half of it may pass before the component has reported what happened during the fault.
+    withinSeconds: 30,
+    takesSeconds: rollout.takesSeconds + 40,
+  }
+}
+
+/** Faults of components that all rollouts of the cluster need. */
+export const componentFaults: Scenario[] = [
+  ...[apiServerKilled, etcdSuspended, kubeletKilled].flatMap((fault) =>
+    rollouts.map((rollout) => during(fault, rollout)),
+  ),
+  {
+    // The pods never report that they have started, so the rollout is neither ready nor failed.
+    name: 'kubelet-killed-before-the-start',
+    inputs: { ...web, 'stall-timeout': '15s' },
+    fault: kubeletKilled,
+    setup: (fixture) =>
+      fixture.apply(deployment('web', {}, template('web', { script: slowStart(15) }, schedulingGate))),
+    during: async (fixture) => {
+      const restarted = fixture.reachFault()
+      await fixture.wait(2)
+      await release(fixture)
+      fixture.markDecided(15)
+      await restarted
+    },
+    expect: { outcome: 'stalled' },
+    takesSeconds: 40,
+  },
+]
