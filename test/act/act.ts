@@ -28,6 +28,8 @@ export interface StepRun {
   result: 'success' | 'failure' | 'skipped'
   /** The step's part of the job log, with masked secrets, without colours and runner commands. */
   log: string
+  /** The same of its post step, which runs at the end of the job. */
+  postLog: string
   annotations: Annotation[]
   /** Values of the step's `::add-mask::` commands. */
   masks: string[]
@@ -36,19 +38,41 @@ export interface StepRun {
   outputs: Record<string, string>
 }
 
-/** A finished run of a workflow with one job. */
+/** A finished job. */
+export interface JobRun {
+  hasPassed: boolean
+  /** A step by its `id`; a step of a composite action by `id/id`. */
+  step(id: string): StepRun
+}
+
+/** A finished run of a workflow. */
 export interface WorkflowRun {
   hasPassed: boolean
-  /** The log of the job as GitHub shows it, with masked secrets, without `::add-mask::` commands. */
+  /** The log as GitHub shows it, with masked secrets, without `::add-mask::` commands. */
   log: string
-  /** A step by its `id`. */
-  step(id: string): StepRun
+  /**
+   * A job by act's name for it: `deploy`; `gates-1`, the first leg of a matrix; `eu/Gate/gate`, the job `gate` of a called
+   * workflow with the name `Gate`.
+   */
+  job(name: string): JobRun
+}
+
+/** The event that starts a workflow, and what the runner's environment has besides the default. */
+export interface WorkflowEvent {
+  name: 'push' | 'pull_request'
+  payload?: object
+  /** Variables of all steps. */
+  variables?: Readonly<Record<string, string>>
 }
 
 /** A line of act's output with `--json`. Secrets are masked in `msg` only. */
 interface Entry {
   msg: string
   raw_output?: boolean
+  /** `Deploy/gates-1`, padded with spaces. */
+  job?: string
+  jobResult?: 'success' | 'failure'
+  stage?: 'Pre' | 'Main' | 'Post'
   stepID?: string[]
   stepResult?: StepRun['result']
   command?: string
@@ -81,7 +105,8 @@ const delayedExit = `--import=data:text/javascript,${encodeURIComponent(
 )}`
 
 /**
- * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without containers and network.
+ * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without containers and network. A job
+ * with `container:` needs a Docker daemon and an image, so act cannot run it here.
  * @param act the path of the program
  * @param folder for the log and act's files
  * @param env the whole environment of act and the steps. The first `node` on its `PATH` runs the action, whatever
@@ -93,12 +118,16 @@ export async function runWorkflow(
   folder: string,
   secrets: Readonly<Record<string, string>>,
   env: NodeJS.ProcessEnv,
+  event: WorkflowEvent,
 ): Promise<WorkflowRun> {
   mkdirSync(folder, { recursive: true })
   const secretFile = join(folder, 'secrets.yaml')
   writeFileSync(secretFile, stringify(secrets), { mode: 0o600 })
+  const eventFile = join(folder, 'event.json')
+  writeFileSync(eventFile, JSON.stringify(event.payload ?? {}))
   const options = [
-    ['push', '--json', '--directory', checkout, '--secret-file', secretFile],
+    [event.name, '--json', '--directory', checkout, '--secret-file', secretFile, '--eventpath', eventFile],
+    Object.entries(event.variables ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server'],
     ['--action-cache-path', join(folder, 'act')],
   ].flat()
@@ -118,7 +147,20 @@ export async function runWorkflow(
   const shown = entries.filter(({ command }) => command !== 'add-mask')
   const log = shown.map(({ msg, raw_output: isOutput }) => `${isOutput ? '  | ' : ''}${msg}\n`).join('')
   writeFileSync(join(folder, 'log.txt'), log)
-  return { hasPassed: exitCode === 0, log, step: (id) => stepOf(entries.filter(({ stepID }) => stepID?.[0] === id)) }
+  return { hasPassed: exitCode === 0, log, job: (name) => jobOf(entries, name) }
+}
+
+function jobOf(all: readonly Entry[], name: string): JobRun {
+  const entries = all.filter(({ job = '' }) => {
+    const path = job.trim()
+    // The jobs of a called workflow have the path of the calling job.
+    return path === name || path.slice(path.indexOf('/') + 1) === name
+  })
+  if (entries.length === 0) throw new Error(`no job ${name} was run`)
+  return {
+    hasPassed: entries.some(({ jobResult }) => jobResult === 'success'),
+    step: (id) => stepOf(entries.filter(({ stepID = [] }) => stepID.join('/') === id)),
+  }
 }
 
 function entryOf(line: string): Entry {
@@ -133,9 +175,21 @@ function entryOf(line: string): Entry {
 const levels: ReadonlySet<string> = new Set(['error', 'warning', 'notice'])
 
 function stepOf(entries: readonly Entry[]): StepRun {
-  const step: StepRun = { result: 'skipped', log: '', annotations: [], masks: [], summary: '', outputs: {} }
+  const step: StepRun = {
+    result: 'skipped',
+    log: '',
+    postLog: '',
+    annotations: [],
+    masks: [],
+    summary: '',
+    outputs: {},
+  }
   for (const entry of entries) {
     const { command = '', arg = '', kvPairs = {} } = entry
+    if (entry.stage === 'Post') {
+      if (entry.raw_output) step.postLog += `${entry.msg}\n`
+      continue
+    }
     if (entry.stepResult) step.result = entry.stepResult
     if (entry.raw_output) step.log += `${entry.msg}\n`
     if (command === 'summary') step.summary = entry.content ?? ''

@@ -5,8 +5,8 @@ import { attempt, runScript } from '../cluster/command.ts'
 import { withTestCluster } from '../cluster/test-cluster.ts'
 import { installAct } from './act.ts'
 import { runnerMajor } from './node-versions.ts'
-import { type Check, scenarios } from './scenarios.ts'
-import { type Programs, withWorkflowFixture } from './workflow-fixture.ts'
+import { scenarios } from './scenarios.ts'
+import { type Check, type Programs, withWorkflowFixture } from './workflow-fixture.ts'
 
 /**
  * Runs workflows with this action through act against the test cluster:

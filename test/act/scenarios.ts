@@ -4,16 +4,12 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
+import { composite, matrix } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { readmeSteps, type Step } from './readme.ts'
-import type { GateRun, WorkflowFixture } from './workflow-fixture.ts'
-
-/** Checks one behaviour, named as a sentence; `holds` throws if the check fails. */
-export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>
+import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
 
 type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
-
-const expression = (inner: string) => `\${{ ${inner} }}`
 
 const assertPassed = (run: GateRun) => ok(run.hasPassed, `the job failed:\n${run.log}`)
 const assertFailed = (run: GateRun) => ok(!run.hasPassed, `the job passed:\n${run.log}`)
@@ -248,4 +244,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   manifests,
   migration,
   nodes,
+  matrix,
+  composite,
 }

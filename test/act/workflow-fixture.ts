@@ -6,14 +6,22 @@ import type { Api, KubeObject } from '../cluster/api.ts'
 import { hasNamespaceDefaults } from '../cluster/cluster.ts'
 import { run, until } from '../cluster/command.ts'
 import { secretsOf } from '../cluster/kubeconfig.ts'
+import { type GitHubServer, startGitHub } from '../github/github-server.ts'
+import { type StoredWrites, storeWrites } from '../github/stored-writes.ts'
 import type { ActionRun } from '../support/runner.ts'
-import { runWorkflow, type WorkflowRun } from './act.ts'
+import { type JobRun, runWorkflow, type WorkflowEvent, type WorkflowRun } from './act.ts'
 import type { Step } from './readme.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
 /** The files that GitHub uses to run the action; nothing else may be needed. */
 const shipped = ['action.yml', 'package.json', 'dist']
+
+/** Checks one behaviour, named as a sentence; `holds` throws if the check fails. */
+export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>
+
+/** An expression of a workflow. */
+export const expression = (inner: string) => `\${{ ${inner} }}`
 
 /** The programs that workflows run with. */
 export interface Programs {
@@ -23,8 +31,19 @@ export interface Programs {
   kubectl: string
 }
 
-/** A finished run of a workflow whose step `gate` is this action. */
-export interface GateRun extends WorkflowRun {
+/** The jobs of a workflow, and how it is started. */
+export interface Workflow {
+  readonly jobs: Readonly<Record<string, unknown>>
+  /** Further files of the checkout: called workflows and composite actions, by path. */
+  readonly files?: Readonly<Record<string, unknown>>
+  readonly manifests: Manifests
+  readonly event?: WorkflowEvent
+  /** The Node that runs the action. */
+  readonly node?: string
+}
+
+/** A finished run of a workflow of one job, whose step `gate` is this action. */
+export interface GateRun extends WorkflowRun, JobRun {
   /** The checkout that the workflow ran on. */
   readonly checkout: string
   /** Results of the step `gate`; the paths in its outputs are those of kept copies. */
@@ -37,11 +56,24 @@ export class WorkflowFixture {
   readonly namespace: string
   /** The kubeconfig in the workflows' secret; its context is named `prod`. */
   readonly secretKubeconfig: string
+  /** The server for requests to GitHub. */
+  readonly github: GitHubServer
+  /** What the workflows wrote to it. */
+  readonly written: StoredWrites
   private readonly folder: string
   private readonly programs: Programs
 
-  constructor(api: Api, kubeconfig: string, namespace: string, folder: string, programs: Programs) {
+  constructor(
+    api: Api,
+    kubeconfig: string,
+    namespace: string,
+    folder: string,
+    programs: Programs,
+    github: GitHubServer,
+  ) {
     this.api = api
+    this.github = github
+    this.written = storeWrites(github)
     this.namespace = namespace
     this.folder = folder
     this.programs = programs
@@ -66,35 +98,49 @@ export class WorkflowFixture {
    * Runs a workflow of one job: checkout, the given steps, and a step that keeps the gate's outputs. The checkout
    * contains the action and manifests in `k8s/`.
    * @param name of the folder of this run
-   * @param node the Node that runs the action
    */
-  async run(
-    name: string,
-    { steps, manifests, node = this.programs.node }: { steps: Step[]; manifests: Manifests; node?: string },
-  ): Promise<GateRun> {
+  async run(name: string, { steps, ...workflow }: { steps: Step[] } & Omit<Workflow, 'jobs'>): Promise<GateRun> {
+    const kept = join(this.folder, name, 'kept')
+    mkdirSync(kept, { recursive: true })
+    const jobs = { deploy: createJob([...steps, keepingStep(kept)]) }
+    const startedAt = Date.now()
+    const finished = await this.runJobs(name, { ...workflow, jobs })
+    const job = finished.job('deploy')
+    const { result, log, summary } = job.step('gate')
+    const exitCode = result === 'success' ? 0 : 1
+    const gate = { exitCode, log, summary, outputs: keptOutputs(kept), startedAt, endedAt: Date.now() }
+    return { ...finished, ...job, checkout: join(this.folder, name, 'checkout'), gate }
+  }
+
+  /**
+   * Runs a workflow on a checkout with the action and manifests in `k8s/`. Its requests to GitHub go to the fixture's
+   * server.
+   * @param name of the folder of this run
+   */
+  async runJobs(name: string, workflow: Workflow): Promise<WorkflowRun> {
     const folder = join(this.folder, name)
     const checkout = join(folder, 'checkout')
-    const kept = join(folder, 'kept')
-    mkdirSync(kept, { recursive: true })
-    await this.checkOut(checkout, manifests, [{ uses: 'actions/checkout@v6' }, ...steps, keepingStep(kept)])
+    await this.checkOut(checkout, workflow)
+    const { node = this.programs.node, event = { name: 'push' } } = workflow
     const path = [dirname(node), join(this.folder, 'bin'), process.env['PATH']].join(':')
     const env = { HOME: join(this.folder, 'home'), PATH: path }
     const secrets = { KUBECONFIG: this.secretKubeconfig, GITHUB_TOKEN: this.githubToken }
-    const startedAt = Date.now()
-    const finished = await runWorkflow(this.programs.act, checkout, folder, secrets, env)
-    const { result, log, summary } = finished.step('gate')
-    const exitCode = result === 'success' ? 0 : 1
-    const gate = { exitCode, log, summary, outputs: keptOutputs(kept), startedAt, endedAt: Date.now() }
-    return { ...finished, checkout, gate }
+    const variables = { GITHUB_API_URL: this.github.url, ...event.variables }
+    return runWorkflow(this.programs.act, checkout, folder, secrets, env, { ...event, variables })
   }
 
-  private async checkOut(folder: string, manifests: Manifests, steps: Step[]): Promise<void> {
+  private async checkOut(folder: string, { jobs, files = {}, manifests }: Workflow): Promise<void> {
     for (const name of shipped) cpSync(join(root, name), join(folder, name), { recursive: true })
-    const workflow = { name: 'Deploy', on: 'push', jobs: { deploy: { 'runs-on': 'ubuntu-latest', steps } } }
-    const files = Object.entries(manifests).map(
-      ([name, objects]) => [join('k8s', name), objects.map((object) => stringify(object)).join('---\n')] as const,
-    )
-    for (const [path, content] of [...files, ['.github/workflows/deploy.yml', stringify(workflow)] as const]) {
+    const workflow = { name: 'Deploy', on: ['push', 'pull_request'], jobs }
+    const contents = [
+      ...Object.entries({ ...files, '.github/workflows/deploy.yml': workflow }).map(
+        ([path, content]) => [path, stringify(content)] as const,
+      ),
+      ...Object.entries(manifests).map(
+        ([name, objects]) => [join('k8s', name), objects.map((object) => stringify(object)).join('---\n')] as const,
+      ),
+    ]
+    for (const [path, content] of contents) {
       mkdirSync(dirname(join(folder, path)), { recursive: true })
       writeFileSync(join(folder, path), content)
     }
@@ -105,6 +151,11 @@ export class WorkflowFixture {
     const settings = ['user.name=Tests', 'user.email=tests@localhost', 'commit.gpgsign=false']
     await git(...settings.flatMap((setting) => ['-c', setting]), 'commit', '--quiet', '--message', 'Deploy')
   }
+}
+
+/** A job on GitHub's Ubuntu runner that starts with a checkout. */
+export function createJob(steps: readonly Step[], fields: object = {}): object {
+  return { 'runs-on': 'ubuntu-latest', ...fields, steps: [{ uses: 'actions/checkout@v6' }, ...steps] }
 }
 
 /** Manifest files below `k8s/`, by name. */
@@ -119,11 +170,13 @@ export async function withWorkflowFixture(
   work: (fixture: WorkflowFixture) => Promise<void>,
 ): Promise<void> {
   const namespace = `act-${randomBytes(3).toString('hex')}`
+  const github = await startGitHub()
   await api.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } })
   try {
     await until('the namespace has its service account', 30, () => hasNamespaceDefaults(api, namespace))
-    await work(new WorkflowFixture(api, kubeconfig, namespace, folder, programs))
+    await work(new WorkflowFixture(api, kubeconfig, namespace, folder, programs, github))
   } finally {
+    await github.close()
     // The folder is kept for reading, but without credentials.
     rmSync(join(folder, 'home'), { recursive: true, force: true })
     await api.delete(`/api/v1/namespaces/${namespace}`)
@@ -132,7 +185,6 @@ export async function withWorkflowFixture(
 
 /** A step that copies the gate's outputs and the files that they name, which the runner deletes with the job. */
 function keepingStep(folder: string): Step {
-  const expression = (inner: string) => `\${{ ${inner} }}`
   return {
     id: 'keep',
     if: 'always() && steps.gate.outputs.report',

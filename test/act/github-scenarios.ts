@@ -1,0 +1,119 @@
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { deployment } from '../cluster/objects.ts'
+import { createPullRequest, headSha } from '../github/action-contexts.ts'
+import type { Step } from './readme.ts'
+import { type Check, createJob, expression, type WorkflowFixture } from './workflow-fixture.ts'
+
+const event = {
+  name: 'pull_request',
+  payload: { pull_request: createPullRequest(), repository: { full_name: 'acme/shop' } },
+} as const
+
+const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('api', { image: 'v9' })] }
+
+/** The gate with the extras that belong to a commit or a pull request. */
+function gate(inputs: Readonly<Record<string, string>>): Step {
+  const extras = { 'github-token': expression('github.token'), 'check-run': 'true', comment: 'true' }
+  return { id: 'gate', uses: './', with: { kubeconfig: expression('secrets.KUBECONFIG'), ...extras, ...inputs } }
+}
+
+const apply: Step = { run: 'kubectl apply -f k8s/' }
+const afterwards: Step = {
+  id: 'afterwards',
+  if: 'always()',
+  run: `echo '${expression('steps.gate.outcome')} ${expression('steps.gate.outputs.outcome')}'`,
+}
+
+/** Every check by its name, with its conclusion. GitHub shows the latest check of a name on a commit. */
+function conclusions({ written }: WorkflowFixture): Record<string, unknown> {
+  return Object.fromEntries(written.checks.map((check) => [check['name'], check['conclusion'] ?? check['status']]))
+}
+
+/** The first line of a comment is the marker of its gate. */
+function markers({ written }: WorkflowFixture): string[] {
+  return written.comments.map(({ body }) => String(body).split('\n', 1)[0] ?? '')
+}
+
+async function checkWrites(fixture: WorkflowFixture, check: Check, gates: number): Promise<void> {
+  const { github, written } = fixture
+  await check('each gate has a check of its own on the head of the pull request', () => {
+    equal(Object.keys(conclusions(fixture)).length, gates, JSON.stringify(conclusions(fixture), null, 2))
+    deepEqual(new Set(written.checks.map((each) => each['head_sha'])), new Set([headSha]))
+  })
+  await check('each gate has a comment of its own on the pull request', () => {
+    equal(new Set(markers(fixture)).size, gates)
+    deepEqual(new Set(written.comments.map(({ issue }) => issue)), new Set([12]))
+  })
+  await check('every check has ended', () => {
+    deepEqual(new Set(written.checks.map(({ status }) => status)), new Set(['completed']))
+  })
+  await check("no request violates GitHub's description", () => deepEqual(github.breaches, []))
+}
+
+/** Two gates of a matrix: one is ready, the other fails. */
+export async function matrix(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const leg = { resources: `deployment/${expression('matrix.target')}` }
+  const gates = createJob([apply, gate(leg), afterwards], {
+    strategy: { 'fail-fast': false, matrix: { target: ['web', 'api'] } },
+  })
+  const run = await fixture.runJobs('matrix', { jobs: { gates }, manifests, event })
+  await check('each leg ends with the outcome of its own gate', () => {
+    const results = ['gates-1', 'gates-2'].map((name) => {
+      const job = run.job(name)
+      return { hasPassed: job.hasPassed, afterwards: job.step('afterwards').log.trim() }
+    })
+    deepEqual(results, [
+      { hasPassed: true, afterwards: 'success ready' },
+      { hasPassed: false, afterwards: 'failure failed' },
+    ])
+  })
+  await checkWrites(fixture, check, 2)
+  await check('the check of each leg has its own conclusion', () => {
+    const list = Object.entries(conclusions(fixture))
+    equal(list.find(([name]) => /\bweb\b/.test(name))?.[1], 'success')
+    equal(list.find(([name]) => /\bapi\b/.test(name))?.[1], 'failure')
+  })
+}
+
+/** A composite action that applies and gates. */
+export async function composite(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const path = '.github/actions/deploy'
+  const action = {
+    name: 'Deploy',
+    inputs: { kubeconfig: { required: true }, token: { required: true } },
+    outputs: { outcome: { value: expression('steps.gate.outputs.outcome') } },
+    runs: {
+      using: 'composite',
+      steps: [
+        { ...apply, shell: 'bash' },
+        gate({
+          kubeconfig: expression('inputs.kubeconfig'),
+          'github-token': expression('inputs.token'),
+          resources: 'deployment/api',
+        }),
+      ],
+    },
+  }
+  const deploy: Step = {
+    id: 'deploy',
+    uses: `./${path}`,
+    with: { kubeconfig: expression('secrets.KUBECONFIG'), token: expression('github.token') },
+  }
+  const after = {
+    ...afterwards,
+    run: `echo '${expression('steps.deploy.outcome')} ${expression('steps.deploy.outputs.outcome')}'`,
+  }
+  const run = await fixture.runJobs('composite', {
+    jobs: { deploy: createJob([deploy, after]) },
+    files: { [`${path}/action.yml`]: action },
+    manifests,
+    event,
+  })
+  await check('a composite action fails with its gate, and passes the outcome on', () => {
+    const job = run.job('deploy')
+    equal(job.hasPassed, false)
+    equal(job.step('afterwards').log.trim(), 'failure failed')
+    match(job.step('deploy/gate').log, /✗ failed/)
+  })
+  await checkWrites(fixture, check, 1)
+}

@@ -1,0 +1,56 @@
+import type { Answer, GitHubRequest, GitHubServer, Handler } from './github-server.ts'
+
+/** An object that a client has created, with the fields of its latest update. */
+export type Stored = Readonly<Record<string, unknown>> & { readonly id: number }
+
+/** What a server holds, in the order of creation. */
+export interface StoredWrites {
+  readonly checks: readonly Stored[]
+  readonly comments: readonly Stored[]
+  readonly deployments: readonly Stored[]
+  /** The latest status of each deployment, with its number as `deployment`. */
+  readonly deploymentStatuses: readonly Stored[]
+}
+
+/** Makes the server store what clients create and update, as GitHub does: another client reads and updates it. */
+export function storeWrites(github: GitHubServer): StoredWrites {
+  let latestId = 0
+  const create =
+    (list: Stored[], fields: (request: GitHubRequest) => object = () => ({})): Handler =>
+    (request, example) => {
+      const stored: Stored = { ...request.body, ...fields(request), id: ++latestId }
+      list.push(stored)
+      return { status: 201, body: { ...example, ...stored } }
+    }
+  const update =
+    (list: Stored[]): Handler =>
+    ({ path, body }, example): Answer => {
+      const id = Number(path.split('/').at(-1))
+      const index = list.findIndex((stored) => stored.id === id)
+      const present = list[index]
+      if (present === undefined) return { status: 404, body: { message: 'Not Found' } }
+      list[index] = { ...present, ...body, id }
+      return { status: 200, body: { ...example, ...list[index] } }
+    }
+  const checks: Stored[] = []
+  const comments: Stored[] = []
+  const deployments: Stored[] = []
+  const deploymentStatuses: Stored[] = []
+  // A workflow's token writes as a bot: https://docs.github.com/actions/concepts/security/github_token
+  const author = { user: { login: 'github-actions[bot]', type: 'Bot' } }
+  const issueOf = ({ path }: GitHubRequest) => Number(path.split('/').at(-2))
+  const handlers: Readonly<Record<string, Handler>> = {
+    'checks/create': create(checks),
+    'checks/update': update(checks),
+    'issues/create-comment': create(comments, (request) => ({ ...author, issue: issueOf(request) })),
+    'issues/update-comment': update(comments),
+    'issues/list-comments': (request) => ({
+      status: 200,
+      body: comments.filter(({ issue }) => issue === issueOf(request)),
+    }),
+    'repos/create-deployment': create(deployments),
+    'repos/create-deployment-status': create(deploymentStatuses, (request) => ({ deployment: issueOf(request) })),
+  }
+  for (const [operation, handler] of Object.entries(handlers)) github.handlers.set(operation, handler)
+  return { checks, comments, deployments, deploymentStatuses }
+}
