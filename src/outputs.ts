@@ -41,7 +41,7 @@ export const outputDefinitions = {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
     details:
-      'The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`. An empty array if all are ready.',
+      'The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`, and `report` has all. An empty array if all are ready.',
     value: failedResources,
   },
   'duration-seconds': {
@@ -55,6 +55,7 @@ export const outputDefinitions = {
   },
   report: {
     description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',
+    details: 'The runner deletes it after the job; README has a step that uploads it.',
     value: (_, { report }) => report,
   },
   'summary-file': {

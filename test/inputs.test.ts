@@ -191,6 +191,13 @@ describe('action.yml', () => {
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(contract))
   })
 
+  it('README uses only outputs that there are, and uploads both files', () => {
+    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+    const used = [...readme.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
+    expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(used))
+    expect(used).toEqual(expect.arrayContaining(['outcome', 'report', 'summary-file']))
+  })
+
   it('runs the bundle on Node 24', () => {
     expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
   })
