@@ -1,6 +1,7 @@
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
@@ -13,7 +14,7 @@ import { buildOutputs, setOutputs } from './outputs.ts'
 import type { Reference } from './plan/reference.ts'
 import { readTargetInputs } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
-import { plain } from './report/escape.ts'
+import { plain, plainLines } from './report/escape.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
@@ -28,6 +29,8 @@ import { linkMistakes } from './workspace.ts'
 const extrasMs = 10_000
 const extrasWhenCancelledMs = 4_000
 
+const crashMessage = 'Rollout Gate itself failed'
+
 /**
  * The action: reads the inputs, gates the rollout, prints the log, writes the summary and outputs, passes or fails the
  * job. Only this function uses the runner and catches all errors.
@@ -38,6 +41,17 @@ export async function runAction(): Promise<void> {
   const cancel = () => job.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
   const secrets = new Secrets()
+  const reportCrash = (error: unknown) => {
+    core.setFailed(`${crashMessage}. Please report it with the lines below.`)
+    for (const line of plainLines(secrets.redact(inspect(error)))) console.error(line)
+    write('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
+  }
+  // An error outside of the gate's promises, such as that of a stream. What was started cannot be trusted to end.
+  const crash = (error: unknown) => {
+    reportCrash(error)
+    process.stdout.write('', () => process.exit())
+  }
+  process.on('uncaughtException', crash)
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
   const finishExtras = (timeline: EndedTimeline) =>
@@ -58,13 +72,11 @@ export async function runAction(): Promise<void> {
     publish(timeline, read.inputs)
     await finishExtras(timeline)
   } catch (error) {
-    const message = 'Rollout Gate itself failed'
-    core.setFailed(`${message}. Please report it with the lines below.`)
-    console.error(error)
-    write('The outputs', () => setOutputs({ outcome: 'unknown', message }))
-    await finishExtras(emptyTimeline({ outcome: 'unknown', reason: '', message }, startedAt, systemClock.now()))
+    reportCrash(error)
+    const verdict = { outcome: 'unknown', reason: '', message: crashMessage } as const
+    await finishExtras(emptyTimeline(verdict, startedAt, systemClock.now()))
   } finally {
-    process.off('SIGINT', cancel).off('SIGTERM', cancel)
+    process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
   }
 }
 

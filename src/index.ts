@@ -1,3 +1,3 @@
 import { startOnCurrentNode } from './node-version.ts'
 
-await startOnCurrentNode(async () => (await import('./entrypoints.ts')).runAction())
+await startOnCurrentNode(async () => (await import('./entrypoints.ts')).runAction(), true)

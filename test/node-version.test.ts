@@ -15,6 +15,34 @@ describe('the Node that is needed', () => {
     },
   )
 
+  it('is missing on a runner for Linux ARM32, which has none', () => {
+    expect(whyTooOld('20.19.5', 'linux-arm')).toMatch(/v20\.19\.5\).*no Node 24 for Linux on 32-bit ARM/)
+  })
+
+  it.each(['linux-x64', 'linux-arm64', 'win32-x64'])(
+    'is missing on an old runner on %s, which is to be updated',
+    (runner) => {
+      expect(whyTooOld('20.19.5', runner)).toMatch(/v20\.19\.5\).*Update the runner to 2\.327\.1 or newer/)
+    },
+  )
+
+  it('fails the action with one error annotation on an old runner', async () => {
+    const { versions, exitCode } = process
+    const { log } = console
+    const printed: string[] = []
+    Object.defineProperty(process, 'versions', { value: { ...versions, node: '20.19.5' }, configurable: true })
+    console.log = (line: string) => printed.push(line)
+    try {
+      await startOnCurrentNode(() => Promise.reject(new Error('started')), true)
+      expect(process.exitCode).toBe(1)
+      expect(printed).toEqual([expect.stringMatching(/^::error title=[\w ]+::Rollout Gate needs Node 22\.19 or newer/)])
+    } finally {
+      console.log = log
+      Object.defineProperty(process, 'versions', { value: versions, configurable: true })
+      process.exitCode = exitCode
+    }
+  })
+
   it.each(['22.19.0', '23.0.0', '24.1.0'])('%s is new enough', (version) => {
     expect(whyTooOld(version)).toBeUndefined()
   })

@@ -1,0 +1,62 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { jest } from '@jest/globals'
+import { createDeployment } from '../lifecycle/builders.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { programPath } from '../support/program.ts'
+import { type ActionRun, startAction } from '../support/runner.ts'
+import { testWithSignals } from '../support/signals.ts'
+
+const token = 'sesame-open-0123456789'
+/** A message that gives the runner commands, as a server could send it. */
+const hostile = `first ${token}\n::error::second\n  ##[group]third\n\x1b[2Jfourth`
+
+let folder: string
+let server: ApiServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'unexpected-'))
+  server = await startApiServer()
+})
+
+afterEach(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+})
+
+const inputs = () => ({ kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web', namespace: 'shop' })
+
+function expectSafe({ exitCode, log, outputs }: ActionRun): void {
+  expect(exitCode).toBe(1)
+  expect(outputs).toMatchObject({ outcome: 'unknown', message: 'Rollout Gate itself failed' })
+  const printed = log.split('\n').filter((line) => !line.startsWith('::add-mask::'))
+  expect(printed.filter((line) => /^\s*::/.test(line))).toEqual([
+    '::error::Rollout Gate itself failed. Please report it with the lines below.',
+  ])
+  const text = printed.join('\n')
+  expect(text).toContain('first ***')
+  expect(text).toContain('fourth')
+  for (const words of [token, '##[', '\x1b[2J']) expect(text).not.toContain(words)
+}
+
+describe('an unexpected error is printed without secrets and without commands to the runner', () => {
+  test('of the gate', async () => {
+    jest.unstable_mockModule('../../src/rollout.ts', () => ({
+      checkInputs: async () => ({}),
+      gateRollout: () => Promise.reject(new Error(hostile)),
+    }))
+    const { startInProcess } = await import('../support/in-process-action.ts')
+    expectSafe(await startInProcess(folder, { ...inputs(), 'github-token': token }).ended)
+  })
+
+  testWithSignals('outside of the gate', async () => {
+    const thrown = `process.on('SIGUSR2', () => { throw new Error(${JSON.stringify(hostile)}) })`
+    const env = { NO_COLOR: '1', NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(thrown)}"` }
+    server.apply(createDeployment())
+    const action = startAction(programPath('index.js'), folder, inputs(), { env })
+    await action.watching
+    action.process.kill('SIGUSR2')
+    expectSafe(await action.ended)
+  })
+})
