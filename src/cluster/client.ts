@@ -5,6 +5,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { constants, createGunzip } from 'node:zlib'
 import { UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
+import { parseJson } from './compact.ts'
 import { type ExecCredential, runExecPlugin } from './exec-plugin.ts'
 import { ApiError, asConnectionError, ConnectionError, errorFromStatus, isSuccess, isUnauthorized } from './failures.ts'
 import type { Kubeconfig } from './kubeconfig.ts'
@@ -83,10 +84,10 @@ export class Client {
     return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
       const onBytes = options.silenceMs === undefined ? () => {} : extend
-      const text = await readBody(response, options.maxBytes ?? maxAnswerBytes, onBytes)
+      const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        body = JSON.parse(text)
+        body = parseJson(json) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON: is this the API server?`)
@@ -286,11 +287,15 @@ function unzipped(response: IncomingMessage): Readable {
   return pipeline(response, createGunzip({ flush: constants.Z_SYNC_FLUSH }), () => {})
 }
 
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<string> {
+  return (await readBytes(response, maxBytes)).toString('utf8')
+}
+
 /**
- * The body of an answer as text (the API server compresses above 128 KiB).
+ * The body of an answer (the API server compresses above 128 KiB).
  * Throws beyond `maxBytes`, to protect the runner's memory.
  */
-async function readBody(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<string> {
+async function readBytes(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<Buffer> {
   const stream: AsyncIterable<Buffer> = unzipped(response)
   const chunks: Buffer[] = []
   let length = 0
@@ -303,5 +308,5 @@ async function readBody(response: IncomingMessage, maxBytes: number, onBytes: ()
     }
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

@@ -92,9 +92,18 @@ export type Observation =
  */
 export type FeedEvent = Observation & { readonly at: number }
 
+/** A cache: during an outage, the keys of all requests are read after each event. */
+const requestKeys = new WeakMap<Partial<WatchRequest>, string>()
+
 /** A key for maps: two requests for the same objects have the same key. */
-export function requestKey({ apiVersion, kind, namespace, name, labelSelector }: Partial<WatchRequest>): string {
-  return JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+export function requestKey(request: Partial<WatchRequest>): string {
+  let key = requestKeys.get(request)
+  if (key === undefined) {
+    const { apiVersion, kind, namespace, name, labelSelector } = request
+    key = JSON.stringify([apiVersion, kind, namespace, name, labelSelector])
+    requestKeys.set(request, key)
+  }
+  return key
 }
 
 export function isFailure<E extends Observation>(event: E): event is E & Failure {

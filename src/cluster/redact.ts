@@ -225,16 +225,15 @@ function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[
   return changed ?? values
 }
 
-/**
- * Like `mapArray`, for objects. An object may have the key `__proto__`: `fromEntries` copies it safely, assignment does
- * not.
- */
+/** Like `mapArray`, for objects. The copy has an own key `__proto__` if the object has one, so setting it is safe. */
 function mapObject(object: Json, map: (value: unknown, name: string) => unknown): Json {
-  let changed = false
-  const entries = Object.entries(object).map(([name, value]) => {
+  let changed: Json | undefined
+  for (const name of Object.keys(object)) {
+    const value = object[name]
     const mapped = map(value, name)
-    changed ||= mapped !== value
-    return [name, mapped] as const
-  })
-  return changed ? Object.fromEntries(entries) : object
+    if (mapped === value) continue
+    changed ??= { ...object }
+    changed[name] = mapped
+  }
+  return changed ?? object
 }

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
+import { parseJson, shareEqualParts } from './compact.ts'
 import {
   ConnectionError,
   errorFromStatus,
@@ -79,8 +79,8 @@ export class Reflector {
   readonly #options: ReflectorOptions
   readonly #closing = new AbortController()
   readonly #objects = new Map<string, KubeObject>()
-  /** The first spec of each owner. */
-  readonly #specs = new Map<string, object>()
+  /** The first object of each controller, while it exists. */
+  readonly #siblings = new Map<string, KubeObject>()
   #isSynced = false
   /** The resource version where the next watch starts. If undefined, a list comes first. */
   #resourceVersion: string | undefined
@@ -156,10 +156,10 @@ export class Reflector {
     this.#refreshes = []
     const signal = this.#renewInterrupt()
     try {
-      const { client, redact, path } = this.#options
+      const { client, path } = this.#options
       // Alternate between long and short limits: the connection may be slow, or dead.
       const usesShortLimit = refreshes.length > 0 || this.#failures % 2 === 1
-      const list = await listAll(client, await path(), this.#request, redact, {
+      const list = await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
         signal,
         silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
@@ -264,10 +264,10 @@ export class Reflector {
   }
 
   /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
-  #handleLine(line: string): void {
+  #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      event = JSON.parse(line)
+      event = parseJson(line) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
     }
@@ -278,9 +278,9 @@ export class Reflector {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is not an event`)
     }
     if (type !== 'BOOKMARK') {
-      const redacted = this.#options.redact(asKind(object, this.#request))
-      if (type === 'DELETED') this.#remove(redacted)
-      else this.#put(redacted)
+      const compact = this.#compact(asKind(object, this.#request))
+      if (type === 'DELETED') this.#remove(compact)
+      else this.#put(compact)
     }
     this.#resourceVersion = resourceVersion
   }
@@ -297,32 +297,29 @@ export class Reflector {
     if (known && known.metadata.resourceVersion === object.metadata.resourceVersion) return
     const replaced = known !== undefined && known.metadata.uid !== object.metadata.uid
     if (replaced) this.#remove(known)
-    const kept = this.#withSharedSpec(object)
-    this.#objects.set(key, kept)
-    this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object: kept })
+    this.#objects.set(key, object)
+    this.#options.sink({ type: known && !replaced ? 'MODIFIED' : 'ADDED', object })
   }
 
-  /** The pods of one owner have the same containers, volumes and tolerations: equal parts of a spec are kept in memory once. */
-  #withSharedSpec(object: KubeObject): KubeObject {
-    const owner = object.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
-    const { spec } = object as { spec?: unknown }
-    if (owner === undefined || typeof spec !== 'object' || spec === null) return object
-    const parts = this.#specs.get(owner)
-    if (parts === undefined) {
-      this.#specs.set(owner, spec)
-      return object
-    }
-    const shared = Object.entries(spec).map(([name, value]) => {
-      const part = (parts as Record<string, unknown>)[name]
-      return [name, isDeepStrictEqual(value, part) ? part : value] as const
-    })
-    return { ...object, spec: Object.fromEntries(shared) } as KubeObject
+  /**
+   * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods of
+   * one controller have the same containers, volumes and tolerations.
+   */
+  #compact(object: KubeObject): KubeObject {
+    const redacted = this.#options.redact(object)
+    const controller = controllerOf(redacted)
+    const sibling = controller === undefined ? undefined : this.#siblings.get(controller)
+    const compact = shareEqualParts(redacted, this.#objects.get(keyOf(redacted)) ?? sibling)
+    if (controller !== undefined && sibling === undefined) this.#siblings.set(controller, compact)
+    return compact
   }
 
   #remove(object: KubeObject): void {
     const known = this.#objects.get(keyOf(object))
     if (known?.metadata.uid !== object.metadata.uid) return
     this.#objects.delete(keyOf(object))
+    const controller = controllerOf(object) ?? ''
+    if (this.#siblings.get(controller)?.metadata.uid === object.metadata.uid) this.#siblings.delete(controller)
     // Without a deletionTimestamp, the object may only have changed its labels.
     if (this.#request.labelSelector === undefined || object.metadata.deletionTimestamp !== undefined) {
       this.#options.sink({ type: 'DELETED', object })
@@ -400,6 +397,11 @@ export class Reflector {
     if (this.#closing.signal.aborted) this.#interrupt.abort()
     return this.#interrupt.signal
   }
+}
+
+/** The uid of the object's controller. */
+function controllerOf({ metadata }: KubeObject): string | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
 }
 
 function keyOf({ metadata }: KubeObject): string {

@@ -23,6 +23,9 @@ interface EventsAbout {
   sorted?: readonly EventObject[] | undefined
 }
 
+/** Always the same array, by which readers find that nothing changed. */
+const noEvents: readonly EventObject[] = []
+
 /**
  * The last known state of every object, indexed by name and owner, and the events about each object. The state depends only
  * on the sequence of events, so a replay has the same state as the live run.
@@ -134,7 +137,7 @@ export class Store {
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const events = this.#events.get(object.metadata.uid ?? subjectKey(identify(object)))
-    if (events === undefined) return []
+    if (events === undefined) return noEvents
     events.sorted ??= [...events.byName.values()].toSorted(byLastOccurrence)
     return events.sorted
   }

@@ -36,7 +36,7 @@ export class WatchCutError extends Error {}
  * fails.
  * Never hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
-export async function* watchLines(options: WatchOptions): AsyncGenerator<string> {
+export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
   const controller = new AbortController()
   const stop = () => controller.abort()
@@ -79,7 +79,8 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<string>
       restartSilence()
       let start = 0
       for (let end = chunk.indexOf(10); end !== -1; end = chunk.indexOf(10, start)) {
-        yield Buffer.concat([...pending, chunk.subarray(start, end)]).toString('utf8')
+        const part = chunk.subarray(start, end)
+        yield pending.length === 0 ? part : Buffer.concat([...pending, part])
         pending = []
         length = 0
         start = end + 1

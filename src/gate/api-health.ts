@@ -229,6 +229,7 @@ export class ApiHealth {
   }
 
   #withdrawn(requests: readonly WatchRequest[]): readonly Withdrawal[] {
+    if (this.#withdrawals.length === 0) return []
     const keys = new Set(requests.map(requestKey))
     return this.#withdrawals.filter(({ request }) => keys.has(requestKey(request)))
   }

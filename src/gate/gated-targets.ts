@@ -68,6 +68,7 @@ export class GatedTargets {
   readonly #undecided: Set<GatedTarget>
   #hasEnded = false
   #requests: readonly WatchRequest[] | undefined
+  #needed: readonly WatchRequest[] | undefined
   #changed = new Set<GatedTarget>()
 
   constructor(targets: readonly Target[], { settings, store, health, now, log }: GateParts) {
@@ -133,9 +134,10 @@ export class GatedTargets {
     return this.#requests
   }
 
-  /** The watches that the targets need which have not ended. */
+  /** The watches that the targets need which have not ended. The same array while nothing changes. */
   get neededRequests(): readonly WatchRequest[] {
-    return this.unended.flatMap(requestsOf)
+    this.#needed ??= this.unended.flatMap(requestsOf)
+    return this.#needed
   }
 
   get unended(): readonly GatedTarget[] {
@@ -375,6 +377,7 @@ export class GatedTargets {
     this.#others.update(gated)
     const isExplainedAsBefore = isDeepStrictEqual(explainingRequestsOf(gated), explaining)
     if (requestsOf(gated) !== requests || !isExplainedAsBefore) this.#requests = undefined
+    if (requestsOf(gated) !== requests || state.type === 'ended') this.#needed = undefined
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
       for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#changed.add(other)

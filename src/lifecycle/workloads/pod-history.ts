@@ -6,7 +6,7 @@ import { isSinceStart } from '../proof.ts'
 import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
 import { containerOfEvent, containersOf, eventCount } from './pod-object.ts'
-import { templateChangedAt } from './revision.ts'
+import { isSameRevision, templateChangedAt } from './revision.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {
@@ -81,8 +81,9 @@ export class PodHistories {
   /** Observes a change of any object at `now`, after the store has applied it. */
   observe({ before, after }: Change, now: number): void {
     const { kind } = (after ?? before) as KubeObject
-    if (kind === 'ReplicaSet' || kind === 'ControllerRevision') this.#changes.clear()
-    if (kind === 'ReplicaSet' || kind === 'ControllerRevision' || minReadySeconds(before) !== minReadySeconds(after)) {
+    const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
+    if (isRevisionChanged) this.#changes.clear()
+    if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
       this.#histories = new WeakMap()
     } else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
     else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
@@ -91,8 +92,11 @@ export class PodHistories {
   /** The history of a pod. If the pod was never observed, its present state is the only observation. */
   of(pod: Pod, now: number): PodHistory {
     const known = this.#observations.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
-    const history = this.#histories.get(known) ?? historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
-    this.#histories.set(known, history)
+    let history = this.#histories.get(known)
+    if (history === undefined) {
+      history = historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
+      this.#histories.set(known, history)
+    }
     return history
   }
 

@@ -3,7 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, probesDueAt } from './container.ts'
-import type { ContainerHistory } from './pod-history.ts'
+import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, type PodContainer } from './pod-object.ts'
 import { examineSetup } from './pod-setup.ts'
 
@@ -35,8 +35,36 @@ export interface PodState {
   readonly recheckAt?: number
 }
 
+/** The state of a pod without problems, everything that it depends on, and from when to when it holds. */
+interface Examination extends Pick<RuleContext, 'time' | 'settings'> {
+  readonly state: PodState
+  readonly history: PodHistory
+  readonly events: readonly EventObject[]
+  readonly from: number
+  readonly until: number
+}
+
+/** A cache: after each change of a pod, all pods of its workload are read. */
+const examinations = new WeakMap<Pod, Examination>()
+
 /** Reads a pod's state: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ */
 export function examinePod(pod: Pod, context: RuleContext): PodState {
+  const { now, time, settings } = context
+  const history = context.podHistory(pod)
+  const events = context.events(pod)
+  const known = examinations.get(pod)
+  const isSame =
+    known?.history === history && known.events === events && known.time === time && known.settings === settings
+  if (isSame && now >= known.from && now < known.until) return known.state
+  const { state, until } = readState(pod, context)
+  // Problems also depend on other targets and other objects.
+  if (state.problems.length === 0)
+    examinations.set(pod, { state, history, events, time, settings, from: now, until: until ?? Infinity })
+  return state
+}
+
+/** @returns `until`: when time alone may change the state, if the pod has no problem */
+function readState(pod: Pod, context: RuleContext): { readonly state: PodState; readonly until: number | undefined } {
   const { now } = context
   const containers = containersOf(pod)
   const { containers: histories, minReadyMs } = context.podHistory(pod)
@@ -63,7 +91,8 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
     status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
   )
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
-  return {
+  const recheckAt = earliest([...problems.map((problem) => problem.recheckAt), ...probesDue, settlesAt])
+  const state: PodState = {
     pod,
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
@@ -77,8 +106,9 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
     better: (ready && now >= availableAt) || (started && hasNoDeaths),
     problems,
     stallHold,
-    recheckAt: earliest([...problems.map(({ recheckAt }) => recheckAt), ...probesDue, settlesAt]),
+    recheckAt,
   }
+  return { state, until: earliest([recheckAt, availableAt > now ? availableAt : undefined]) }
 }
 
 /** Whether a pod is ready, and from when it is settled if no container dies before: milliseconds on the runner's clock. */

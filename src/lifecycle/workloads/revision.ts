@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Fields, KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
 import { isSameTemplate } from './template.ts'
@@ -41,6 +42,7 @@ function readTemplate(object: KubeObject): PodTemplate | undefined {
   const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
   const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']
   if (!isPodTemplate(template)) return undefined
+  if (!('$patch' in template)) return template
   const { $patch: _directive, ...rest } = template as PodTemplate & { $patch?: string }
   return rest
 }
@@ -100,6 +102,13 @@ export function findRevision<R extends KubeObject>(
   return revisions
     .filter((revision) => isSameTemplate(templateOf(revision), template))
     .toSorted((a, b) => higher(numberOf(a), numberOf(b)) || createdAt(a).localeCompare(createdAt(b)))[0]
+}
+
+/** Whether two versions of a revision have the same owners and numbers: most changes are of the counts in its status. */
+export function isSameRevision(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (before === undefined || after === undefined) return false
+  const facts = (object: KubeObject) => [object.metadata.ownerReferences, numberOf(object), formerNumbersOf(object)]
+  return isDeepStrictEqual(facts(before), facts(after))
 }
 
 /** Reads the revisions of a workload. */

@@ -6,16 +6,17 @@ import type { Container, EnvVar, Fields, PodSpec, PodTemplate } from '../../clus
  * (EqualIgnoreHash, pkg/controller/deployment/util). Absent, null and empty are equal, as in its semantic comparison.
  */
 export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | undefined): boolean {
-  return isDeepStrictEqual(comparable(a), comparable(b))
+  return comparable(a) === comparable(b)
 }
 
 /** A cache: workloads are assessed after each change of a pod, with the same template objects. */
-const comparables = new WeakMap<PodTemplate, unknown>()
+const comparables = new WeakMap<PodTemplate, string>()
 
-function comparable(template: PodTemplate | undefined): unknown {
+/** A text that is the same for equal templates. */
+function comparable(template: PodTemplate | undefined): string {
   const known = template && comparables.get(template)
   if (known !== undefined) return known
-  const compared = withoutHash(normalise(template))
+  const compared = JSON.stringify(withoutHash(normalise(template)))
   if (template) comparables.set(template, compared)
   return compared
 }
@@ -62,7 +63,7 @@ function withoutHash(template: unknown): unknown {
   return normalise({ ...rest, metadata: { ...metadata, labels } })
 }
 
-/** Removes absent, null and empty values at every level. */
+/** Removes absent, null and empty values at every level, and sorts the keys. */
 function normalise(value: unknown): unknown {
   return prune(value) ?? {}
 }
@@ -70,10 +71,12 @@ function normalise(value: unknown): unknown {
 function prune(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map((item) => prune(item) ?? null)
   if (typeof value !== 'object' || value === null) return value ?? undefined
-  const entries = Object.entries(value).flatMap(([key, item]) => {
-    const pruned = prune(item)
-    return pruned === undefined ? [] : [[key, pruned] as const]
-  })
+  const entries = Object.keys(value)
+    .sort()
+    .flatMap((key) => {
+      const pruned = prune((value as Fields)[key])
+      return pruned === undefined ? [] : [[key, pruned] as const]
+    })
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
