@@ -3,6 +3,7 @@ import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import {
   condition,
   context,
+  counted,
   createContainer,
   createEvent,
   createPod,
@@ -10,8 +11,10 @@ import {
   iso,
   moment,
   podStatus,
+  readyStatus,
   reported,
   running,
+  sightings,
   terminated,
   waiting,
 } from './builders.ts'
@@ -237,5 +240,60 @@ describe('a pod with an image volume', () => {
     )
     const pulled = [event('Pulling', 1), event('Pulled', 9)]
     expect(reported(examinePod(pod, context({ objects: pulled }))).stallHold).toBeUndefined()
+  })
+})
+
+describe('a pod that is examined again and again', () => {
+  const probes = { startupProbe: { periodSeconds: 5, failureThreshold: 4 }, readinessProbe: { failureThreshold: 2 } }
+  const probed = { containers: [createContainer(probes)] }
+  const isReady = { containers: [createContainer({ readinessProbe: {} })] }
+  it.each<[name: string, states: number, pod: Pod, minReadySeconds: number]>([
+    ['is read once while it is pending', 1, createPod(), 0],
+    ['is read again when it is settled', 2, createPod({ status: readyStatus(5) }), 0],
+    [
+      'is read once if it has a readiness probe and is ready',
+      1,
+      createPod({ spec: isReady, status: readyStatus(5) }),
+      0,
+    ],
+    ['is read again after minReadySeconds', 2, createPod({ spec: isReady, status: readyStatus(5) }), 30],
+  ])('%s', (_, states, pod, minReadySeconds) => {
+    const history = counted(sightings([5, pod]), pod, undefined, minReadySeconds)
+    const base = { ...context(), podHistory: () => history }
+    const found = new Set()
+    for (let seconds = 5; seconds < 100; seconds += 1) {
+      const state = examinePod(pod, { ...base, now: moment(seconds) })
+      found.add(state)
+      const copy = structuredClone(pod)
+      expect({ ...state, pod: copy }).toEqual(examinePod(copy, { ...base, now: moment(seconds) }))
+    }
+    expect(found.size).toBe(states)
+  })
+
+  it('is read again when its probes are due, and at each moment while it has a problem', () => {
+    const pod = createPod({ spec: probed, status: podStatus({ state: running(5), started: true }) })
+    const history = counted(sightings([5, pod]), pod)
+    const base = { ...context(), podHistory: () => history }
+    const at = (seconds: number) => examinePod(pod, { ...base, now: moment(seconds) })
+    const early = at(10)
+    expect(early.stallHold).toBeDefined()
+    expect(at(20)).toBe(early)
+    expect(at(60).stallHold).toBeUndefined()
+    expect(at(60).problems).toHaveLength(1)
+    expect(at(61)).not.toBe(at(60))
+    expect(at(6).problems).toEqual([])
+  })
+
+  it('is read again after another observation, another event, or with other settings', () => {
+    const pod = createPod({ status: readyStatus(5) })
+    const history = counted(sightings([5, pod]), pod)
+    const base = { ...context({ now: 10 }), podHistory: () => history }
+    const state = examinePod(pod, base)
+    expect(state.settled).toBe(false)
+    expect(examinePod(pod, base)).toBe(state)
+    expect(examinePod(pod, { ...base, podHistory: () => ({ ...history }) })).not.toBe(state)
+    expect(examinePod(pod, { ...base, settings: { settleTimeMs: 0, maxRestarts: 2 } }).settled).toBe(true)
+    const pulled = createEvent(pod, { reason: 'Pulled', message: 'Successfully pulled image "a" in 2s' })
+    expect(examinePod(pod, { ...base, events: () => [pulled] }).pullMs).toBe(2_000)
   })
 })
