@@ -1,5 +1,7 @@
+import { stringify } from 'yaml'
 import { type InputDefinition, inputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
+import { reportSchema } from '../src/report/report-schema.ts'
 
 /** All sentences about an input or output, with its default. */
 export function fullText(definition: Pick<InputDefinition, 'description'> & Partial<InputDefinition>): string {
@@ -37,4 +39,42 @@ function describe(text: string): string[] {
     else lines[lines.length - 1] = `${last} ${word}`
   }
   return ['    description: >-', ...lines.map((line) => `      ${line}`)]
+}
+
+/** A type of https://github.com/typesafegithub/github-actions-typing */
+type ActionType =
+  | { readonly type: 'string' | 'boolean' | 'integer' | 'float' }
+  | { readonly type: 'enum'; readonly 'allowed-values': readonly string[] }
+  | { readonly type: 'list'; readonly separator: string; readonly 'list-item': ActionType }
+
+/** The content of `action-types.yml`: the types of inputs and outputs, for tools that check or generate workflows. */
+export function actionTypes(): string {
+  const outputs: Readonly<Partial<Record<string, ActionType>>> = {
+    outcome: { type: 'enum', 'allowed-values': reportSchema.shape.outcome.options },
+    'duration-seconds': { type: 'float' },
+  }
+  const types = {
+    inputs: Object.fromEntries(inputDefinitions.map((input) => [input.name, inputType(input)])),
+    outputs: Object.fromEntries(
+      Object.keys(outputDefinitions).map((name) => [name, outputs[name] ?? { type: 'string' }]),
+    ),
+  }
+  const source = 'https://github.com/typesafegithub/github-actions-typing'
+  return `# Made from the code by \`npm run docs\`: ${source}\n${stringify(types, { aliasDuplicateObjects: false, blockQuote: false })}`
+}
+
+function inputType({ placeholder, isLines }: InputDefinition): ActionType {
+  const listOf = (separator: string) => ({ type: 'list', separator, 'list-item': { type: 'string' } }) as const
+  if (isLines) return listOf('\n')
+  if (placeholder.includes('|')) return { type: 'enum', 'allowed-values': placeholder.split('|') }
+  switch (placeholder) {
+    case '':
+      return { type: 'boolean' }
+    case 'NUMBER':
+      return { type: 'integer' }
+    case 'LIST':
+      return listOf(',')
+    default:
+      return { type: 'string' }
+  }
 }

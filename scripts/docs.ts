@@ -1,19 +1,21 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { loadAllGroups } from '../src/lifecycle/custom/catalogue/index.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
+import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
-import { actionMetadata } from './action-metadata.ts'
+import { actionMetadata, actionTypes } from './action-metadata.ts'
 import { inputPage, readmeDocs } from './input-docs.ts'
 import { table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
 
 /**
- * Generates the inputs and outputs of `action.yml`; `docs/reference.md`: every kind with its milestones and rule, every
+ * Generates the inputs and outputs of `action.yml`; their types in `action-types.yml`; `docs/reference.md`: every kind with its milestones and rule, every
  * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; `docs/inputs.md` and the marked regions
- * of the README: the inputs and outputs; and `schemas/report.schema.json`.
+ * of the README: the inputs and outputs; and the JSON Schemas of report and recording with their TypeScript types in `schemas/`.
  *
  *     node scripts/docs.ts           write the files
  *     node scripts/docs.ts --check   fail if a file is out of date
@@ -29,7 +31,9 @@ for (const [name, text] of [
   ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
   ['README.md', readmeDocs(present('README.md'), root, groups)],
   ['action.yml', actionMetadata(present('action.yml'))],
-  ['schemas/report.schema.json', `${JSON.stringify(reportJsonSchema(), null, 2)}\n`],
+  ['action-types.yml', actionTypes()],
+  ...(await schemaFiles('report', reportJsonSchema())),
+  ...(await schemaFiles('recording', recordingJsonSchema())),
 ] as const) {
   const path = join(root, name)
   if (!process.argv.includes('--check')) writeFileSync(path, text)
@@ -37,6 +41,19 @@ for (const [name, text] of [
     console.error(`${name} is out of date: run npm run docs and commit it.`)
     process.exitCode = 1
   }
+}
+
+/** A JSON Schema and the types of what it describes. */
+async function schemaFiles(name: string, schema: object): Promise<[string, string][]> {
+  const types = await compile(schema as JSONSchema, name, {
+    additionalProperties: false,
+    bannerComment: '/** Made from the code by `npm run docs`. */',
+    style: { semi: false, singleQuote: true, printWidth: 120 },
+  })
+  return [
+    [`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`],
+    [`schemas/${name}.d.ts`, types],
+  ]
 }
 
 function reference(): string {

@@ -13,58 +13,70 @@ const outcomes = [
   'misconfigured',
   'unknown',
 ] as const
-const reason = z.enum(['', ...reasonCodes]).describe('Why; empty on ready')
+const reason = z.enum(['', ...reasonCodes]).meta({ id: 'Reason', description: 'Why; empty on ready' })
 const message = z.string().describe('One line for people')
 
-const evidence = z.object({
-  type: z.enum(['event', 'log', 'condition', 'manifest']),
-  title: z.string().describe('What the text is: `Log of pod/web-x, container app (previous)`'),
-  text: z.string().describe('Text as the cluster reported it: not escaped for any use'),
-})
+const evidence = z
+  .object({
+    type: z.enum(['event', 'log', 'condition', 'manifest']),
+    title: z.string().describe('What the text is: `Log of pod/web-x, container app (previous)`'),
+    text: z.string().describe('Text as the cluster reported it: not escaped for any use'),
+  })
+  .meta({ id: 'Evidence' })
 
-const problem = z.object({
-  reason: z.enum(reasonCodes),
-  class: z
-    .enum(['terminal', 'strike', 'slow'])
-    .describe('terminal: only a new apply can fix it; strike: repetition proves it; slow: only a clock ends it'),
-  subject: z.string().describe('The object that has the problem: `pod/web-fc8b-8xkbh`'),
-  namespace: z.string().optional().describe('The namespace of the subject, if it is not that of the target'),
-  container: z.string().optional(),
-  chain: z
-    .array(z.string())
-    .optional()
-    .describe('The objects from the target to the problem: `rollout/web`, `replicaset/web-688`, `pod/web-688-x`'),
-  message,
-  firstSeen: moment,
-  count: z.number().int().nonnegative().describe('How often it was seen'),
-  evidence: z.array(evidence),
-})
+const problem = z
+  .object({
+    reason: z.enum(reasonCodes),
+    class: z
+      .enum(['terminal', 'strike', 'slow'])
+      .describe('terminal: only a new apply can fix it; strike: repetition proves it; slow: only a clock ends it'),
+    subject: z.string().describe('The object that has the problem: `pod/web-fc8b-8xkbh`'),
+    namespace: z.string().optional().describe('The namespace of the subject, if it is not that of the target'),
+    container: z.string().optional(),
+    chain: z
+      .array(z.string())
+      .optional()
+      .describe('The objects from the target to the problem: `rollout/web`, `replicaset/web-688`, `pod/web-688-x`'),
+    message,
+    firstSeen: moment,
+    count: z.number().int().nonnegative().describe('How often it was seen'),
+    evidence: z.array(evidence),
+  })
+  .meta({ id: 'Problem' })
 
-const milestone = z.object({
-  name: z.string(),
-  state: z.enum(['done', 'current', 'pending', 'failed', 'skipped']),
-  at: moment.optional().describe('When it was reached; the start of the gate if it was reached before'),
-  seconds: z.number().nonnegative().optional().describe('When it was reached, in seconds since the start of the gate'),
-  message: z.string(),
-})
+const milestone = z
+  .object({
+    name: z.string(),
+    state: z.enum(['done', 'current', 'pending', 'failed', 'skipped']),
+    at: moment.optional().describe('When it was reached; the start of the gate if it was reached before'),
+    seconds: z
+      .number()
+      .nonnegative()
+      .optional()
+      .describe('When it was reached, in seconds since the start of the gate'),
+    message: z.string(),
+  })
+  .meta({ id: 'Milestone' })
 
-const target = z.object({
-  target: z.string().describe('`deployment.apps/web`'),
-  apiVersion: z.string(),
-  kind: z.string(),
-  namespace: z.string().optional().describe('Absent for cluster-wide objects'),
-  name: z.string().describe('Empty when a selector matched nothing'),
-  outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
-  reason,
-  message,
-  hint: z.string().optional().describe('What to do; present on every target that is not ready'),
-  source: z
-    .object({ file: z.string(), line: z.number().int().positive() })
-    .optional()
-    .describe('The place that names it: a manifest, or the input `resources`'),
-  milestones: z.array(milestone),
-  problems: z.array(problem),
-})
+const target = z
+  .object({
+    target: z.string().describe('`deployment.apps/web`'),
+    apiVersion: z.string(),
+    kind: z.string(),
+    namespace: z.string().optional().describe('Absent for cluster-wide objects'),
+    name: z.string().describe('Empty when a selector matched nothing'),
+    outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
+    reason,
+    message,
+    hint: z.string().optional().describe('What to do; present on every target that is not ready'),
+    source: z
+      .object({ file: z.string(), line: z.number().int().positive() })
+      .optional()
+      .describe('The place that names it: a manifest, or the input `resources`'),
+    milestones: z.array(milestone),
+    problems: z.array(problem),
+  })
+  .meta({ id: 'Target' })
 
 /** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
 export const reportSchema = z.object({

@@ -1,0 +1,117 @@
+import { z } from 'zod'
+import type { RecordingHeader } from './writer.ts'
+
+// The action does not import this file: loading zod takes 40 ms.
+const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
+const at = moment.describe('When this was observed, in UTC, ISO 8601')
+
+/** The objects that a watch reads. */
+const request = {
+  apiVersion: z.string(),
+  kind: z.string(),
+  namespace: z.string().optional().describe('Absent: all namespaces, or a cluster-wide kind'),
+  name: z.string().optional().describe('Present if only this object is watched'),
+  labelSelector: z.string().optional().describe('Present if only objects with these labels are watched'),
+}
+const anyRequest = {
+  ...request,
+  apiVersion: request.apiVersion.optional().describe('Absent if this concerns every watch'),
+  kind: request.kind.optional(),
+}
+
+const object = z
+  .looseObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    metadata: z.looseObject({ name: z.string() }),
+  })
+  .meta({ id: 'KubeObject', description: 'The object as the API server returned it, after redaction' })
+
+const target = z
+  .looseObject({
+    apiVersion: z.string(),
+    kind: z.string(),
+    namespace: z.string().optional(),
+    name: z.string().describe('Empty when a selector matched nothing'),
+    selector: z.string().optional().describe('The selector that matched nothing'),
+    clocks: z
+      .object({
+        timeoutMs: z.number().optional(),
+        stallTimeoutMs: z.number().optional(),
+        milestoneTimeoutsMs: z.record(z.string(), z.number()).optional(),
+      })
+      .describe('Its own clocks, in milliseconds; 0 is off'),
+    source: z
+      .object({ file: z.string(), line: z.number().int().positive() })
+      .optional()
+      .describe('The place that names it: a manifest, or the input `resources`'),
+  })
+  .meta({ id: 'Target' })
+
+const header = z
+  .object({
+    recording: z.literal('rollout-gate/v1'),
+    startedAt: moment,
+    server: z.string().describe('The version of the API server'),
+    context: z.string().describe('The context of the kubeconfig'),
+    serverOffsetMs: z.number().describe("The server's clock minus this machine's"),
+    inputs: z.record(z.string(), z.unknown()).describe('The inputs as written, without defaults and credentials'),
+    targets: z.array(target).optional().describe('What the inputs selected'),
+  })
+  .meta({ id: 'Header' }) satisfies z.ZodType<Omit<RecordingHeader, 'targets'>>
+
+const resource = z
+  .object({
+    group: z.string(),
+    version: z.string(),
+    kind: z.string(),
+    plural: z.string(),
+    singular: z.string().optional(),
+    shortNames: z.array(z.string()).optional(),
+    categories: z.array(z.string()).optional(),
+    namespaced: z.boolean(),
+    status: z.boolean().describe('Whether it has a status subresource'),
+    verbs: z.array(z.string()).optional(),
+  })
+  .meta({ id: 'ApiResource' })
+
+const event = z
+  .discriminatedUnion('type', [
+    z.object({ at, type: z.literal('DISCOVERY'), resources: z.array(resource) }),
+    z.object({ at, type: z.enum(['ADDED', 'MODIFIED', 'DELETED']), object }),
+    z.object({ at, type: z.literal('SYNCED'), ...request }).describe('The first list of a watch is complete'),
+    z
+      .object({
+        at,
+        type: z.literal('ERROR'),
+        code: z.number().int().describe('The HTTP status; 0 without an answer'),
+        message: z.string(),
+        ...anyRequest,
+        lastSuccessAt: moment.optional().describe('When the watch last succeeded'),
+        final: z.boolean().optional().describe('The credentials were refused, read again, and refused again'),
+      })
+      .describe('A request failed'),
+    z.object({ at, type: z.literal('ALIVE'), ...anyRequest }).describe('A watch recovered'),
+    z.object({
+      at,
+      type: z.literal('LOG'),
+      namespace: z.string(),
+      pod: z.string(),
+      container: z.string(),
+      previous: z.boolean().describe('Whether this is the log of the run before the last restart'),
+      text: z.string(),
+      why: z.string().optional().describe('Why the log could not be read'),
+    }),
+    z.object({ at, type: z.literal('CANCEL') }).describe('The job was cancelled'),
+    z.object({ at, type: z.literal('END') }).describe('The recording is complete'),
+  ])
+  .meta({ id: 'Event' })
+
+/** One line of a recording: the first is the header. */
+export const recordingLineSchema = z.union([header, event])
+
+/** The same as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/recording.schema.json. */
+export function recordingJsonSchema(): object {
+  // `input` leaves objects open: fields may be added to lines.
+  return { ...z.toJSONSchema(recordingLineSchema, { io: 'input' }), title: 'Rollout Gate recording line' }
+}

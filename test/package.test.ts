@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { parse } from 'yaml'
+import { programPath } from './support/program.ts'
+import { recordingPath } from './support/recordings.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-package-'))
+const installed = join(folder, 'installed/node_modules/rollout-gate')
+
+/** npm is a script on Windows, which only a shell starts. */
+const npm = (cwd: string, ...args: string[]) =>
+  execFileSync('npm', [...args, '--loglevel=error'], { cwd, encoding: 'utf8', shell: process.platform === 'win32' })
+
+beforeAll(() => {
+  // npm changes package.json while it packs, so this is a copy of what it reads, with the program of the present sources.
+  const copy = join(folder, 'copy')
+  for (const name of ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'schemas', 'scripts/package-manifest.ts'])
+    cpSync(join(root, name), join(copy, name), { recursive: true })
+  cpSync(dirname(programPath('cli.js')), join(copy, 'dist'), { recursive: true })
+  npm(copy, 'pack', '--pack-destination', folder)
+  const [file = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'))
+  const empty = join(folder, 'installed')
+  mkdirSync(empty)
+  npm(empty, 'install', '--offline', '--no-audit', '--no-fund', join(folder, file))
+  expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(readFileSync(join(root, 'package.json'), 'utf8'))
+})
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the npm package, installed into an empty folder', () => {
+  it('is one package without dependencies', () => {
+    expect(readdirSync(join(folder, 'installed/node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+      'rollout-gate',
+    ])
+  })
+
+  it('contains what its users need, and nothing else', () => {
+    expect(readdirSync(installed).toSorted()).toEqual([
+      'CHANGELOG.md',
+      'LICENSE',
+      'README.md',
+      'dist',
+      'package.json',
+      'schemas',
+    ])
+  })
+
+  it('runs the command line', () => {
+    const { bin } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    const cli = join(installed, bin['rollout-gate'])
+    const args = [cli, 'replay', '--json', recordingPath('update')]
+    const env = { ...process.env, NODE_OPTIONS: '' }
+    const report = execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8', env })
+    expect(JSON.parse(report)).toMatchObject({ schema: 1, outcome: 'ready' })
+  })
+
+  it('has the types of the report and of recordings', () => {
+    const program = join(folder, 'installed/use.ts')
+    writeFileSync(
+      program,
+      `import type { RolloutGateReport } from 'rollout-gate/report'
+       import type { RolloutGateRecordingLine } from 'rollout-gate/recording'
+       export const reasons = (report: RolloutGateReport) => report.targets.map(({ reason }) => reason)
+       export const end: RolloutGateRecordingLine = { at: '2026-01-31T10:00:00Z', type: 'END' }
+       // @ts-expect-error
+       export const wrong = (report: RolloutGateReport) => report.verdict\n`,
+    )
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--types', '', program]
+    execFileSync(process.execPath, [tsc, ...options], {
+      cwd: dirname(program),
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+  })
+})
+
+test('action-types.yml has every input and output of action.yml', () => {
+  const namesIn = (file: string) => {
+    const { inputs, outputs } = parse(readFileSync(join(root, file), 'utf8'))
+    return { inputs: Object.keys(inputs), outputs: Object.keys(outputs) }
+  }
+  expect(namesIn('action-types.yml')).toEqual(namesIn('action.yml'))
+})
