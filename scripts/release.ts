@@ -31,7 +31,8 @@ try {
     changelog: read('CHANGELOG.md'),
   })
   mkdirSync(folder, { recursive: true })
-  const [{ filename }] = JSON.parse(run('npm', 'pack', '--json', '--ignore-scripts', '--pack-destination', folder))
+  run('npm', 'pack', '--pack-destination', folder)
+  const filename = `rollout-gate-${version}.tgz`
   const sha256 = createHash('sha256')
     .update(readFileSync(join(folder, filename)))
     .digest('hex')
