@@ -13,13 +13,18 @@ import { join } from 'node:path'
 const packageName = '@octokit/openapi'
 const packageVersion = '23.0.2'
 const operations: Readonly<Record<string, readonly string[]>> = {
+  '/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs': ['get'],
   '/repos/{owner}/{repo}/check-runs': ['post'],
   '/repos/{owner}/{repo}/check-runs/{check_run_id}': ['patch'],
   '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
+  '/repos/{owner}/{repo}/commits/{ref}': ['get'],
   '/repos/{owner}/{repo}/deployments': ['post'],
   '/repos/{owner}/{repo}/deployments/{deployment_id}/statuses': ['post'],
   '/repos/{owner}/{repo}/issues/{issue_number}/comments': ['get', 'post'],
   '/repos/{owner}/{repo}/issues/comments/{comment_id}': ['patch'],
+  '/repos/{owner}/{repo}/pulls': ['get'],
+  '/repos/{owner}/{repo}/pulls/{pull_number}': ['get'],
+  '/repos/{owner}/{repo}/statuses/{sha}': ['post'],
 }
 
 interface Description {

@@ -8,10 +8,11 @@ import { Secrets } from './cluster/secrets.ts'
 import { describeMistake, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
 import { type EndedTimeline, emptyTimeline, misconfiguredTimeline, redactTimeline } from './gate/timeline.ts'
+import type { Opened } from './github/extra.ts'
 import type { Extras } from './github/extras.ts'
+import { currentRun, sourceBaseUrl, type WorkflowRun } from './github/workflow-run.ts'
 import { type Inputs, inputDefinitions, readInputs } from './inputs.ts'
-import { buildOutputs, setOutputs } from './outputs.ts'
-import type { Reference } from './plan/reference.ts'
+import { buildOutputs, type ExtraOutputs, extraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
@@ -59,17 +60,27 @@ export async function runAction(): Promise<void> {
   try {
     const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
     const read = readInputs(Object.fromEntries(texts))
-    const onExtras = (opened: Extras | undefined) => {
-      extras = opened
+    const run = workflowRun(read.inputs)
+    // Credentials that are read again contain the same secrets.
+    const mask = (secret: string) => {
+      if (!secrets.has(secret)) core.setSecret(secret)
+      secrets.add(secret)
     }
-    const complete = await gate(read, secrets, job.signal, onExtras).catch((error: unknown) => {
+    if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
+    // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
+    const links: ExtraOutputs = {}
+    extras = await openExtras(read, run, (link) => {
+      Object.assign(links, link)
+      write('The outputs', () => setOutputs(link))
+    })
+    const complete = await gate(read, { secrets, mask }, job.signal, extras).catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
       return misconfiguredTimeline(error, startedAt, systemClock.now())
     })
     // The runner masks secrets only in its log, not in files or on GitHub.
     const timeline = redactTimeline(complete, secrets.redact)
-    publish(timeline, read.inputs)
+    publish(timeline, read.inputs, run, links)
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
@@ -81,17 +92,11 @@ export async function runAction(): Promise<void> {
 }
 
 async function gate(
-  { inputs, mistakes }: ReturnType<typeof readInputs>,
-  secrets: Secrets,
+  { inputs, mistakes }: ReadInputs,
+  { secrets, mask }: { readonly secrets: Secrets; readonly mask: (secret: string) => void },
   cancelled: AbortSignal,
-  onExtras: (extras: Extras | undefined) => void,
+  extras: Extras | undefined,
 ): Promise<EndedTimeline> {
-  // Credentials that are read again contain the same secrets.
-  const mask = (secret: string) => {
-    if (!secrets.has(secret)) core.setSecret(secret)
-    secrets.add(secret)
-  }
-  if (inputs.githubToken !== undefined) mask(inputs.githubToken)
   // The secret of the input may be missing, and then this is another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const connection = { mask, onSource, clock: systemClock }
@@ -101,15 +106,14 @@ async function gate(
   // The other checks would read these files.
   if (links.length > 0) throw new UserError([...mistakes, ...references.mistakes, ...links])
   const checked = await checkInputs(inputs, references, mistakes, connection)
-  const extras = await openExtras(inputs, references.references)
-  onExtras(extras)
   const print = (lines: readonly string[]) => {
     for (const line of lines) console.log(line)
   }
   const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
   const reporter: Reporter = {
     onHead: (head) => log.head(head),
-    onStart: (present) => extras?.start(() => redactTimeline(present(systemClock.now()), secrets.redact)),
+    onStart: (present) =>
+      extras?.start(() => redactTimeline(present(systemClock.now()), secrets.redact), references.references),
     onEntry: (entry) => {
       log.entry(entry)
       extras?.update()
@@ -123,38 +127,65 @@ async function gate(
   return timeline
 }
 
-/** The enabled extras. GitHub's API is loaded only if one is enabled. */
-async function openExtras(inputs: Inputs, references: readonly Reference[]): Promise<Extras | undefined> {
-  if (!inputs.checkRun && !inputs.deploymentStatus && !inputs.comment) return undefined
-  const log = {
-    onWarning: (text: string) => core.warning(plain(text)),
-    onNotice: (text: string) => console.log(plain(text)),
-  }
+type ReadInputs = ReturnType<typeof readInputs>
+
+/** The workflow run, or why there is none. */
+function workflowRun({ sha }: Inputs): WorkflowRun | Error {
   try {
-    const { openExtras } = await import('./github/extras.ts')
-    return openExtras(inputs, references, log, systemClock)
+    return currentRun(process.env, sha)
   } catch (error) {
-    // The module reads the event file when it is loaded, which may fail.
-    const why = error instanceof Error ? error.message : error
-    log.onWarning(`check-run, deployment-status and comment are off: ${why}`)
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+/** With a mistake in one of these, an extra would write to another place than the user means. */
+const placesOfExtras = ['name', 'sha']
+
+/** The enabled extras. GitHub's API is loaded only if one is enabled. */
+async function openExtras(
+  { inputs, mistakes }: ReadInputs,
+  run: WorkflowRun | Error,
+  onLink: (link: ExtraOutputs) => void,
+): Promise<Extras | undefined> {
+  const { checkRun, commitStatus, deploymentStatus, comment } = inputs
+  if (!checkRun && !commitStatus && !deploymentStatus && !comment) return undefined
+  if (inputs.githubToken === undefined || mistakes.some(({ input }) => placesOfExtras.includes(input))) return undefined
+  if (run instanceof Error) {
+    core.warning(plain(`check-run, commit-status, deployment-status and comment are off: ${run.message}`))
     return undefined
   }
+  const { openExtras } = await import('./github/extras.ts')
+  const hooks = {
+    onWarning: (text: string) => core.warning(plain(text)),
+    onNotice: (text: string) => console.log(plain(text)),
+    onOpened: ({ input, id, url }: Opened) => {
+      const output = extraOutputs[input]
+      if (output !== undefined) onLink({ [output]: url || String(id) })
+    },
+  }
+  return openExtras(inputs, run, hooks, systemClock)
 }
 
 /**
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
-function publish(timeline: EndedTimeline, { summary: isSummaryOn, onSuperseded }: Inputs): void {
+function publish(
+  timeline: EndedTimeline,
+  { summary: isSummaryOn, onSuperseded }: Inputs,
+  run: WorkflowRun | Error,
+  extras: ExtraOutputs,
+): void {
   const hasPassed = passes(timeline, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
   const folder = write('The folder of the report', createResultFolder)
   const files =
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
-  write('The outputs', () => setOutputs(buildOutputs(timeline, files ?? { report: '', summary: '' })))
+  write('The outputs', () => setOutputs(buildOutputs(timeline, { report: '', summary: '', ...files, extras })))
   if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(timeline), privateFile))
-  const summary = renderSummary(timeline, { reportPath: files?.report, sourceBaseUrl: sourceBaseUrl() })
+  const sourceUrl = run instanceof Error || run.headSha === undefined ? undefined : sourceBaseUrl(run, run.headSha)
+  const summary = renderSummary(timeline, { reportPath: files?.report, sourceBaseUrl: sourceUrl })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))
@@ -180,9 +211,4 @@ function createResultFolder(): string {
   const parent = process.env['RUNNER_TEMP'] || tmpdir()
   mkdirSync(parent, { recursive: true })
   return mkdtempSync(join(parent, 'rollout-gate-'))
-}
-
-function sourceBaseUrl(): string | undefined {
-  const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository, GITHUB_SHA: sha } = process.env
-  return server && repository && sha ? `${server}/${repository}/blob/${sha}/` : undefined
 }

@@ -28,6 +28,8 @@ export interface InputDefinition {
   /** Name of the value in the help: `DURATION`. Empty for a switch. */
   readonly placeholder: string
   readonly isLines: boolean
+  /** The expression that the runner evaluates for the default in `action.yml`; empty if it declares none. */
+  readonly runnerDefault: string
   /** Whether a recording contains it. Never true for secrets. */
   readonly isRecorded: boolean
   /** Whether a replay reads it from the recording, and has a flag for it. */
@@ -41,10 +43,22 @@ interface TypedInput<T> extends InputDefinition {
 }
 
 type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> &
-  Partial<Pick<InputDefinition, 'default' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'flag'>>
+  Partial<
+    Pick<
+      InputDefinition,
+      'default' | 'runnerDefault' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'flag'
+    >
+  >
 
 function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): TypedInput<T> {
-  const defaults = { default: '', details: '', isRecorded: true, isReplayed: true, flag: 'shown' } as const
+  const defaults = {
+    default: '',
+    runnerDefault: '',
+    details: '',
+    isRecorded: true,
+    isReplayed: true,
+    flag: 'shown',
+  } as const
   return { ...defaults, ...type, isLines, parse, ...row }
 }
 
@@ -181,12 +195,66 @@ export function parseExpectedImages(text: string, addMistake: AddMistake): Expec
   return Object.fromEntries(expected)
 }
 
+/**
+ * The leaves of a job's `matrix` context, as JSON: `{"region": "eu"}` has the leaf `eu`. Empty without a matrix, and on a
+ * runner that does not evaluate defaults.
+ */
+const matrix: ValueType<readonly string[]> = {
+  placeholder: 'JSON',
+  parse: (written) => {
+    try {
+      return leavesOf(JSON.parse(written))
+    } catch {
+      return []
+    }
+  },
+}
+
+function leavesOf(value: unknown): string[] {
+  if (value === null) return []
+  return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
+}
+
+/** The number of a job; undefined on a server that has none. */
+const jobNumber: ValueType<string | undefined> = {
+  placeholder: 'NUMBER',
+  parse: (written) => /^\d{1,19}$/.exec(written)?.[0],
+}
+
+/** One line that matches a pattern. */
+function pattern(regex: RegExp, expected: string): ValueType<string | undefined> {
+  return {
+    placeholder: 'TEXT',
+    parse: (written, addMistake) => {
+      if (written === '' || regex.test(written)) return written || undefined
+      addMistake(`${quote(written)} is not ${expected}.`)
+      return undefined
+    },
+  }
+}
+
+const gateName = pattern(/^\P{Cc}{1,200}$/u, 'a name: one line of at most 200 characters')
+const commitId = pattern(
+  /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i,
+  'the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id',
+)
+/** GitHub rejects these characters and longer names: https://docs.github.com/rest/deployments/environments */
+const environmentName = pattern(
+  /^[^'"`,;\\\p{Cc}]{1,255}$/u,
+  'the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\',
+)
+const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
+
 /** The permission that the token needs for each extra on GitHub, by input. */
 export const extraPermissions = {
   'check-run': 'checks: write',
+  'commit-status': 'statuses: write',
   'deployment-status': 'deployments: write',
   comment: 'pull-requests: write',
 } as const
+
+/** The input that enables an extra on GitHub. */
+export type ExtraInput = keyof typeof extraPermissions
 
 /** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
 const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, flag: 'none' } as const
@@ -362,7 +430,7 @@ const definitions = {
   githubToken: input(text, {
     name: 'github-token',
     ...forGitHub,
-    description: 'The token for `check-run`, `deployment-status` and `comment`.',
+    description: 'The token for `check-run`, `commit-status`, `deployment-status` and `comment`.',
     details:
       'The gate itself needs no token. The token of the job, `github.token`, suffices if the job has the permissions of these extras. The token is masked in the log. Default: none.',
   }),
@@ -373,12 +441,19 @@ const definitions = {
     description: 'Whether to show the rollout as a check of the commit, live.',
     details: `A branch rule can require the check, to prevent merges after a failed rollout. Needs \`github-token\` and the permission \`${extraPermissions['check-run']}\`.`,
   }),
+  commitStatus: input(boolean, {
+    name: 'commit-status',
+    default: 'false',
+    ...forGitHub,
+    description: 'Whether to show the rollout as a status of the commit: one line with a link to the log.',
+    details: `A branch rule can require the status by its name. Needs \`github-token\` and the permission \`${extraPermissions['commit-status']}\`.`,
+  }),
   deploymentStatus: input(boolean, {
     name: 'deployment-status',
     default: 'false',
     ...forGitHub,
     description: 'Whether to write the status of a GitHub deployment.',
-    details: `The deployment is the one that triggered the workflow, or a new one for the cluster's context and namespace. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
+    details: `The deployment is the one that triggered the workflow, or a new one for \`environment\`. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
   }),
   comment: input(boolean, {
     name: 'comment',
@@ -386,6 +461,53 @@ const definitions = {
     ...forGitHub,
     description: 'Whether to write one comment on the pull request, and to update it.',
     details: `Needs \`github-token\` and the permission \`${extraPermissions.comment}\`.`,
+  }),
+  name: input(gateName, {
+    name: 'name',
+    placeholder: 'TEXT',
+    ...forGitHub,
+    description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
+    details:
+      'A branch rule requires a check by its name, so set one that never changes and that no other gate of the commit has. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix; and a short hash of what is too long to show.',
+  }),
+  sha: input(commitId, {
+    name: 'sha',
+    ...forGitHub,
+    description: 'The commit that the check, the commit status and the deployment belong to, as a full id.',
+    details:
+      'Default: the commit that the event is about, for a pull request its head, or `GITHUB_SHA` for an event without one.',
+  }),
+  environment: input(environmentName, {
+    name: 'environment',
+    ...forGitHub,
+    description: 'The environment of the deployment that `deployment-status` creates.',
+    details:
+      "A deployment that triggered the workflow keeps its own. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if targets are in several namespaces.",
+  }),
+  environmentUrl: input(webAddress, {
+    name: 'environment-url',
+    ...forGitHub,
+    description: 'The web address of the deployed application, to which the deployment links.',
+    details: 'Default: the host of the first Ingress in `manifests`, if there is one.',
+  }),
+  transientEnvironment: input(boolean, {
+    name: 'transient-environment',
+    default: 'false',
+    ...forGitHub,
+    description: 'Whether the environment exists only for a while, as that of a preview.',
+    details: 'GitHub does not keep such an environment in the list of environments in use.',
+  }),
+  matrix: input(matrix, {
+    name: 'matrix',
+    runnerDefault: 'toJSON(matrix)',
+    ...forGitHub,
+    description: 'The matrix of the job, for the default of `name`. Leave it out: the runner fills it in.',
+  }),
+  jobId: input(jobNumber, {
+    name: 'job-id',
+    runnerDefault: 'job.check_run_id',
+    ...forGitHub,
+    description: 'The number of the job, for links to its log. Leave it out: the runner fills it in.',
   }),
 }
 

@@ -1,15 +1,29 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
 import type { EndedTimeline } from './gate/timeline.ts'
+import type { ExtraInput } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { slowestStep } from './report/milestone-steps.ts'
 
-/** The paths of the written files. */
-interface ResultFiles {
+/** The output of each extra, by the input that enables it. Set again as soon as the extra has written to GitHub. */
+export const extraOutputs = {
+  'check-run': 'check-run-url',
+  'commit-status': undefined,
+  'deployment-status': 'deployment-id',
+  comment: 'comment-url',
+} as const satisfies Readonly<Record<ExtraInput, string | undefined>>
+
+export type ExtraOutputs = Partial<Record<NonNullable<(typeof extraOutputs)[ExtraInput]>, string>>
+
+/** What a gate leaves behind. */
+interface Results {
+  /** The paths of the written files. */
   readonly report: string
   readonly summary: string
+  /** What the extras have opened so far. */
+  readonly extras?: ExtraOutputs
 }
 
 interface OutputDefinition {
@@ -17,7 +31,7 @@ interface OutputDefinition {
   readonly description: string
   /** Further sentences for `action.yml`. */
   readonly details?: string
-  readonly value: (timeline: EndedTimeline, files: ResultFiles) => string
+  readonly value: (timeline: EndedTimeline, results: Results) => string
 }
 
 /** Every output, in the order of the documentation. `npm run docs` generates the outputs of `action.yml` from it. */
@@ -62,6 +76,21 @@ export const outputDefinitions = {
     description: 'The path of the job summary as a Markdown file, written even if `summary` is off.',
     value: (_, { summary }) => summary,
   },
+  'check-run-url': {
+    description: 'The page of the check that `check-run` wrote.',
+    details: 'Empty without one.',
+    value: (_, { extras }) => extras?.['check-run-url'] ?? '',
+  },
+  'comment-url': {
+    description: 'The address of the comment that `comment` wrote.',
+    details: 'Empty without one.',
+    value: (_, { extras }) => extras?.['comment-url'] ?? '',
+  },
+  'deployment-id': {
+    description: 'The number of the deployment whose status `deployment-status` wrote.',
+    details: 'Empty without one.',
+    value: (_, { extras }) => extras?.['deployment-id'] ?? '',
+  },
 } as const satisfies Readonly<Record<string, OutputDefinition>>
 
 type OutputName = keyof typeof outputDefinitions
@@ -72,10 +101,10 @@ const maxBytes = 64 * 1024
 const longestMore = '{"more":1000000}'.length
 
 /** All outputs. Each is one line that is safe to print and to pass to other commands. */
-export function buildOutputs(timeline: EndedTimeline, files: ResultFiles): Readonly<Record<OutputName, string>> {
+export function buildOutputs(timeline: EndedTimeline, results: Results): Readonly<Record<OutputName, string>> {
   const values = Object.entries<OutputDefinition>(outputDefinitions).map(([name, { value }]) => [
     name,
-    value(timeline, files),
+    value(timeline, results),
   ])
   return Object.fromEntries(values)
 }

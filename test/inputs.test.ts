@@ -55,8 +55,16 @@ const table: Record<
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
   checkRun: ['check-run', false, 'true', true],
+  commitStatus: ['commit-status', false, 'true', true],
   deploymentStatus: ['deployment-status', false, 'True', true],
   comment: ['comment', false, 'true', true],
+  name: ['name', undefined, 'Rollout of shop', 'Rollout of shop'],
+  sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
+  environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
+  environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
+  transientEnvironment: ['transient-environment', false, 'true', true],
+  matrix: ['matrix', [], '{"region": "eu", "tiers": [1, {"a": true, "b": null}]}', ['eu', '1', 'true']],
+  jobId: ['job-id', undefined, '501', '501'],
 }
 
 /** The values of all inputs by property. */
@@ -110,6 +118,43 @@ describe('parseInputs', () => {
     ])
   })
 
+  it.each([
+    [
+      'sha',
+      'main',
+      '"main" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
+    ],
+    [
+      'sha',
+      '0a0a0a0',
+      '"0a0a0a0" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
+    ],
+    ['name', 'one\ntwo', '"one\ntwo" is not a name: one line of at most 200 characters.'],
+    ['name', 'x'.repeat(201), `"${'x'.repeat(80)}…" is not a name: one line of at most 200 characters.`],
+    [
+      'environment',
+      'pr "12"',
+      '"pr "12"" is not the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\.',
+    ],
+    [
+      'environment-url',
+      'shop.example',
+      '"shop.example" is not a web address. Write one that begins with https:// or http://.',
+    ],
+    [
+      'environment-url',
+      'javascript:alert(1)',
+      '"javascript:alert(1)" is not a web address. Write one that begins with https:// or http://.',
+    ],
+  ])('refuses as %s: %j', (input, text, message) => {
+    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
+  })
+
+  it('takes what the runner did not evaluate as absent', () => {
+    const inputs = parseInputs({ matrix: `\${{ toJSON(matrix) }}`, 'job-id': `\${{ job.check_run_id }}` })
+    expect(inputs).toMatchObject({ matrix: [], jobId: undefined })
+  })
+
   it('reports all mistakes at once, with those found elsewhere, in sentences with the fix', () => {
     const elsewhere = { input: 'resources', line: 3, message: 'Something else.' }
     const wrong = {
@@ -139,9 +184,18 @@ describe('parseInputs', () => {
   it('asks for the token and the permission of each extra that is on without one', () => {
     const ask = (permission: string) =>
       `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`
-    expect(messagesOf({ 'check-run': 'true', 'deployment-status': 'TRUE', comment: 'true', timeout: '5' })).toEqual([
+    expect(
+      messagesOf({
+        'check-run': 'true',
+        'commit-status': 'true',
+        'deployment-status': 'TRUE',
+        comment: 'true',
+        timeout: '5',
+      }),
+    ).toEqual([
       'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
       `check-run: ${ask('checks: write')}`,
+      `commit-status: ${ask('statuses: write')}`,
       `deployment-status: ${ask('deployments: write')}`,
       `comment: ${ask('pull-requests: write')}`,
     ])
@@ -171,9 +225,15 @@ describe('action.yml', () => {
     expect(actionMetadata(text)).toBe(text)
   })
 
-  it('declares no default, which would reach the gate as if the user had written it', () => {
+  it('declares no default, which would reach the gate as if the user had written it, but what only the runner knows', () => {
     expect(Object.keys(action.inputs)).toEqual(definitions.map(({ name }) => name))
-    for (const name of Object.keys(action.inputs)) expect(action.inputs[name]).not.toHaveProperty('default')
+    const defaults = Object.entries<{ default?: string }>(action.inputs).flatMap(([name, { default: fallback }]) =>
+      fallback === undefined ? [] : [[name, fallback]],
+    )
+    expect(Object.fromEntries(defaults)).toEqual({
+      matrix: `\${{ toJSON(matrix) }}`,
+      'job-id': `\${{ job.check_run_id }}`,
+    })
   })
 
   it('names every output, none of the contract missing', () => {
@@ -186,6 +246,9 @@ describe('action.yml', () => {
       'slowest-milestone',
       'report',
       'summary-file',
+      'check-run-url',
+      'comment-url',
+      'deployment-id',
     ]
     expect(Object.keys(action.outputs)).toEqual(Object.keys(outputDefinitions))
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(contract))

@@ -1,7 +1,8 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { buildAnnotations } from '../report/annotations.ts'
-import type { Extra, Octokit } from './update-throttle.ts'
-import { boundedSummary, title, type WorkflowRun } from './workflow-run.ts'
+import type { Extra, Shared } from './extra.ts'
+import { ifPresent } from './failure.ts'
+import { boundedSummary, findLinks, title } from './texts.ts'
 
 /** Limits of https://docs.github.com/rest/checks/runs */
 const summaryLimit = 65_535
@@ -10,31 +11,30 @@ const annotationsPerRequest = 50
 /** A live check of the commit. A branch rule can require this check by its name. */
 export class CheckRun implements Extra {
   readonly input = 'check-run'
-  readonly #octokit: Octokit
-  readonly #run: WorkflowRun
-  readonly #name: string
+  readonly #shared: Shared
   #id: number | undefined
   #annotated = 0
 
-  constructor(octokit: Octokit, run: WorkflowRun, name: string) {
-    this.#octokit = octokit
-    this.#run = run
-    this.#name = name
+  constructor(shared: Shared) {
+    this.#shared = shared
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const { owner, repo, headSha, runUrl } = this.#run
-    const { checks } = this.#octokit.rest
+    const { octokit, origin, name } = this.#shared
+    const { owner, repo } = origin.run
+    const { checks } = octokit.rest
+    const links = await findLinks(origin, signal)
     const output = {
       title: title(timeline),
       // GitHub documents Mermaid diagrams for comments, not for checks.
-      summary: boundedSummary(timeline, summaryLimit, this.#run, { diagram: false }),
+      summary: boundedSummary(timeline, name, links, { limit: summaryLimit, diagram: false }),
     }
     const check = {
       owner,
       repo,
       started_at: new Date(timeline.startedAt).toISOString(),
-      details_url: runUrl,
+      // Ignored for the token of a workflow: the summary has the link too.
+      details_url: links.logUrl,
       ...(timeline.verdict === undefined
         ? { status: 'in_progress' as const }
         : {
@@ -45,15 +45,21 @@ export class CheckRun implements Extra {
       output,
       request: { signal },
     }
-    if (this.#id === undefined) {
-      this.#id = (await checks.create({ ...check, name: this.#name, head_sha: headSha })).data.id
-    } else await checks.update({ ...check, check_run_id: this.#id })
+    const id = this.#id
+    const isPresent = id !== undefined && (await ifPresent(checks.update({ ...check, check_run_id: id }))) !== undefined
+    if (!isPresent) {
+      const { data } = await checks.create({ ...check, name, head_sha: links.headSha })
+      this.#id = data.id
+      this.#annotated = 0
+      const url = data.html_url ?? ''
+      this.#shared.onOpened({ input: this.input, id: data.id, url, headSha: links.headSha, name })
+    }
     // Annotations are sent after the conclusion, which must not depend on them.
     if (timeline.verdict === undefined) return
     const annotations = annotationsOf(timeline)
     while (this.#annotated < annotations.length) {
       const batch = annotations.slice(this.#annotated, this.#annotated + annotationsPerRequest)
-      const request = { owner, repo, check_run_id: this.#id, request: { signal } }
+      const request = { owner, repo, check_run_id: Number(this.#id), request: { signal } }
       await checks.update({ ...request, output: { ...output, annotations: batch } })
       this.#annotated += batch.length
     }

@@ -1,68 +1,71 @@
 import { createHash } from 'node:crypto'
 import type { Timeline } from '../gate/timeline.ts'
-import { markdown } from '../report/escape.ts'
-import type { Extra, Octokit } from './update-throttle.ts'
-import { boundedSummary, type WorkflowRun } from './workflow-run.ts'
+import type { Extra, Shared } from './extra.ts'
+import { ifPresent } from './failure.ts'
+import { boundedSummary, findLinks, type Links } from './texts.ts'
 
-/** GitHub accepts comments of 65,536 characters. The difference leaves space for the lines around the summary. */
+/** GitHub accepts comments of 65,536 characters. The difference leaves space for the marker. */
 const summaryLimit = 60_000
 const pageSize = 100
 
 /** One comment on the pull request, updated during the rollout. */
 export class Comment implements Extra {
   readonly input = 'comment'
-  readonly #octokit: Octokit
-  readonly #run: WorkflowRun
-  readonly #name: string
+  readonly #shared: Shared
   readonly #onMissing: (text: string) => void
-  #pullRequest: number | undefined
   #id: number | undefined
   #isMissing = false
 
   /** @param onMissing called with a notice if there is no pull request, which is not an error */
-  constructor(octokit: Octokit, run: WorkflowRun, name: string, onMissing: (text: string) => void) {
-    this.#octokit = octokit
-    this.#run = run
-    this.#name = name
+  constructor(shared: Shared, onMissing: (text: string) => void) {
+    this.#shared = shared
     this.#onMissing = onMissing
-    this.#pullRequest = run.pullRequest
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
     if (this.#isMissing) return
-    const { owner, repo, headSha } = this.#run
-    const { issues } = this.#octokit.rest
-    this.#pullRequest ??= await this.#findPullRequest(signal)
-    if (this.#pullRequest === undefined) {
+    const { origin, name } = this.#shared
+    const pullRequest = await origin.pullRequest(signal)
+    if (pullRequest === undefined) {
       this.#isMissing = true
-      this.#onMissing(`No pull request belongs to commit ${headSha.slice(0, 7)}, so there is none to comment on.`)
+      this.#onMissing('There is no pull request to comment on: neither in the event nor for the commit.')
       return
     }
-    const body = commentBody(timeline, this.#name, this.#run)
-    const request = { owner, repo, body, request: { signal } }
-    this.#id ??= await this.#findComment(this.#pullRequest, signal)
-    if (this.#id === undefined) {
-      this.#id = (await issues.createComment({ ...request, issue_number: this.#pullRequest })).data.id
-    } else await issues.updateComment({ ...request, comment_id: this.#id })
+    const links = await findLinks(origin, signal)
+    const body = commentBody(timeline, name, links)
+    if (await this.#update(this.#id, body, links, signal)) return
+    // A comment of an earlier run; or the present one was deleted.
+    if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
+    const { owner, repo } = origin.run
+    const request = { owner, repo, body, issue_number: pullRequest, request: { signal } }
+    this.#open((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
-  /** The open pull request whose head is this commit, else the one whose merge created this commit. */
-  async #findPullRequest(signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo, headSha } = this.#run
-    const request = { owner, repo, commit_sha: headSha, request: { signal } }
-    const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
-    const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
-    const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
-    return (open ?? merged)?.number
+  /** Whether the comment exists. */
+  async #update(id: number | undefined, body: string, links: Links, signal: AbortSignal): Promise<boolean> {
+    if (id === undefined) return false
+    const { octokit, origin } = this.#shared
+    const { owner, repo } = origin.run
+    const request = { owner, repo, body, comment_id: id, request: { signal } }
+    const updated = await ifPresent(octokit.rest.issues.updateComment(request))
+    if (updated !== undefined) this.#open(updated.data, links)
+    return updated !== undefined
+  }
+
+  #open({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
+    const { name, onOpened } = this.#shared
+    if (this.#id !== id) onOpened({ input: this.input, id, url: html_url, headSha, name })
+    this.#id = id
   }
 
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo } = this.#run
-    const marker = commentMarker(this.#name)
+    const { octokit, origin, name } = this.#shared
+    const { owner, repo } = origin.run
+    const marker = commentMarker(name)
     // octokit's paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
       const request = { owner, repo, issue_number, per_page: pageSize, page, request: { signal } }
-      const { data } = await this.#octokit.rest.issues.listComments(request)
+      const { data } = await octokit.rest.issues.listComments(request)
       const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
       if (own !== undefined || data.length < pageSize) return own?.id
     }
@@ -75,12 +78,9 @@ export function commentMarker(name: string): string {
   return `<!-- rollout-gate ${createHash('sha256').update(name).digest('hex').slice(0, 16)} -->`
 }
 
-/** The marker, the summary, the name of the gate and the commit. */
-export function commentBody(timeline: Timeline, name: string, run: WorkflowRun): string {
-  const { headSha, repositoryUrl, runUrl } = run
-  const summary = boundedSummary(timeline, summaryLimit, run)
-  const commit = `[${headSha.slice(0, 7)}](${repositoryUrl}/commit/${headSha})`
-  return `${commentMarker(name)}\n${summary}<sub>${markdown(name)} · commit ${commit} · [log](${runUrl})</sub>\n`
+/** The marker, then the summary. */
+export function commentBody(timeline: Timeline, name: string, links: Links): string {
+  return `${commentMarker(name)}\n${boundedSummary(timeline, name, links, { limit: summaryLimit })}`
 }
 
 interface Authored {

@@ -1,9 +1,10 @@
 import type { Timeline } from '../gate/timeline.ts'
+import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
-import type { Extra, Octokit } from './update-throttle.ts'
-import { title, type WorkflowRun } from './workflow-run.ts'
+import type { Extra, Shared } from './extra.ts'
+import { title } from './texts.ts'
 
 /** Limits of https://docs.github.com/rest/deployments/statuses */
 const descriptionLimit = 140
@@ -11,51 +12,66 @@ const environmentLimit = 255
 
 type State = 'in_progress' | 'success' | 'failure'
 
+interface DeploymentSettings extends Pick<Inputs, 'environment' | 'transientEnvironment'> {
+  /** Called when a status is written. */
+  readonly environmentUrl: () => string | undefined
+}
+
 /** The status of the deployment that triggered the workflow, or of a new one. */
 export class DeploymentStatus implements Extra {
   readonly input = 'deployment-status'
-  readonly #octokit: Octokit
-  readonly #run: WorkflowRun
-  readonly #environmentUrl: string | undefined
+  readonly #shared: Shared
+  readonly #settings: DeploymentSettings
   #id: number | undefined
+  #isOpened = false
   #shown: State | undefined
 
-  constructor(octokit: Octokit, run: WorkflowRun, environmentUrl: string | undefined) {
-    this.#octokit = octokit
-    this.#run = run
-    this.#environmentUrl = environmentUrl
-    this.#id = run.deploymentId
+  constructor(shared: Shared, settings: DeploymentSettings) {
+    this.#shared = shared
+    this.#settings = settings
+    this.#id = shared.origin.run.deploymentId
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
     const state = stateOf(timeline)
     if (state === this.#shown) return
-    const { owner, repo, runUrl } = this.#run
+    const { octokit, origin } = this.#shared
+    const { owner, repo } = origin.run
     this.#id ??= await this.#create(timeline, signal)
     if (this.#id === undefined) return
-    await this.#octokit.rest.repos.createDeploymentStatus({
+    await this.#open(this.#id, signal)
+    await octokit.rest.repos.createDeploymentStatus({
       owner,
       repo,
       deployment_id: this.#id,
       state,
       description: title(timeline, descriptionLimit),
-      log_url: runUrl,
-      environment_url: this.#environmentUrl,
+      log_url: await origin.logUrl(),
+      environment_url: this.#settings.environmentUrl(),
       request: { signal },
     })
     this.#shown = state
   }
 
+  async #open(id: number, signal: AbortSignal): Promise<void> {
+    if (this.#isOpened) return
+    const { origin, name, onOpened } = this.#shared
+    onOpened({ input: this.input, id, url: '', headSha: await origin.commit(signal), name })
+    this.#isOpened = true
+  }
+
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo, headSha } = this.#run
-    const environment = environmentName(timeline)
+    const { octokit, origin } = this.#shared
+    const { owner, repo } = origin.run
+    const { environment = environmentName(timeline), transientEnvironment } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
-    const { data } = await this.#octokit.rest.repos.createDeployment({
+    const { data } = await octokit.rest.repos.createDeployment({
       owner,
       repo,
-      ref: headSha,
+      ref: await origin.commit(signal),
       environment,
+      transient_environment: transientEnvironment,
       description: 'Rollout Gate',
       // The change is already applied: no merge, and no required checks.
       auto_merge: false,

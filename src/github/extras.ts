@@ -1,4 +1,3 @@
-import { context } from '@actions/github'
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import type { Clock } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
@@ -7,15 +6,21 @@ import type { Reference } from '../plan/reference.ts'
 import { version } from '../version.ts'
 import { CheckRun } from './check-run.ts'
 import { Comment } from './comment.ts'
+import { CommitStatus } from './commit-status.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
+import type { Extra, Opened, Shared } from './extra.ts'
 import { describeFailure } from './failure.ts'
-import { type Extra, type Octokit, UpdateThrottle } from './update-throttle.ts'
-import { gateName, readWorkflowRun } from './workflow-run.ts'
+import { type Octokit, Origin } from './origin.ts'
+import { gateName } from './texts.ts'
+import { UpdateThrottle } from './update-throttle.ts'
+import type { WorkflowRun } from './workflow-run.ts'
 
 /** Texts are raw: renderers escape them. */
-interface ExtrasLog {
+interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
+  /** Called when an extra begins to write to an object, also if it has to create it anew. */
+  readonly onOpened: (opened: Opened) => void
 }
 
 /** All enabled extras. They do not change the verdict: a failed extra is a warning. */
@@ -23,15 +28,22 @@ export class Extras {
   readonly #throttles: readonly UpdateThrottle[]
   readonly #clock: Clock
   #present: (() => Timeline) | undefined
+  #references: readonly Reference[] = []
 
   constructor(throttles: readonly UpdateThrottle[], clock: Clock) {
     this.#throttles = throttles
     this.#clock = clock
   }
 
+  /** What the gate was asked for; empty before it starts. */
+  get references(): readonly Reference[] {
+    return this.#references
+  }
+
   /** @param present returns the state of the gate at any time */
-  start(present: () => Timeline): void {
+  start(present: () => Timeline, references: readonly Reference[] = []): void {
     this.#present = present
+    this.#references = references
     this.update()
   }
 
@@ -55,21 +67,35 @@ export class Extras {
 }
 
 /**
- * Creates the extras that the inputs enable, for the workflow run of this process.
- * @throws Error outside of GitHub Actions
+ * Creates the extras that the inputs enable. Sends nothing yet: needs the token and the inputs alone, so that the extras
+ * can also show that other inputs are wrong.
  */
-export function openExtras(inputs: Inputs, references: readonly Reference[], log: ExtrasLog, clock: Clock): Extras {
-  const run = readWorkflowRun(context)
+export function openExtras(
+  inputs: Inputs,
+  run: WorkflowRun,
+  { onWarning, onNotice, onOpened }: ExtrasHooks,
+  clock: Clock,
+): Extras {
   const octokit = createOctokit(inputs.githubToken ?? '')
-  const name = gateName(run, references, inputs.namespace)
-  const extras: Extra[] = []
-  if (inputs.checkRun) extras.push(new CheckRun(octokit, run, name))
-  if (inputs.deploymentStatus) extras.push(new DeploymentStatus(octokit, run, environmentUrl(references)))
-  if (inputs.comment) extras.push(new Comment(octokit, run, name, log.onNotice))
-  const throttles = extras.map(
-    (extra) => new UpdateThrottle(extra, clock, (failure) => log.onWarning(describeFailure(failure, extra.input, run))),
+  const shared: Shared = {
+    octokit,
+    origin: new Origin(octokit, run, inputs.jobId),
+    name: gateName(run, inputs),
+    onOpened,
+  }
+  const enabled: Extra[] = []
+  if (inputs.checkRun) enabled.push(new CheckRun(shared))
+  if (inputs.commitStatus) enabled.push(new CommitStatus(shared))
+  if (inputs.deploymentStatus) {
+    const url = () => inputs.environmentUrl ?? environmentUrl(extras.references)
+    enabled.push(new DeploymentStatus(shared, { ...inputs, environmentUrl: url }))
+  }
+  if (inputs.comment) enabled.push(new Comment(shared, onNotice))
+  const throttles = enabled.map(
+    (extra) => new UpdateThrottle(extra, clock, (failure) => onWarning(describeFailure(failure, extra.input, run))),
   )
-  return new Extras(throttles, clock)
+  const extras = new Extras(throttles, clock)
+  return extras
 }
 
 /** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */

@@ -1,4 +1,4 @@
-import { extraPermissions } from '../inputs.ts'
+import { type ExtraInput, extraPermissions } from '../inputs.ts'
 import { plain } from '../report/escape.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
@@ -12,6 +12,8 @@ export interface Failure {
   readonly retryAfterMs: number
   /** Part of a sentence: `GitHub answered 502`. */
   readonly cause: string
+  /** The permission that the request needs, if it is not that of the extra. */
+  readonly permission?: string
 }
 
 type Headers = Readonly<Record<string, string | number | undefined>>
@@ -31,6 +33,7 @@ export function readFailure(error: unknown, now: number): Failure {
   const fail = (type: Failure['type'], cause: string, retryAfterMs = 0) => ({ type, retryAfterMs, cause })
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))
     return fail('temporary', 'GitHub did not answer in time')
+  if (error instanceof LookupError) return { ...readFailure(error.cause, now), permission: error.permission }
   if (!isHttpError(error)) return fail('invalid', error instanceof Error ? error.message : String(error))
   const { status, message, response } = error
   // Without a response, octokit's error has the status 500.
@@ -42,6 +45,39 @@ export function readFailure(error: unknown, now: number): Failure {
   if (status === 401) return fail('forbidden', 'GitHub does not accept the token')
   // GitHub answers 404 for objects that the token cannot read.
   return fail(status === 403 || status === 404 ? 'forbidden' : 'invalid', `GitHub answered ${status} (${message})`)
+}
+
+/** A failed look-up, which needs another permission than the extra that it is for. Its cause is octokit's error. */
+class LookupError extends Error {
+  readonly permission: string
+
+  constructor(permission: string, cause: unknown) {
+    super(`A look-up with ${permission} failed`, { cause })
+    this.permission = permission
+  }
+}
+
+/** Marks the error of a look-up with the permission that it needs. */
+export async function withPermission<T>(permission: string, lookup: Promise<T>): Promise<T> {
+  try {
+    return await lookup
+  } catch (error) {
+    throw new LookupError(permission, error)
+  }
+}
+
+/**
+ * The response to a request that updates an object of an extra; undefined if the object was deleted since. GitHub answers
+ * 404 or 410 (https://docs.github.com/rest/issues/comments#update-an-issue-comment); also 404 if the token lost its
+ * permission, but then it cannot create another object either.
+ */
+export async function ifPresent<T>(update: Promise<T>): Promise<T | undefined> {
+  try {
+    return await update
+  } catch (error) {
+    if (isHttpError(error) && (error.status === 404 || error.status === 410)) return undefined
+    throw error
+  }
 }
 
 function isHttpError(error: unknown): error is HttpError {
@@ -63,12 +99,12 @@ const readOnlyTokens = {
 
 /** The warning for the user, with the fix. Safe to print. */
 export function describeFailure(
-  { type, cause }: Failure,
-  input: keyof typeof extraPermissions,
+  { type, cause, permission }: Failure,
+  input: ExtraInput,
   { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
 ): string {
   const start = `The verdict stands, but ${input} could not be written: ${plain(cause)}.`
   if (type !== 'forbidden') return start
   const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
-  return `${start} It needs a github-token with the permission \`${extraPermissions[input]}\`: write it under \`permissions:\` of the job.${why}`
+  return `${start} It needs a github-token with the permission \`${permission ?? extraPermissions[input]}\`: write it under \`permissions:\` of the job.${why}`
 }

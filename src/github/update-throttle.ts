@@ -1,22 +1,7 @@
-import type { GitHub } from '@actions/github/lib/utils'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
-import type { extraPermissions } from '../inputs.ts'
+import type { Extra } from './extra.ts'
 import { type Failure, readFailure } from './failure.ts'
-
-/** A client of GitHub's API with the user's token. */
-export type Octokit = InstanceType<typeof GitHub>
-
-/** Shows the rollout on GitHub outside the job log. */
-export interface Extra {
-  /** The input that enables the extra. */
-  readonly input: keyof typeof extraPermissions
-  /**
-   * Creates or updates the check, comment or status. The caller may call it again after a failure. Rejects with the
-   * error of octokit, or if the signal is aborted.
-   */
-  show(timeline: Timeline, signal: AbortSignal): Promise<void>
-}
 
 const minIntervalMs = 15_000
 /** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */

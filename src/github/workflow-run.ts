@@ -1,165 +1,182 @@
-import type { context } from '@actions/github'
-import type { Timeline } from '../gate/timeline.ts'
-import type { Reference } from '../plan/reference.ts'
-import { markdown, plain } from '../report/escape.ts'
-import { headline } from '../report/headline.ts'
-import { renderSummary } from '../report/summary.ts'
-import { count } from '../report/wording.ts'
+import { readFileSync } from 'node:fs'
 
-/** The context of `@actions/github`, from the environment and the event file. */
-export type ActionContext = Pick<
-  typeof context,
-  'eventName' | 'payload' | 'sha' | 'workflow' | 'job' | 'actor' | 'runId' | 'runAttempt' | 'serverUrl' | 'repo'
->
-
-/** The workflow run of this gate. */
+/** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
 export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
-  /** The commit that the user pushed: for a pull request its head, not the merge commit. */
-  readonly headSha: string
-  /** The repository's page, without a trailing slash. */
-  readonly repositoryUrl: string
-  /** URL of the commit's files, to which a path is appended. */
-  readonly sourceBaseUrl: string
-  /** The page with the log of this run attempt. */
-  readonly runUrl: string
-  readonly workflow: string
-  readonly job: string
-  /** The pull request in the event. */
-  readonly pullRequest?: number | undefined
+  /**
+   * The commit that the event is about: for a pull request its head, not the merge commit. Undefined for a comment on a
+   * pull request, whose event does not contain it.
+   */
+  readonly headSha?: string | undefined
+  /** The pull request in the event. `none`: the event is about an issue, so no pull request may be searched for. */
+  readonly pullRequest?: number | 'none' | undefined
+  /** The branch of a fork, `owner:branch`: the head of a pull request that the event does not contain. */
+  readonly forkBranch?: string | undefined
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
+  /** The repository's page, without a trailing slash. */
+  readonly repositoryUrl: string
+  readonly runId: number
+  /** Undefined on servers without attempts. */
+  readonly attempt?: number | undefined
+  readonly workflow: string
+  readonly job: string
+  /** The name of this machine: it runs one job at a time. */
+  readonly runner: string
   /** Why the token is read-only, if it is. */
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
 
+/** The runner's variables: https://docs.github.com/actions/reference/workflows-and-actions/variables */
+export type RunnerVariables = Readonly<Record<string, string | undefined>>
+
+/** A pull request of an event about checks: https://docs.github.com/webhooks/webhook-events-and-payloads#check_suite */
+interface ListedPullRequest {
+  readonly number: number
+  readonly head?: { readonly sha?: string }
+  readonly base?: { readonly repo?: { readonly id?: number } }
+}
+
+/** A check suite, check run or workflow run. Its `pull_requests` is empty for a branch of a fork. */
+interface CheckedCommit {
+  readonly head_sha?: string
+  readonly head_branch?: string | null
+  readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
+  readonly pull_requests?: readonly ListedPullRequest[]
+}
+
 /** Fields of an event's payload: https://docs.github.com/webhooks/webhook-events-and-payloads */
-interface Payload {
-  readonly repository?: { readonly full_name?: string }
+export interface Payload {
+  readonly repository?: { readonly id?: number; readonly full_name?: string }
   readonly pull_request?: {
     readonly number?: number
     readonly head?: { readonly sha?: string; readonly repo?: { readonly full_name?: string } | null }
   }
+  /** `pull_request` is set if the issue is a pull request. */
+  readonly issue?: { readonly number?: number; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }
-  readonly workflow_run?: {
-    readonly head_sha?: string
-    readonly pull_requests?: readonly { readonly number: number }[]
-  }
+  readonly workflow_run?: CheckedCommit
+  readonly check_run?: CheckedCommit
+  readonly check_suite?: CheckedCommit
   readonly deployment?: { readonly id?: number; readonly sha?: string }
+  /** The commit of a `status` event. */
+  readonly sha?: string
+}
+
+/**
+ * The run of this process. The event file is read only in a workflow.
+ * @param sha the input `sha`
+ * @throws Error with the missing variable, outside of a workflow run; of `readFileSync` or `JSON.parse`
+ */
+export function currentRun(variables: RunnerVariables, sha: string | undefined): WorkflowRun {
+  const path = variables['GITHUB_EVENT_PATH']
+  return readWorkflowRun(variables, path ? JSON.parse(readFileSync(path, 'utf8')) : {}, sha)
 }
 
 /** @throws Error with the missing variable, outside of a workflow run */
-export function readWorkflowRun(context: ActionContext): WorkflowRun {
-  const { owner, repo } = context.repo
-  const headSha = headShaOf(context)
-  if (!headSha) throw new Error('GITHUB_SHA is not set.')
-  const payload: Payload = context.payload
-  const repositoryUrl = `${context.serverUrl}/${owner}/${repo}`
-  const attempt = context.runAttempt > 0 ? `/attempts/${context.runAttempt}` : ''
+export function readWorkflowRun(variables: RunnerVariables, payload: Payload, sha?: string): WorkflowRun {
+  const need = (name: string) => {
+    const value = variables[name]
+    if (!value) throw new Error(`${name} is not set.`)
+    return value
+  }
+  const [owner = '', repo = ''] = need('GITHUB_REPOSITORY').split('/')
+  const event = variables['GITHUB_EVENT_NAME'] ?? ''
+  const subject = subjectOf(event, payload)
+  const attempt = Number(variables['GITHUB_RUN_ATTEMPT'])
   return {
     owner,
     repo,
-    headSha,
-    repositoryUrl,
-    sourceBaseUrl: `${repositoryUrl}/blob/${headSha}/`,
-    runUrl: `${repositoryUrl}/actions/runs/${context.runId}${attempt}`,
-    workflow: context.workflow ?? '',
-    job: context.job ?? '',
-    pullRequest: pullRequestOf(payload),
+    headSha: sha ?? ('headSha' in subject ? subject.headSha : need('GITHUB_SHA')),
+    pullRequest: subject.pullRequest,
+    forkBranch: subject.forkBranch,
     deploymentId: payload.deployment?.id,
-    readOnlyBecause: readOnlyBecause(context),
+    repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
+    runId: Number(variables['GITHUB_RUN_ID']),
+    attempt: attempt > 0 ? attempt : undefined,
+    workflow: variables['GITHUB_WORKFLOW'] ?? '',
+    job: variables['GITHUB_JOB'] ?? '',
+    runner: variables['RUNNER_NAME'] ?? '',
+    readOnlyBecause: readOnlyBecause(event, payload, variables['GITHUB_ACTOR']),
   }
 }
 
+/** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. */
+type Subject = Pick<WorkflowRun, 'pullRequest' | 'forkBranch'> & { readonly headSha?: string | undefined }
+
 /**
- * For some events `GITHUB_SHA` is not the commit that the user pushed: for `pull_request` a merge commit, for
- * `pull_request_target` and `workflow_run` the last commit of the base or default branch
+ * For many events `GITHUB_SHA` is not the commit that the event is about: for `pull_request` it is a merge commit; for
+ * `pull_request_target`, `issue_comment`, `check_run`, `check_suite`, `status` and `workflow_run` it is the last commit of
+ * the base or default branch
  * (https://docs.github.com/actions/reference/workflows-and-actions/events-that-trigger-workflows).
  */
-function headShaOf({ eventName, payload, sha }: ActionContext): string {
-  const { pull_request, merge_group, workflow_run, deployment }: Payload = payload
-  switch (eventName) {
+function subjectOf(event: string, payload: Payload): Subject {
+  const { pull_request, issue, merge_group, workflow_run, check_run, check_suite, deployment, sha } = payload
+  const known = (headSha: string | undefined, more: Subject = {}) => ({ ...(headSha ? { headSha } : {}), ...more })
+  switch (event) {
     case 'workflow_run':
-      return workflow_run?.head_sha ?? sha
-    case 'merge_group':
-      return merge_group?.head_sha ?? sha
+    case 'check_run':
+    case 'check_suite': {
+      const checked = workflow_run ?? check_run ?? check_suite ?? {}
+      return known(checked.head_sha, {
+        pullRequest: listedPullRequest(checked, payload),
+        forkBranch: forkBranch(checked, payload),
+      })
+    }
+    case 'merge_group': {
+      // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
+      const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
+      return known(merge_group?.head_sha, { pullRequest: queued === undefined ? undefined : Number(queued) })
+    }
+    // The event of a deployment that a workflow created also contains the run of that workflow.
     case 'deployment':
     case 'deployment_status':
-      return deployment?.sha ?? sha
+      return known(deployment?.sha)
+    case 'status':
+      return known(sha)
     default:
-      // Review events also contain the pull request.
-      return pull_request?.head?.sha ?? sha
+      // Events about reviews also contain the pull request.
+      if (pull_request !== undefined) return known(pull_request.head?.sha, { pullRequest: pull_request.number })
+      if (issue === undefined) return {}
+      return issue.pull_request === undefined
+        ? { pullRequest: 'none' }
+        : { headSha: undefined, pullRequest: issue.number }
   }
 }
 
-function pullRequestOf({ pull_request, merge_group, workflow_run }: Payload): number | undefined {
-  // refs/heads/gh-readonly-queue/main/pr-12-0123abcd…
-  const queued = /\/pr-(\d+)-[0-9a-f]+$/.exec(merge_group?.head_ref ?? '')?.[1]
-  return pull_request?.number ?? workflow_run?.pull_requests?.[0]?.number ?? (queued ? Number(queued) : undefined)
+/** The list may contain pull requests of other repositories: those of forks into which the commit was pushed, too. */
+function listedPullRequest({ pull_requests = [], head_sha }: CheckedCommit, { repository }: Payload) {
+  const own = pull_requests.filter(({ base }) => base?.repo?.id === repository?.id)
+  return (own.find(({ head }) => head?.sha === head_sha) ?? own[0])?.number
 }
 
-function readOnlyBecause({ eventName, payload, actor }: ActionContext): WorkflowRun['readOnlyBecause'] {
+/** Undefined for a check: its event does not contain the fork. */
+function forkBranch({ head_branch, head_repository }: CheckedCommit, { repository }: Payload): string | undefined {
+  if (!head_repository || head_repository.full_name === repository?.full_name) return undefined
+  const owner = head_repository.owner?.login
+  return owner && head_branch ? `${owner}:${head_branch}` : undefined
+}
+
+function readOnlyBecause(
+  event: string,
+  { pull_request, repository }: Payload,
+  actor: string | undefined,
+): WorkflowRun['readOnlyBecause'] {
   if (actor === 'dependabot[bot]') return 'dependabot'
-  const { pull_request, repository }: Payload = payload
   // The fork may have been deleted.
   const isForeign = pull_request?.head !== undefined && pull_request.head.repo?.full_name !== repository?.full_name
-  return isForeign && eventName.startsWith('pull_request') && eventName !== 'pull_request_target' ? 'fork' : undefined
+  return isForeign && event.startsWith('pull_request') && event !== 'pull_request_target' ? 'fork' : undefined
 }
 
-/** With more names, every new target would change the name of the check. */
-const namedTargets = 3
-const titleLimit = 200
-
-/**
- * The name of the gate: `Rollout of deployment/web in shop (Deploy / production)`. Depends only on the inputs, since a
- * branch rule requires a check by its name.
- *
- * @param namespace the input `namespace`
- */
-export function gateName(
-  { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
-  references: readonly Pick<Reference, 'kind' | 'name' | 'selector' | 'namespace' | 'exclude'>[],
-  namespace: string | undefined,
-): string {
-  const gated = references.filter(({ exclude }) => !exclude)
-  const names = [...new Set(gated.map(referenceName))]
-  const namespaces = [...new Set(gated.map((reference) => reference.namespace ?? namespace))]
-  const place = [workflow, job].filter((word) => word !== '').join(' / ')
-  const words = [
-    'Rollout',
-    names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
-    namespaces.length === 1 && namespaces[0] !== undefined ? `in ${namespaces[0]}` : '',
-    place === '' ? '' : `(${place})`,
-  ]
-  return plain(words.filter((word) => word !== '').join(' '), titleLimit)
+/** The page with the log of this attempt, or of a job if its number is known. */
+export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?: string): string {
+  const run = `${repositoryUrl}/actions/runs/${runId}`
+  if (jobId !== undefined) return `${run}/job/${jobId}`
+  return attempt === undefined ? run : `${run}/attempts/${attempt}`
 }
 
-function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name' | 'selector'>): string {
-  if (name !== undefined) return `${kind.toLowerCase()}/${name}`
-  return selector ? `${kind.toLowerCase()} -l ${selector}` : `${kind.toLowerCase()} --all`
-}
-
-/** The state or the outcome in one line. */
-export function title(timeline: Timeline, limit = titleLimit): string {
-  return plain(headline(timeline), limit)
-}
-
-/**
- * The job summary, shortened to a limit in characters; only its headline if the shortest summary is too long, as for a
- * thousand input errors.
- *
- * @param options.diagram false if GitHub does not render Mermaid
- */
-export function boundedSummary(
-  timeline: Timeline,
-  limit: number,
-  { sourceBaseUrl }: Pick<WorkflowRun, 'sourceBaseUrl'>,
-  { diagram = true } = {},
-): string {
-  // A character has at least one byte.
-  const text = renderSummary(timeline, { sourceBaseUrl, diagram, maxBytes: limit })
-  if (text.length <= limit) return text
-  const more = `The summary is too long to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
-  return `### ${markdown(headline(timeline))}\n\n${more}\n`
+/** The address of the commit's files, to which a path is appended. */
+export function sourceBaseUrl({ repositoryUrl }: WorkflowRun, sha: string): string {
+  return `${repositoryUrl}/blob/${sha}/`
 }

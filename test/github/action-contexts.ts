@@ -1,98 +1,189 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ActionContext } from '../../src/github/workflow-run.ts'
+import type { Payload, RunnerVariables } from '../../src/github/workflow-run.ts'
 
 /** Each event has a commit that people look at, and `GITHUB_SHA`. */
 export const headSha = '1111111111111111111111111111111111111111'
 export const githubSha = '2222222222222222222222222222222222222222'
 
-const full_name = 'acme/shop'
+const repository = { id: 9, full_name: 'acme/shop' }
 
-/** The context of a run of the workflow `Deploy`, job `production`, of acme/shop. */
-export function createContext(overrides: Partial<ActionContext> = {}): ActionContext {
+/** What the runner gives to an action. */
+export interface ActionContext {
+  readonly variables: RunnerVariables
+  readonly payload: Payload
+}
+
+/** The context of a push in a run of the workflow `Deploy`, job `production`, of acme/shop. */
+export function createContext(variables: RunnerVariables = {}, payload: Payload = {}): ActionContext {
   return {
-    eventName: 'push',
-    payload: { repository: { full_name, name: 'shop', owner: { login: 'acme' } } },
-    sha: githubSha,
-    workflow: 'Deploy',
-    job: 'production',
-    actor: 'jo',
-    runId: 77,
-    runAttempt: 2,
-    serverUrl: 'https://github.com',
-    repo: { owner: 'acme', repo: 'shop' },
-    ...overrides,
+    variables: {
+      GITHUB_EVENT_NAME: 'push',
+      GITHUB_SERVER_URL: 'https://github.com',
+      GITHUB_REPOSITORY: 'acme/shop',
+      GITHUB_SHA: githubSha,
+      GITHUB_WORKFLOW: 'Deploy',
+      GITHUB_JOB: 'production',
+      GITHUB_ACTOR: 'jo',
+      GITHUB_RUN_ID: '77',
+      GITHUB_RUN_ATTEMPT: '2',
+      RUNNER_NAME: 'GitHub Actions 3',
+      ...variables,
+    },
+    payload: { repository, ...payload },
   }
 }
 
 /** The context of a run that an event triggered. */
-export function createEventContext(eventName: string, fields: Readonly<Record<string, unknown>> = {}): ActionContext {
-  return createContext({ eventName, payload: { ...createContext().payload, ...fields } })
+export function createEventContext(eventName: string, payload: object = {}): ActionContext {
+  return createContext({ GITHUB_EVENT_NAME: eventName }, payload)
 }
 
-/** @param repository of the branch; null: the repository was deleted */
-export function createPullRequest(repository: string | null = full_name) {
-  return { number: 12, head: { sha: headSha, repo: repository === null ? null : { full_name: repository } } }
+/** @param owner of the branch; null: the repository was deleted */
+export function createPullRequest(full_name: string | null = repository.full_name) {
+  return { number: 12, head: { sha: headSha, repo: full_name === null ? null : { full_name } } }
 }
 
-/** The context of every event, with the expected commit, pull request and deployment. */
+/** A pull request in the event of a check, which is shorter. */
+function listPullRequest(number: number, sha: string, base = repository.id) {
+  return {
+    number,
+    head: { ref: 'topic', sha },
+    base: { ref: 'main', sha: githubSha, repo: { id: base, name: 'shop' } },
+  }
+}
+
+const listed = [
+  // A pull request of a fork, into which the same commit was pushed.
+  listPullRequest(31, headSha, 10),
+  // The branch has two pull requests; this one has not been updated yet.
+  listPullRequest(11, githubSha),
+  listPullRequest(12, headSha),
+]
+const ownBranch = { full_name: repository.full_name, owner: { login: 'acme' } }
+
+/**
+ * The context of every event, with the expected commit, pull request and deployment. The payloads have the fields that
+ * GitHub's examples have: https://github.com/octokit/webhooks/tree/main/payload-examples
+ */
 export const eventContexts: readonly {
+  event: string
   context: ActionContext
   sha: string
   pullRequest?: number
   deployment?: number
 }[] = [
-  { context: createEventContext('pull_request', { pull_request: createPullRequest() }), sha: headSha, pullRequest: 12 },
+  { event: 'pull_request', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
+  { event: 'pull_request_target', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
+  { event: 'pull_request_review', payload: { pull_request: createPullRequest() }, sha: headSha, pullRequest: 12 },
+  // For an annotated tag, `after` is the id of the tag, not of the commit.
+  { event: 'push', payload: { ref: 'refs/tags/v1', after: '3'.repeat(40) }, sha: githubSha },
   {
-    context: createEventContext('pull_request_target', { pull_request: createPullRequest() }),
+    event: 'merge_group',
+    payload: {
+      merge_group: {
+        head_sha: headSha,
+        head_ref: `refs/heads/gh-readonly-queue/main/pr-12-${githubSha}`,
+        base_sha: githubSha,
+      },
+    },
     sha: headSha,
     pullRequest: 12,
   },
-  { context: createEventContext('push', { after: githubSha }), sha: githubSha },
   {
-    context: createEventContext('merge_group', {
-      merge_group: { head_sha: headSha, head_ref: 'refs/heads/gh-readonly-queue/main/pr-12-0123abcd' },
-    }),
+    event: 'workflow_run',
+    payload: {
+      workflow_run: {
+        head_sha: headSha,
+        head_branch: 'topic',
+        head_repository: ownBranch,
+        pull_requests: listed,
+      },
+    },
     sha: headSha,
     pullRequest: 12,
   },
   {
-    context: createEventContext('workflow_run', {
-      workflow_run: { head_sha: headSha, pull_requests: [{ number: 12 }] },
-    }),
+    event: 'check_run',
+    payload: {
+      check_run: {
+        head_sha: headSha,
+        check_suite: { head_branch: 'topic', head_sha: headSha, pull_requests: listed },
+        pull_requests: listed,
+      },
+    },
     sha: headSha,
     pullRequest: 12,
   },
+  {
+    event: 'check_suite',
+    payload: { check_suite: { head_sha: headSha, head_branch: 'topic', pull_requests: listed } },
+    sha: headSha,
+    pullRequest: 12,
+  },
+  { event: 'status', payload: { sha: headSha, state: 'success', branches: [] }, sha: headSha },
   {
     // The event of a deployment that a workflow created contains the run of that workflow too.
-    context: createEventContext('deployment', {
+    event: 'deployment',
+    payload: {
       deployment: { id: 5, sha: headSha, environment: 'production' },
       workflow_run: { head_sha: githubSha, pull_requests: [] },
-    }),
+    },
     sha: headSha,
     deployment: 5,
   },
-  { context: createEventContext('workflow_dispatch', { inputs: {} }), sha: githubSha },
-  { context: createEventContext('schedule', { schedule: '0 3 * * *' }), sha: githubSha },
-]
+  {
+    event: 'release',
+    payload: { release: { tag_name: 'v1', target_commitish: 'main', draft: false } },
+    sha: githubSha,
+  },
+  { event: 'workflow_dispatch', payload: { ref: 'refs/tags/v1', inputs: {} }, sha: githubSha },
+  { event: 'repository_dispatch', payload: { client_payload: { sha: headSha } }, sha: githubSha },
+  { event: 'schedule', payload: { schedule: '0 3 * * *' }, sha: githubSha },
+].map(({ event, payload, ...expected }) => ({ event, context: createEventContext(event, payload), ...expected }))
 
-/** The runner's environment for a pull request of acme/shop on an enterprise server. Writes the event into `folder`. */
-export function pullRequestEnvironment(folder: string, apiUrl: string): Record<string, string> {
+/** A comment on a pull request, as of ChatOps, or on an issue. `GITHUB_SHA` is the default branch. */
+export function createIssueComment(isPullRequest = true): ActionContext {
+  const links = {
+    url: 'https://api.github.com/repos/acme/shop/pulls/12',
+    html_url: 'https://github.com/acme/shop/pull/12',
+  }
+  return createEventContext('issue_comment', {
+    issue: { number: 12, state: 'open', ...(isPullRequest ? { pull_request: links } : {}) },
+    comment: { body: '/deploy' },
+  })
+}
+
+/**
+ * A run that follows the checks of a fork's pull request. Its list of pull requests is empty: "pushes to a branch in a
+ * forked repository are not detected" (https://docs.github.com/rest/checks/suites).
+ */
+export function createForkRun(): ActionContext {
+  const head_repository = { full_name: 'jo/shop', owner: { login: 'jo' } }
+  return createEventContext('workflow_run', {
+    workflow_run: { head_sha: headSha, head_branch: 'topic', head_repository, pull_requests: [] },
+  })
+}
+
+/** The runner's environment for an event of acme/shop on an enterprise server. Writes the event into `folder`. */
+export function writeEnvironment(
+  folder: string,
+  apiUrl: string,
+  { variables, payload }: ActionContext,
+): Record<string, string | undefined> {
   const event = join(folder, 'event.json')
-  const { payload } = createEventContext('pull_request', { pull_request: createPullRequest() })
   writeFileSync(event, JSON.stringify(payload))
   return {
+    ...variables,
     NO_COLOR: '1',
     GITHUB_API_URL: apiUrl,
     GITHUB_SERVER_URL: 'https://github.acme.example',
-    GITHUB_EVENT_NAME: 'pull_request',
     GITHUB_EVENT_PATH: event,
-    GITHUB_REPOSITORY: 'acme/shop',
-    GITHUB_SHA: githubSha,
-    GITHUB_WORKFLOW: 'Deploy',
-    GITHUB_JOB: 'production',
-    GITHUB_ACTOR: 'jo',
-    GITHUB_RUN_ID: '77',
     GITHUB_RUN_ATTEMPT: '1',
   }
+}
+
+/** `writeEnvironment` for a pull request. */
+export function pullRequestEnvironment(folder: string, apiUrl: string): Record<string, string | undefined> {
+  return writeEnvironment(folder, apiUrl, createEventContext('pull_request', { pull_request: createPullRequest() }))
 }

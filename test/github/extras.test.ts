@@ -2,13 +2,17 @@ import { getOctokit } from '@actions/github'
 import type { EndedTimeline, Outcome, Timeline } from '../../src/gate/timeline.ts'
 import { CheckRun } from '../../src/github/check-run.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
+import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
+import type { Extra, Opened } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
-import type { Extra, Octokit } from '../../src/github/update-throttle.ts'
-import { type ActionContext, readWorkflowRun } from '../../src/github/workflow-run.ts'
+import { type Octokit, Origin } from '../../src/github/origin.ts'
+import { readWorkflowRun } from '../../src/github/workflow-run.ts'
+import type { ExtraInput } from '../../src/inputs.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
 import {
+  type ActionContext,
   createContext,
   createEventContext,
   createPullRequest,
@@ -36,6 +40,7 @@ beforeEach(() => {
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
   github.refuse = () => undefined
   notices = []
+  opened = []
 })
 
 afterEach(() => {
@@ -44,12 +49,26 @@ afterEach(() => {
 
 afterAll(() => github.close())
 
-const makers: Readonly<Record<Extra['input'], (context: ActionContext) => Extra>> = {
-  'check-run': (context) => new CheckRun(octokit, readWorkflowRun(context), name),
-  'deployment-status': (context) => new DeploymentStatus(octokit, readWorkflowRun(context), 'https://shop.example'),
-  comment: (context) => new Comment(octokit, readWorkflowRun(context), name, (text) => notices.push(text)),
+const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
+let opened: Opened[]
+
+function originOf({ variables, payload }: ActionContext, jobId: string | undefined = '501'): Origin {
+  return new Origin(octokit, readWorkflowRun(variables, payload), jobId)
 }
-const inputs = Object.keys(makers) as Extra['input'][]
+
+function shareOf(context: ActionContext, origin = originOf(context)) {
+  return { octokit, origin, name, onOpened: (each: Opened) => opened.push(each) }
+}
+
+const deployment = { environment: undefined, transientEnvironment: false, environmentUrl: () => 'https://shop.example' }
+
+const makers: Readonly<Record<ExtraInput, (context: ActionContext, origin?: Origin) => Extra>> = {
+  'check-run': (...from) => new CheckRun(shareOf(...from)),
+  'commit-status': (...from) => new CommitStatus(shareOf(...from)),
+  'deployment-status': (...from) => new DeploymentStatus(shareOf(...from), deployment),
+  comment: (...from) => new Comment(shareOf(...from), (text) => notices.push(text)),
+}
+const inputs = Object.keys(makers) as ExtraInput[]
 
 function open(overrides: Partial<Timeline> = {}): Timeline {
   const { verdict: _, ...timeline } = createTimeline(overrides)
@@ -65,7 +84,7 @@ function bodies(operation: string): Record<string, unknown>[] {
   return github.requests.filter((request) => request.operation === operation).map(({ body }) => body)
 }
 
-describe.each(eventContexts)('on $context.eventName', ({ context, sha, pullRequest, deployment }) => {
+describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployment }) => {
   it('the check is created for the right commit, then updated', async () => {
     const extra = makers['check-run'](context)
     await extra.show(open(), never)
@@ -96,7 +115,7 @@ describe.each(eventContexts)('on $context.eventName', ({ context, sha, pullReque
     )
     const common = {
       environment_url: 'https://shop.example',
-      log_url: 'https://github.com/acme/shop/actions/runs/77/attempts/2',
+      log_url: logUrl,
     }
     expect(bodies('repos/create-deployment-status')).toMatchObject([
       { ...common, state: 'in_progress' },
@@ -145,7 +164,7 @@ describe('the check', () => {
         conclusion,
         started_at: new Date(start).toISOString(),
         completed_at: new Date(at(31)).toISOString(),
-        details_url: 'https://github.com/acme/shop/actions/runs/77/attempts/2',
+        details_url: logUrl,
       },
     ])
   })
@@ -196,7 +215,7 @@ describe('the check', () => {
 })
 
 describe('every timeline of the report tests', () => {
-  it.each(Object.entries(cases))('%s is shown by all three', async (_, timeline) => {
+  it.each(Object.entries(cases))('%s is shown by all', async (_, timeline) => {
     const context = createEventContext('pull_request', { pull_request: createPullRequest() })
     for (const input of inputs) await makers[input](context).show(timeline, never)
     const [check] = bodies('checks/create')
@@ -211,7 +230,7 @@ describe('every timeline of the report tests', () => {
   })
 })
 
-test("a timeline that exceeds GitHub's limits is shortened for each of the three", async () => {
+test("a timeline that exceeds GitHub's limits is shortened for each", async () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   const text = Array.from({ length: 3_000 }, (_, line) => `line ${line} of a log that somebody wrote`).join('\n')
   const failed = createTargetRecord({
@@ -242,6 +261,14 @@ describe('the deployment', () => {
   ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
     await makers['deployment-status'](createContext()).show(ended(outcome), never)
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state }])
+  })
+
+  it('has the environment of the inputs', async () => {
+    const settings = { ...deployment, environment: 'preview/pr-12', transientEnvironment: true }
+    await new DeploymentStatus(shareOf(createContext()), settings).show(createTimeline(), never)
+    expect(bodies('repos/create-deployment')).toMatchObject([
+      { environment: 'preview/pr-12', transient_environment: true },
+    ])
   })
 
   it('is not created when no cluster was reached', async () => {
@@ -318,10 +345,12 @@ describe('the comment', () => {
   })
 
   it('begins with its marker and ends with the gate and the commit', () => {
-    const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', readWorkflowRun(createContext()))
+    const { variables, payload } = createContext()
+    const links = { run: readWorkflowRun(variables, payload), headSha: githubSha, logUrl }
+    const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', links)
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
-      '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/attempts/2)</sub>',
+      '<sub>Rollout of deploy/\\*web\\* · commit [2222222](https://github.com/acme/shop/commit/2222222222222222222222222222222222222222) · [log](https://github.com/acme/shop/actions/runs/77/job/501)</sub>',
     )
   })
 
@@ -384,7 +413,7 @@ describe('the comment', () => {
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
     expect(github.requests).toHaveLength(1)
-    expect(notices).toEqual(['No pull request belongs to commit 2222222, so there is none to comment on.'])
+    expect(notices).toEqual(['There is no pull request to comment on: neither in the event nor for the commit.'])
   })
 })
 
@@ -392,16 +421,17 @@ describe('a failed request', () => {
   const now = Date.UTC(2025, 0, 1)
   const permissions = {
     'check-run': 'checks: write',
+    'commit-status': 'statuses: write',
     'deployment-status': 'deployments: write',
     comment: 'pull-requests: write',
   }
 
-  async function failureOf(input: Extra['input'], context = createContext()) {
+  async function failureOf(input: ExtraInput, context = createContext()) {
     const error = await makers[input](context)
       .show(createTimeline(), never)
       .catch((error: unknown) => error)
     const failure = readFailure(error, now)
-    return { ...failure, words: describeFailure(failure, input, readWorkflowRun(context)) }
+    return { ...failure, words: describeFailure(failure, input, readWorkflowRun(context.variables, context.payload)) }
   }
 
   it.each(inputs)('for %s without the permission names the permission', async (input) => {
@@ -466,7 +496,9 @@ describe('a failed request', () => {
     github.refuse = () => ({ status: 403 })
     const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
     expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
-    expect((await failureOf('check-run', createContext({ actor: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
+    expect((await failureOf('check-run', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(
+      /Dependabot/,
+    )
   })
 
   it('may be an error of our own', () => {

@@ -1,8 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Timeline } from '../../src/gate/timeline.ts'
+import type { Extra } from '../../src/github/extra.ts'
 import { Extras } from '../../src/github/extras.ts'
 import type { Failure } from '../../src/github/failure.ts'
-import { type Extra, UpdateThrottle } from '../../src/github/update-throttle.ts'
+import { UpdateThrottle } from '../../src/github/update-throttle.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { createTimeline, start } from '../report/builders.ts'
 

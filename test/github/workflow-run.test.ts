@@ -1,116 +1,88 @@
-import { boundedSummary, gateName, readWorkflowRun } from '../../src/github/workflow-run.ts'
-import { parseReferences } from '../../src/plan/references.ts'
-import { createTimeline } from '../report/builders.ts'
-import { createContext, createEventContext, createPullRequest, eventContexts, githubSha } from './action-contexts.ts'
+import { type Payload, readWorkflowRun } from '../../src/github/workflow-run.ts'
+import {
+  type ActionContext,
+  createContext,
+  createEventContext,
+  createForkRun,
+  createIssueComment,
+  createPullRequest,
+  eventContexts,
+  githubSha,
+  headSha,
+} from './action-contexts.ts'
 
-const workflow = { workflow: 'Deploy', job: 'production' }
-const sourceBaseUrl = 'https://github.com/acme/shop/blob/1111111/'
+function read({ variables, payload }: ActionContext, sha?: string) {
+  return readWorkflowRun(variables, payload, sha)
+}
 
-describe('readWorkflowRun', () => {
-  it.each(eventContexts.map((each) => [each.context.eventName, each] as const))(
-    'reads the commit, pull request and deployment of %s from the event',
-    (_, { context, sha, pullRequest, deployment }) => {
-      const run = readWorkflowRun(context)
-      expect(run).toMatchObject({ owner: 'acme', repo: 'shop', headSha: sha })
-      expect(run.pullRequest).toBe(pullRequest)
-      expect(run.deploymentId).toBe(deployment)
-    },
-  )
-
-  it('falls back to GITHUB_SHA when a documented field of the event is missing', () => {
-    for (const { context } of eventContexts)
-      expect(readWorkflowRun(createEventContext(context.eventName)).headSha).toBe(githubSha)
+describe('the commit, the pull request and the deployment', () => {
+  it.each(eventContexts)('of $event are read from the event', ({ context, sha, pullRequest, deployment }) => {
+    const run = read(context)
+    expect(run).toMatchObject({ owner: 'acme', repo: 'shop', headSha: sha })
+    expect(run.pullRequest).toBe(pullRequest)
+    expect(run.deploymentId).toBe(deployment)
+    expect(run.forkBranch).toBeUndefined()
   })
 
-  it('reads the commit of a review from its pull request', () => {
-    const context = createEventContext('pull_request_review', { pull_request: createPullRequest() })
-    expect(readWorkflowRun(context)).toMatchObject({ headSha: createPullRequest().head.sha, pullRequest: 12 })
+  it.each(eventContexts)('of $event without its documented fields are GITHUB_SHA and none', ({ event }) => {
+    expect(read(createEventContext(event))).toMatchObject({ headSha: githubSha, deploymentId: undefined })
+    expect(read(createEventContext(event)).pullRequest).toBeUndefined()
   })
 
-  it('links to the attempt, on the server of the run', () => {
-    const context = createContext({ serverUrl: 'https://github.acme.example' })
-    expect(readWorkflowRun(context)).toMatchObject({
-      repositoryUrl: 'https://github.acme.example/acme/shop',
-      runUrl: 'https://github.acme.example/acme/shop/actions/runs/77/attempts/2',
-    })
-    expect(readWorkflowRun(createContext({ runAttempt: Number.NaN })).runUrl).toBe(
-      'https://github.com/acme/shop/actions/runs/77',
-    )
+  it('of a comment on a pull request: the number alone, never the default branch', () => {
+    expect(read(createIssueComment())).toMatchObject({ headSha: undefined, pullRequest: 12 })
+  })
+
+  it('of a comment on an issue: no pull request may be searched for', () => {
+    expect(read(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
+  })
+
+  it('of a run for a fork: the branch finds the pull request', () => {
+    expect(read(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
+  })
+
+  it('of a run for a deleted fork: the commit', () => {
+    const workflow_run = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
+    const run = read(createEventContext('workflow_run', { workflow_run }))
+    expect(run).toMatchObject({ headSha, pullRequest: undefined, forkBranch: undefined })
   })
 
   it.each([
-    ['a fork', createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') }), 'fork'],
+    ...eventContexts.map(({ event, context }) => [event, context] as const),
+    ['issue_comment', createIssueComment()] as const,
+  ])('of %s: the input sha goes before the event', (_, context) => {
+    const sha = '4'.repeat(40)
+    expect(read(context, sha)).toMatchObject({ headSha: sha, pullRequest: read(context).pullRequest })
+  })
+})
+
+describe('the run', () => {
+  it('is on the server of the runner, with its attempt', () => {
+    const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
+    const repositoryUrl = 'https://github.acme.example/acme/shop'
+    expect(read(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
+    expect(read(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
+  })
+
+  const fromFork: Payload = { pull_request: createPullRequest('jo/shop') }
+
+  it.each([
+    ['a fork', createEventContext('pull_request', fromFork), 'fork'],
     ['a deleted fork', createEventContext('pull_request', { pull_request: createPullRequest(null) }), 'fork'],
     [
       'a branch of the repository',
       createEventContext('pull_request', { pull_request: createPullRequest() }),
       undefined,
     ],
-    [
-      'a fork, with pull_request_target',
-      createEventContext('pull_request_target', { pull_request: createPullRequest('jo/shop') }),
-      undefined,
-    ],
-    ['Dependabot', createContext({ actor: 'dependabot[bot]' }), 'dependabot'],
+    ['a fork, with pull_request_target', createEventContext('pull_request_target', fromFork), undefined],
+    ['a comment', createIssueComment(), undefined],
+    ['Dependabot', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }), 'dependabot'],
     ['a push', createContext(), undefined],
   ])('finds out why the token of %s is read-only', (_, context, because) => {
-    expect(readWorkflowRun(context).readOnlyBecause).toBe(because)
+    expect(read(context).readOnlyBecause).toBe(because)
   })
 
-  it('names the missing variable outside of a run', () => {
-    expect(() => readWorkflowRun(createContext({ sha: '' }))).toThrow('GITHUB_SHA is not set.')
-  })
-})
-
-describe('gateName', () => {
-  const nameOf = (text: string, namespace?: string) => gateName(workflow, parseReferences(text).references, namespace)
-
-  it.each([
-    ['deployment/web', 'shop', 'Rollout of deployment/web in shop (Deploy / production)'],
-    ['deployment/web', undefined, 'Rollout of deployment/web (Deploy / production)'],
-    [
-      'deploy/web svc/web\njob/migrate',
-      'shop',
-      'Rollout of deploy/web, svc/web, job/migrate in shop (Deploy / production)',
-    ],
-    ['deploy/a deploy/b deploy/c deploy/d', 'shop', 'Rollout in shop (Deploy / production)'],
-    ['deploy -l app=shop', 'shop', 'Rollout of deploy -l app=shop in shop (Deploy / production)'],
-    ['deploy --all', 'shop', 'Rollout of deploy --all in shop (Deploy / production)'],
-    ['deploy/web -n shop', undefined, 'Rollout of deploy/web in shop (Deploy / production)'],
-    ['deploy/web -n shop\ndeploy/api', 'back', 'Rollout of deploy/web, deploy/api (Deploy / production)'],
-    ['deploy/web\n!deploy/canary', 'shop', 'Rollout of deploy/web in shop (Deploy / production)'],
-  ])('of %j in %s is %j', (text, namespace, name) => {
-    expect(nameOf(text, namespace)).toBe(name)
-  })
-
-  it('is the same whether kubectl created or changed the object', () => {
-    expect(nameOf('deployment.apps/web created')).toBe(nameOf('deployment.apps/web unchanged'))
-  })
-
-  it('leaves out what is unknown', () => {
-    expect(gateName({ workflow: '', job: '' }, [], undefined)).toBe('Rollout')
-    expect(gateName({ workflow: '', job: 'deploy' }, [], 'shop')).toBe('Rollout (deploy)')
-  })
-
-  it('is one line of at most 200 characters', () => {
-    const name = gateName({ workflow: `a\n${'x'.repeat(300)}`, job: 'b' }, [], undefined)
-    expect(name).toHaveLength(200)
-    expect(name).not.toContain('\n')
-  })
-})
-
-describe('boundedSummary', () => {
-  it('is the job summary when that fits', () => {
-    expect(boundedSummary(createTimeline(), 65_535, { sourceBaseUrl })).toMatch(
-      /^### ✅ Rollout ready in 31 s · deployment\/web\n/,
-    )
-  })
-
-  it('is one sentence when nothing else fits', () => {
-    const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
-    const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
-    const text = boundedSummary(createTimeline({ targets: [], entries: [], verdict }), 65_535, { sourceBaseUrl })
-    expect(text.length).toBeLessThan(500)
-    expect(text).toContain('mistake in the inputs')
+  it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('names the missing variable %s outside of a workflow', (name) => {
+    expect(() => read(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
   })
 })

@@ -33,7 +33,7 @@ afterEach(async () => {
 
 /** Starts the action as the runner does for a pull request of acme/shop on an enterprise server. */
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
-  const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web' }
+  const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', 'job-id': '501' }
   return startAction(
     programPath('index.js'),
     folder,
@@ -70,16 +70,21 @@ test('a rollout that becomes ready is shown as a check, a deployment and a comme
   expect(gunzipSync(readFileSync(record)).toString()).not.toContain(token)
 
   const last = (operation: string) => github.requests.findLast((request) => request.operation === operation)?.body
-  const runUrl = 'https://github.acme.example/acme/shop/actions/runs/77/attempts/1'
+  const logUrl = 'https://github.acme.example/acme/shop/actions/runs/77/job/501'
   expect({ ...last('checks/create'), ...last('checks/update') }).toMatchObject({
     name: `Rollout of deployment/web in ${namespace} (Deploy / production)`,
     head_sha: headSha,
     conclusion: 'success',
-    details_url: runUrl,
+    details_url: logUrl,
   })
   expect(last('repos/create-deployment')).toMatchObject({ ref: headSha, environment: `test/${namespace}` })
-  expect(last('repos/create-deployment-status')).toMatchObject({ state: 'success', log_url: runUrl })
+  expect(last('repos/create-deployment-status')).toMatchObject({ state: 'success', log_url: logUrl })
   expect({ ...last('issues/create-comment'), ...last('issues/update-comment') }['body']).toContain('✅ Rollout ready')
+  expect(ended.outputs).toMatchObject({
+    'check-run-url': 'https://github.com/github/hello-world/runs/4',
+    'comment-url': 'https://github.com/octocat/Hello-World/issues/1347#issuecomment-1',
+    'deployment-id': '1',
+  })
 })
 
 test('the check is completed although neither summary nor outputs can be written', async () => {

@@ -1,0 +1,42 @@
+import type { Outcome, Timeline } from '../gate/timeline.ts'
+import type { Extra, Shared } from './extra.ts'
+import { title } from './texts.ts'
+
+/** GitHub cuts longer descriptions off: https://docs.github.com/rest/commits/statuses#create-a-commit-status */
+const descriptionLimit = 140
+
+/** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
+export class CommitStatus implements Extra {
+  readonly input = 'commit-status'
+  readonly #shared: Shared
+  #isOpened = false
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  /** Each update is a new status, which replaces the one before. GitHub accepts 1,000 for a commit and name. */
+  async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
+    const { octokit, origin, name, onOpened } = this.#shared
+    const { owner, repo } = origin.run
+    const headSha = await origin.commit(signal)
+    const { data } = await octokit.rest.repos.createCommitStatus({
+      owner,
+      repo,
+      sha: headSha,
+      context: name,
+      state: timeline.verdict === undefined ? 'pending' : stateOf(timeline.verdict.outcome),
+      description: title(timeline, descriptionLimit),
+      target_url: await origin.logUrl(),
+      request: { signal },
+    })
+    if (!this.#isOpened) onOpened({ input: this.input, id: data.id, url: data.url, headSha, name })
+    this.#isOpened = true
+  }
+}
+
+/** Only `success` satisfies a branch rule. `error`: the rollout was not judged to the end. */
+function stateOf(outcome: Outcome): 'success' | 'failure' | 'error' {
+  if (outcome === 'ready') return 'success'
+  return outcome === 'cancelled' || outcome === 'unknown' ? 'error' : 'failure'
+}

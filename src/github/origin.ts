@@ -1,0 +1,93 @@
+import type { GitHub } from '@actions/github/lib/utils'
+import { withPermission } from './failure.ts'
+import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
+
+/** A client of GitHub's API with the user's token. */
+export type Octokit = InstanceType<typeof GitHub>
+
+const lookupMs = 3_000
+
+/**
+ * Where a gate comes from: its commit, pull request and log. All extras of a gate share one, so that they agree. What the
+ * event does not contain is looked up when it is first needed; a failed look-up is tried again.
+ */
+export class Origin {
+  readonly run: WorkflowRun
+  readonly #octokit: Octokit
+  #headSha: string | undefined
+  /** Undefined: not looked up yet. */
+  #pullRequest: number | 'none' | undefined
+  #logUrl: Promise<string> | undefined
+
+  /** @param jobId the input `job-id`, which servers other than github.com leave empty */
+  constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
+    this.run = run
+    this.#octokit = octokit
+    this.#headSha = run.headSha
+    this.#pullRequest = run.pullRequest
+    if (jobId !== undefined) this.#logUrl = Promise.resolve(logUrlOf(run, jobId))
+  }
+
+  /** The commit that the extras belong to. Rejects with octokit's error. */
+  async commit(signal: AbortSignal): Promise<string> {
+    this.#headSha ??= await this.#headOfPullRequest(signal)
+    return this.#headSha
+  }
+
+  async #headOfPullRequest(signal: AbortSignal): Promise<string> {
+    const { owner, repo, pullRequest } = this.run
+    const request = { owner, repo, pull_number: Number(pullRequest), request: { signal } }
+    const { data } = await withPermission('pull-requests: read', this.#octokit.rest.pulls.get(request))
+    return data.head.sha
+  }
+
+  /** The number of the pull request; undefined if there is none. Rejects with octokit's error. */
+  async pullRequest(signal: AbortSignal): Promise<number | undefined> {
+    this.#pullRequest ??= (await this.#ofFork(signal)) ?? (await this.#ofCommit(signal)) ?? 'none'
+    return this.#pullRequest === 'none' ? undefined : this.#pullRequest
+  }
+
+  /** Events about a fork's commit list no pull requests, and GitHub does not find them by commit. */
+  async #ofFork(signal: AbortSignal): Promise<number | undefined> {
+    const { owner, repo, forkBranch } = this.run
+    if (forkBranch === undefined) return undefined
+    const request = { owner, repo, head: forkBranch, state: 'open' as const, request: { signal } }
+    const { data } = await this.#octokit.rest.pulls.list(request)
+    // A branch may have pull requests into several branches.
+    const headSha = await this.commit(signal)
+    return (data.find(({ head }) => head.sha === headSha) ?? data[0])?.number
+  }
+
+  /** The open pull request whose head is the commit, else the one whose merge created the commit. */
+  async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
+    const { owner, repo } = this.run
+    const headSha = await this.commit(signal)
+    const request = { owner, repo, commit_sha: headSha, request: { signal } }
+    const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
+    const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
+    const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
+    return (open ?? merged)?.number
+  }
+
+  /** The page with the log of the job; that of its run if the job cannot be found. Never rejects. */
+  logUrl(): Promise<string> {
+    this.#logUrl ??= this.#findLog()
+    return this.#logUrl
+  }
+
+  async #findLog(): Promise<string> {
+    const { owner, repo, runId, attempt, runner } = this.run
+    if (runner === '') return logUrlOf(this.run)
+    // Asked once: the link is worth no delay, and the token may lack `actions: read`.
+    const request = { signal: AbortSignal.timeout(lookupMs) }
+    const parameters = { owner, repo, run_id: runId, attempt_number: attempt ?? 1, per_page: 100, request }
+    try {
+      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(parameters)
+      // Several jobs of a run may have the same name, but a runner runs one at a time.
+      const own = data.jobs.filter(({ status, runner_name }) => status === 'in_progress' && runner_name === runner)
+      return logUrlOf(this.run, own.length === 1 ? String(own[0]?.id) : undefined)
+    } catch {
+      return logUrlOf(this.run)
+    }
+  }
+}

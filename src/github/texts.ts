@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import type { Timeline } from '../gate/timeline.ts'
+import type { Inputs } from '../inputs.ts'
+import type { Reference } from '../plan/reference.ts'
+import { parseReferences } from '../plan/references.ts'
+import { markdown, plain } from '../report/escape.ts'
+import { headline } from '../report/headline.ts'
+import { renderSummary } from '../report/summary.ts'
+import { count } from '../report/wording.ts'
+import type { Origin } from './origin.ts'
+import { sourceBaseUrl, type WorkflowRun } from './workflow-run.ts'
+
+/** With more names, every new target would change the name of the check. */
+const namedTargets = 3
+const titleLimit = 200
+const matrixLimit = 60
+
+/**
+ * The name of the gate: `Rollout of deployment/web in shop on prod (Deploy / production (eu))`. Without the input `name`
+ * it consists of what the inputs contain, the workflow, the job and the values of its matrix. What is too long is
+ * replaced by its hash, `[3f9a01]`: different gates of a commit must never share a check, a status or a comment.
+ *
+ * It depends only on inputs, not on files or the cluster: a branch rule requires a check by its name, and a run with a
+ * mistake must replace the check of the run before.
+ */
+export function gateName(
+  { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
+  { name, resources, manifests, namespace, context, matrix }: GateInputs,
+): string {
+  if (name !== undefined) return name
+  const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
+  const all = [...references, ...invalid]
+  const gated = all.filter(({ exclude }) => !exclude)
+  const files = manifests.split(/[\r\n]+/).map((line) => line.trim())
+  const names = distinct([...gated.map(referenceName), ...files.filter((line) => line !== '' && !line.startsWith('#'))])
+  const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
+  const leg = matrix.join(', ')
+  const hidden = [
+    ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(fullReference),
+    ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
+    ...(namespaces.length > 1 ? gated.map(fullReference) : []),
+    ...(leg.length > matrixLimit ? [leg] : []),
+  ]
+  const step = [job, leg === '' || leg.length > matrixLimit ? '' : `(${leg})`].filter((word) => word !== '').join(' ')
+  const place = [workflow, step].filter((word) => word !== '').join(' / ')
+  const words = [
+    'Rollout',
+    names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
+    namespaces.length === 1 && namespaces[0] !== undefined ? `in ${namespaces[0]}` : '',
+    context === undefined ? '' : `on ${context}`,
+    place === '' ? '' : `(${place})`,
+  ]
+  const text = plain(words.filter((word) => word !== '').join(' '))
+  if (text.length > titleLimit) hidden.push(text)
+  if (hidden.length === 0) return text
+  const hash = `[${shortHash(JSON.stringify(distinct(hidden).sort()))}]`
+  return `${plain(text, titleLimit - hash.length - 1)} ${hash}`
+}
+
+type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'matrix'>
+
+function distinct<T>(values: readonly T[]): T[] {
+  return [...new Set(values)]
+}
+
+/** 24 bits: enough for the gates of one commit. */
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 6)
+}
+
+function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name' | 'selector'>): string {
+  if (name !== undefined) return `${kind.toLowerCase()}/${name}`
+  return selector ? `${kind.toLowerCase()} -l ${selector}` : `${kind.toLowerCase()} --all`
+}
+
+/** All of a reference that decides what is gated: not its line and not its clocks. */
+function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
+  return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
+}
+
+/** The state or the outcome in one line. */
+export function title(timeline: Timeline, limit = titleLimit): string {
+  return plain(headline(timeline), limit)
+}
+
+/** What a text on GitHub links to. */
+export interface Links {
+  readonly run: WorkflowRun
+  readonly headSha: string
+  /** The page with the log of the job, else of its run. */
+  readonly logUrl: string
+}
+
+/** Looks up what a text links to. Rejects with octokit's error. */
+export async function findLinks(origin: Origin, signal: AbortSignal): Promise<Links> {
+  const headSha = await origin.commit(signal)
+  return { run: origin.run, headSha, logUrl: await origin.logUrl() }
+}
+
+/**
+ * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
+ * if the shortest summary is too long, as for a thousand input errors.
+ *
+ * @param options.diagram false if GitHub does not render Mermaid
+ */
+export function boundedSummary(
+  timeline: Timeline,
+  name: string,
+  { run, headSha, logUrl }: Links,
+  { limit, diagram = true }: { readonly limit: number; readonly diagram?: boolean },
+): string {
+  const commit = `[${headSha.slice(0, 7)}](${run.repositoryUrl}/commit/${headSha})`
+  const footer = `<sub>${markdown(name)} · commit ${commit} · [log](${logUrl})</sub>\n`
+  const space = limit - footer.length
+  // A character has at least one byte.
+  const text = renderSummary(timeline, { sourceBaseUrl: sourceBaseUrl(run, headSha), diagram, maxBytes: space })
+  if (text.length <= space) return text + footer
+  const more = `The summary is too long to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
+  return `### ${markdown(headline(timeline))}\n\n${more}\n\n${footer}`
+}

@@ -1,0 +1,123 @@
+import { boundedSummary, gateName, type Links } from '../../src/github/texts.ts'
+import { readWorkflowRun } from '../../src/github/workflow-run.ts'
+import { parseInputs } from '../../src/inputs.ts'
+import { createTimeline } from '../report/builders.ts'
+import { createContext, headSha } from './action-contexts.ts'
+
+const workflow = { workflow: 'Deploy', job: 'production' }
+
+describe('gateName', () => {
+  const nameOf = (resources: string, more: Record<string, string> = {}) =>
+    gateName(workflow, parseInputs({ resources, ...more }))
+  const four = 'deploy/a deploy/b deploy/c deploy/d'
+
+  it.each([
+    ['deployment/web', {}, 'Rollout of deployment/web (Deploy / production)'],
+    ['deployment/web', { namespace: 'shop' }, 'Rollout of deployment/web in shop (Deploy / production)'],
+    [
+      'deployment/web',
+      { namespace: 'shop', context: 'eu' },
+      'Rollout of deployment/web in shop on eu (Deploy / production)',
+    ],
+    [
+      'deploy/web svc/web\njob/migrate',
+      { namespace: 'shop' },
+      'Rollout of deploy/web, svc/web, job/migrate in shop (Deploy / production)',
+    ],
+    ['deploy -l app=shop', {}, 'Rollout of deploy -l app=shop (Deploy / production)'],
+    ['deploy --all', {}, 'Rollout of deploy --all (Deploy / production)'],
+    ['deploy/web -n shop', {}, 'Rollout of deploy/web in shop (Deploy / production)'],
+    ['', { manifests: '\n# all\nk8s/\n!k8s/job.yaml\n' }, 'Rollout of k8s/, !k8s/job.yaml (Deploy / production)'],
+    ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
+    ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
+    ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
+    ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
+  ])('of %j with %j is %j', (text, more, name) => {
+    expect(nameOf(text, more)).toBe(name)
+  })
+
+  it('replaces more than three names by their hash', () => {
+    expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)
+  })
+
+  it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
+    ['disjoint sets of four resources', four, {}, 'deploy/e deploy/f deploy/g deploy/h', {}],
+    ['sets of four resources that differ in one', four, {}, four.replace('/d', '/e'), {}],
+    ['the same four resources in two namespaces', four, { namespace: 'a' }, four, { namespace: 'b' }],
+    ['pairs of namespaces', 'deploy/a -n a\ndeploy/b -n b', {}, 'deploy/a -n a\ndeploy/b -n c', {}],
+    ['contexts, as in the legs of a matrix', 'deploy/web', { context: 'eu' }, 'deploy/web', { context: 'us' }],
+    [
+      'legs of a matrix with the same inputs',
+      'deploy/web',
+      { matrix: '{"region": "eu"}' },
+      'deploy/web',
+      { matrix: '{"region": "us"}' },
+    ],
+    [
+      'legs whose values are long',
+      'deploy/web',
+      { matrix: JSON.stringify({ region: 'x'.repeat(99) }) },
+      'deploy/web',
+      { matrix: JSON.stringify({ region: 'y'.repeat(99) }) },
+    ],
+    ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
+    ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],
+    ['conditions', 'crd/a --for=condition=Ready', {}, 'crd/a --for=condition=Issued', {}],
+    ['lists of files', '', { manifests: 'a/\nb/\nc/\nd/' }, '', { manifests: 'a/\nb/\nc/\ne/' }],
+    ['resources and files', four, { manifests: 'k8s/' }, four, { manifests: 'charts/' }],
+    ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}],
+  ])('is another for different %s', (_, one, ofOne, other, ofOther) => {
+    expect(nameOf(one, ofOne)).not.toBe(nameOf(other, ofOther))
+  })
+
+  it.each([
+    ['kubectl created or changed an object', 'deployment.apps/web created', 'deployment.apps/web unchanged'],
+    ['resources are in another order', four, 'deploy/d deploy/c deploy/b deploy/a'],
+    ['a clock is added', four, `${four} --timeout=5m`],
+    ['a clock has a mistake', 'deploy/web', 'deploy/web --timeout=5'],
+    ['a comment is added', four, `# all\n${four}`],
+  ])('stays the same when %s', (_, one, other) => {
+    const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
+    expect(name(one)).toBe(name(other))
+  })
+
+  it('leaves out what is unknown', () => {
+    expect(gateName({ workflow: '', job: '' }, parseInputs({}))).toBe('Rollout')
+    expect(gateName({ workflow: '', job: 'deploy' }, parseInputs({ namespace: 'shop' }))).toBe(
+      'Rollout in shop (deploy)',
+    )
+  })
+
+  it('is one line of at most 200 characters', () => {
+    const name = gateName({ workflow: `a\n${'x'.repeat(300)}`, job: 'b' }, parseInputs({}))
+    expect(name).toHaveLength(200)
+    expect(name).toMatch(/^Rollout \(a x.* \[[0-9a-f]{6}\]$/)
+  })
+})
+
+describe('boundedSummary', () => {
+  const { variables, payload } = createContext()
+  const links: Links = {
+    run: readWorkflowRun(variables, payload),
+    headSha,
+    logUrl: 'https://github.com/acme/shop/actions/runs/77/job/501',
+  }
+
+  it('is the job summary when that fits, then the gate, the commit and the log', () => {
+    const lines = boundedSummary(createTimeline(), 'Rollout', links, { limit: 65_535 }).split('\n')
+    expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
+    expect(lines.at(-2)).toBe(
+      `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${links.logUrl})</sub>`,
+    )
+  })
+
+  it('is one sentence when nothing else fits, with the log', () => {
+    const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
+    const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
+    const timeline = createTimeline({ targets: [], entries: [], verdict })
+    const text = boundedSummary(timeline, 'Rollout', links, { limit: 65_535 })
+    expect(text.length).toBeLessThan(700)
+    expect(text).toContain('mistake in the inputs')
+    expect(text).toContain(`[log](${links.logUrl})`)
+  })
+})
