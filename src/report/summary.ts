@@ -20,7 +20,7 @@ interface Reduction<Shape> {
  * not mention a reduction that changed nothing. The last reduction must make the text fit every limit.
  * @param render renders a shape, and mentions what was omitted
  */
-export function fit<Shape>(
+function fit<Shape>(
   shape: Shape,
   reductions: readonly Reduction<Shape>[],
   render: (shape: Shape, leftOut: readonly string[]) => string,

@@ -4,7 +4,7 @@ import { operatorScenarios, operators } from './index.ts'
 import type { OperatorResult } from './play.ts'
 
 /** The latest result of every scenario; `docs/operators.md` shows them. */
-export const resultsFile = join(import.meta.dirname, 'results.json')
+const resultsFile = join(import.meta.dirname, 'results.json')
 
 /** A row of the table of results. */
 export interface ResultRow {

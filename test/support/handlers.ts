@@ -148,7 +148,7 @@ interface Continuation {
 }
 
 /** The list for a query: the present one, or the one of its first page. */
-export function list(store: Store, selection: Selection, query: URLSearchParams): object {
+function list(store: Store, selection: Selection, query: URLSearchParams): object {
   const { resource } = selection
   const requested = revisionOf(query)
   const token = query.get('continue') ?? ''
@@ -237,7 +237,7 @@ export interface ObjectsRoute {
 }
 
 /** Parses a path like the API server's `RequestInfoFactory`; undefined for an unknown path. */
-export function parseRoute(path: string): Route | undefined {
+function parseRoute(path: string): Route | undefined {
   const [root, ...rest] = path
     .split('/')
     .filter((part) => part !== '')

@@ -103,7 +103,7 @@ export class LogStore {
 }
 
 /** Parses the query of a log request; throws a 400 for invalid numbers. */
-export function logOptions(query: URLSearchParams, now: Date): LogOptions {
+function logOptions(query: URLSearchParams, now: Date): LogOptions {
   const tailLines = count(query, 'tailLines')
   const limitBytes = count(query, 'limitBytes')
   const sinceSeconds = count(query, 'sinceSeconds')

@@ -37,7 +37,7 @@ export type Matcher = (object: KubeObject) => boolean
  * An inequality also holds for objects without the label (apimachinery `labels.Requirement`).
  * Throws a 400 on anything else.
  */
-export function labelMatcher(selector: string): Matcher {
+function labelMatcher(selector: string): Matcher {
   const requirements = splitOutsideParentheses(selector).map(labelRequirement)
   return (object) => {
     const labels = object.metadata.labels ?? {}
@@ -115,7 +115,7 @@ const FIELD_LABELS: Record<string, readonly string[]> = {
  * Compiles a field selector for one kind: `metadata.name=web,status.phase!=Running`.
  * Throws a 400 for fields that the real server does not index for that kind.
  */
-export function fieldMatcher(selector: string, kind: string): Matcher {
+function fieldMatcher(selector: string, kind: string): Matcher {
   const requirements = selector
     .split(',')
     .filter((requirement) => requirement !== '')

@@ -192,7 +192,7 @@ function copy<T>(value: T): T {
 }
 
 /** RFC 3339 in whole seconds, as in `metav1.Time`. */
-export function timestamp(time: Date): string {
+function timestamp(time: Date): string {
   return time.toISOString().replace(/\.\d+Z$/, 'Z')
 }
 

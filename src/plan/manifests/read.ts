@@ -100,7 +100,7 @@ type AddMistakeAt = (line: number, message: string) => void
  *
  * @param file its name, for messages
  */
-export function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
+function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
   const source = new YamlSource(text)
   const manifests: Manifest[] = []
   const unnamed: GeneratedObject[] = []
