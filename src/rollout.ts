@@ -1,5 +1,6 @@
 import type { Clock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
+import { deniedAccess } from './cluster/failures.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
 import type { KubeObject } from './cluster/objects.ts'
@@ -10,7 +11,7 @@ import { collectMistakes, type Mistake, UserError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
 import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './gate/timeline.ts'
-import { consolidate } from './gate/watch-requests.ts'
+import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
 import { loadMilestones, ruleOf } from './lifecycle/rules.ts'
@@ -21,6 +22,7 @@ import { withComparableManifests } from './plan/manifests/differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
 import {
+  listRequest,
   type Resolution,
   type ResolvedPlan,
   resolveReferences,
@@ -29,6 +31,7 @@ import {
 } from './plan/resolve.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
+import { describeGrants } from './reasons/access.ts'
 import { describeWriteFailure, type RecordingWriter, startRecording } from './recording/writer.ts'
 import type { LogOutput } from './report/log.ts'
 import { version } from './version.ts'
@@ -216,7 +219,14 @@ async function planTargets(
   healthChecks: readonly HealthCheck[],
 ): Promise<LivePlan> {
   const [resolution, streamed] = await resolveKinds(rollout, await cluster.discover(), cluster.namespace)
-  const namesOf = async (request: WatchRequest) => (await cluster.select(request)).map(({ metadata }) => metadata.name)
+  // Every forbidden list has the same remedy, which grants all that is missing.
+  let remedy: Promise<string> | undefined
+  const remedyOf = () => {
+    remedy ??= grantsFor(resolution, cluster)
+    return remedy
+  }
+  const namesOf = async (request: WatchRequest) =>
+    (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
   const names = new Map(
     await Promise.all(resolution.selections.map(async (selection) => [selection, await namesOf(selection)] as const)),
   )
@@ -228,6 +238,15 @@ async function planTargets(
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
   }
+}
+
+/** How to grant all access that the gate of these references lacks. */
+async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string> {
+  const gated = resolved.filter(({ reference }) => !reference.exclude)
+  const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
+  const denied = await cluster.findDenied(readRequests(requests)).catch(() => [])
+  const access = denied.flatMap(({ message }) => deniedAccess(message) ?? [])
+  return access.length === 0 ? 'Grant get, list and watch on the gated resources.' : describeGrants(access)
 }
 
 /**

@@ -2,12 +2,12 @@ import tls from 'node:tls'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
-import { notFound } from './failures.ts'
-import { type ApiResource, type Observation, requestKey, type WatchRequest } from './feed.ts'
+import { failureOf, isForbidden, notFound } from './failures.ts'
+import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { asKind, listAll } from './list.ts'
+import { asKind, listAll, selection } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject } from './objects.ts'
 import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
@@ -127,7 +127,7 @@ export class Cluster {
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
       action: 'read the API resources',
-      remedy:
+      remedyOf: async () =>
         'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
     return runInitially(this.#connection, forbidden, async () => {
@@ -140,13 +140,17 @@ export class Cluster {
   /**
    * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
    * `UserError` if only the user can correct the cause, such as a forbidden list.
+   * @param remedyOf what the message recommends if the list is forbidden
    */
-  async select(request: WatchRequest): Promise<readonly KubeObject[]> {
+  async select(
+    request: WatchRequest,
+    remedyOf: () => Promise<string> = async () => 'Grant get, list and watch on the gated resources.',
+  ): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
       action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
-      remedy: 'Grant get, list and watch on the gated resources, or name each object.',
+      remedyOf,
     }
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }
@@ -160,6 +164,25 @@ export class Cluster {
   async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
     return this.redact(asKind((await this.#client.json(path)) as object, reference))
+  }
+
+  /** Lists one object of each request. Returns the refusals of access; other failures are ignored. */
+  async findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]> {
+    const answers = await Promise.all(
+      requests.map(async (request) => {
+        try {
+          const query = new URLSearchParams({ ...selection(request), limit: '1' })
+          await this.#client.json(`${await this.#path(request)}?${query}`)
+          return undefined
+        } catch (error) {
+          return isForbidden(error) ? failureOf(error, request) : undefined
+        }
+      }),
+    )
+    const { redactText } = this.#known
+    return answers.flatMap((failure) =>
+      failure === undefined ? [] : [{ ...failure, message: redactText(failure.message) }],
+    )
   }
 
   /** Watches a request and reports to the sink. A request that is watched already is ignored. */

@@ -13,15 +13,20 @@ export interface Connection {
   readonly user: string
 }
 
+interface Forbidden {
+  readonly action: string
+  readonly remedyOf: () => Promise<string>
+}
+
 /**
  * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. Throws a
  * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
  * reached.
- * @param action what the message of a 403 calls forbidden; `remedy`: what that message recommends
+ * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
  */
 export async function runInitially<T>(
   connection: Connection,
-  { action, remedy }: { readonly action: string; readonly remedy: string },
+  forbidden: Forbidden,
   requests: () => Promise<T>,
 ): Promise<T> {
   const { clock } = connection
@@ -36,17 +41,17 @@ export async function runInitially<T>(
         continue
       }
       if (!(error instanceof ApiError || error instanceof ConnectionError)) throw error
-      const [reason, message] = explain(connection, { action, remedy }, error)
+      const [reason, message] = await explain(connection, forbidden, error)
       throw new UserError([{ input: 'kubeconfig', message }], reason)
     }
   }
 }
 
-function explain(
+async function explain(
   { server, context, user }: Connection,
-  { action, remedy }: { readonly action: string; readonly remedy: string },
+  { action, remedyOf }: Forbidden,
   error: ApiError | ConnectionError,
-): [MistakeReason, string] {
+): Promise<[MistakeReason, string]> {
   const host = new URL(server).host
   if (isUnauthorized(error)) {
     return [
@@ -58,7 +63,7 @@ function explain(
   if (isForbidden(error)) {
     return [
       'forbidden',
-      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${error.message}. ${remedy}`,
+      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${error.message}. ${await remedyOf()}`,
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {

@@ -178,6 +178,13 @@ export class Store {
     return refusals.find(deniesAccess) ?? refusals.at(-1)
   }
 
+  /** The refusals of access since the last complete list of their request, in the order of arrival. */
+  get deniedAccess(): readonly Failure[] {
+    return [...this.#refused.values()].filter(
+      (refused) => deniesAccess(refused) && refused.number > this.#syncedAt(refused as WatchRequest),
+    )
+  }
+
   /** Whether objects of this kind have a status subresource; undefined without discovery. */
   declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)

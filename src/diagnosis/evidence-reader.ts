@@ -1,19 +1,22 @@
 import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound, messageOf } from '../cluster/failures.ts'
-import type { FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry, TargetRecord } from '../gate/timeline.ts'
+import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-object.ts'
+import { targetWatch } from '../plan/target.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
 interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
   get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
+  findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 
 /** If hundreds of targets fail, the logs of this many containers are enough. */
@@ -23,8 +26,8 @@ const maxNodes = 8
 const maxParallelReads = 12
 
 /**
- * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace. It
- * reads when a target ends and when a pod of it dies, because the pods may be deleted soon. At the end it reads what is
+ * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace, and all
+ * access that is missing if missing access ended the gate. It reads when a target ends and when a pod of it dies, because the pods may be deleted soon. At the end it reads what is
  * missing. It reports each result as an observation, so that a recording contains the result.
  */
 export class EvidenceReader {
@@ -78,6 +81,12 @@ export class EvidenceReader {
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
+    if (this.#gate.verdict?.reason === 'forbidden')
+      this.#start(
+        'access',
+        () => this.#checkAccess(),
+        () => {},
+      )
     for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const stop = clock.after(limitMs, resolve)
@@ -171,6 +180,13 @@ export class EvidenceReader {
       if (isAnswer || this.#isLast) refuse(error)
       return isAnswer
     }
+  }
+
+  async #checkAccess(): Promise<boolean> {
+    const targets = this.#gate.timeline().targets.map(({ target }) => targetWatch(target))
+    const denied = await this.#cluster.findDenied(readRequests(targets)).catch(() => [])
+    for (const failure of denied) this.#observe(failure)
+    return true
   }
 
   /** Whether the namespace is a target itself: then the gate watches it already. */

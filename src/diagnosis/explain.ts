@@ -1,3 +1,4 @@
+import { deniedAccess } from '../cluster/failures.ts'
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
@@ -28,10 +29,11 @@ export function explain(
 ): Timeline {
   const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(placeKey)))
   const endedBy = targetThatEnded(timeline)
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy }
+  const denied = deniedIn(timeline, store)
+  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy, denied }
   return {
     ...timeline,
-    hint: gateHint(timeline),
+    hint: gateHint(timeline, denied),
     targets: timeline.targets.map((record) =>
       record.outcome === 'ready' ? record : explainTarget(record, timeline.verdict, context),
     ),
@@ -47,6 +49,20 @@ interface Context {
   readonly own: ReadonlySet<string>
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
+  /** All denied access, if some of it ended the gate. */
+  readonly denied: HintDetails['denied']
+}
+
+/** The access that ended the gate, and what else was denied. Objects without a namespace matter only as targets. */
+function deniedIn({ verdict, targets }: Timeline, store: Store): HintDetails['denied'] {
+  if (verdict?.denied === undefined) return undefined
+  const { wasReadable, access } = verdict.denied
+  const isClusterWide = targets.some(({ target }) => target.namespace === undefined)
+  const others = store.deniedAccess
+    .flatMap(({ message }) => deniedAccess(message) ?? [])
+    .filter(({ namespace }) => namespace !== undefined || isClusterWide)
+  const distinct = new Map([...access, ...others].map((each) => [JSON.stringify(each), each]))
+  return { wasReadable, access: [...distinct.values()] }
 }
 
 /** Texts for those outcomes of a target that can end the gate while other targets are open. */
@@ -102,7 +118,7 @@ function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, contex
     notes: [...record.notes, ...unreadNotes(record, facts)],
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
-      denied: verdict?.denied,
+      denied: context.denied,
       hasEnded: facts.hasEnded,
       namespaceState: facts.namespaceState,
       endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,

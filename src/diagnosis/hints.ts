@@ -21,10 +21,13 @@ export function isCutShort({ outcome }: Verdict): boolean {
 }
 
 /** The hint of a gate that ended without judging its targets; undefined if the targets have their own. */
-export function gateHint({ verdict, targets: [first] }: Timeline): string | undefined {
+export function gateHint(
+  { verdict, targets: [first] }: Timeline,
+  denied: HintDetails['denied'] = verdict?.denied,
+): string | undefined {
   if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.target, verdict.reason, { denied: verdict.denied })
+  return hintFor(first.target, verdict.reason, { denied })
 }
 
 /** The hint of a target that is not ready. */

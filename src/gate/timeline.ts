@@ -41,13 +41,10 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
 }
 
 /** The verdict of a target that the gate cannot read, or can no longer read. */
-export function deniedVerdict<O extends TargetOutcome>(
-  outcome: O,
-  detail: Omit<ReasonDetails['forbidden'], 'access'>,
-): Verdict<O> {
-  const access = deniedAccess(detail.message)
+export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
+  const access = [deniedAccess(detail.message) ?? []].flat()
   const { wasReadable } = detail
-  return { ...verdictOf(outcome, 'forbidden', { ...detail, access }), denied: { wasReadable, access } }
+  return { ...verdictOf(outcome, 'forbidden', detail), denied: { wasReadable, access } }
 }
 
 /** A milestone and its state. All moments are milliseconds since the epoch. */

@@ -1,5 +1,7 @@
 import { requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
+import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { eventKind } from './gated-targets.ts'
 
 /** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
 const maxPerKind = 8
@@ -42,4 +44,28 @@ export function isConsolidated(
     needed.some((each) => covers(request, each)) &&
     !needed.some((each) => requestKey(each) === key)
   )
+}
+
+const maxReads = 60
+
+/**
+ * What a gate reads of these targets: the objects themselves, what the rules of their kinds need, what is known to be behind
+ * them, and events. Without the objects, their selectors are unknown, so these requests are for whole namespaces. Objects
+ * without a namespace only explain a target, so they are left out.
+ * @param targets the requests for the targets
+ */
+export function readRequests(targets: readonly WatchRequest[]): readonly WatchRequest[] {
+  const requests = targets.flatMap((target) => {
+    const { apiVersion, kind, name = '', namespace } = target
+    const spec = { selector: { matchLabels: { app: name } } }
+    const relatives = ruleOf(target).relatives({ apiVersion, kind, metadata: { name, namespace }, spec })
+    const { kinds, isKnown } = kindsBehind(target)
+    const related = [...relatives, ...(isKnown ? kinds.map((each) => ({ ...each, namespace })) : [])]
+    return [
+      target,
+      ...related.filter((each) => each.namespace !== undefined).map(wholeNamespace),
+      { ...eventKind, namespace: namespace ?? 'default' },
+    ]
+  })
+  return [...new Map(requests.map((request) => [requestKey(request), request])).values()].slice(0, maxReads)
 }

@@ -42,8 +42,12 @@ export function isEvidence(
   return !isTarget({ apiVersion: 'v1', kind: event.kind, name: event.name })
 }
 
-/** Whether an event contains a Node or Namespace, which may explain a target. */
+/**
+ * Whether an event after the verdict explains it: it contains a Node or Namespace, or the refusal of access that was checked
+ * because access ended the gate.
+ */
 export function containsEvidence(event: FeedEvent): boolean {
+  if (event.type === 'REFUSED') return event.what === 'access'
   return event.type === 'ADDED' && kindsRead.has(event.object.kind)
 }
 

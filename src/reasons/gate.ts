@@ -1,5 +1,5 @@
-import type { DeniedAccess } from '../cluster/failures.ts'
 import { duration } from '../duration.ts'
+import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
@@ -36,7 +36,6 @@ export interface GateDetails {
     readonly name: string
     readonly wasReadable: boolean
     readonly message: string
-    readonly access?: DeniedAccess
   }
   /** `outage`: what did not answer, and for how long. */
   readonly 'api-unreachable': { readonly outage: string; readonly message?: string }
@@ -227,19 +226,17 @@ function notFoundHint(facts: HintFacts<unknown>): string {
 /** Of these kinds, the gate checks only that objects exist: the user can exclude them instead of granting access. */
 const excludableKinds: readonly string[] = ['secrets', 'configmaps', 'namespaces']
 
-/** Hint for missing access: the rights to grant, and the command that checks them. */
+/** Hint for missing access: the commands that grant it. */
 function accessHint({ denied }: HintFacts<unknown>): string {
   // A target that could be read before may be ready.
   const care = denied?.wasReadable ? ` ${rolloutMayBeFine}` : ''
-  if (denied?.access === undefined)
+  const { access = [] } = denied ?? {}
+  if (access.length === 0)
     return `Give the kubeconfig’s user get, list and watch on what is gated; SECURITY.md of Rollout Gate has the Role to apply.${care}`
-  const { user, resource, group, namespace } = denied.access
-  const kind = group === '' ? resource : `${resource}.${group}`
-  const [where, role, scope] =
-    namespace === undefined
-      ? ['in the whole cluster', 'ClusterRole', []]
-      : [`in namespace ${namespace}`, 'Role', ['-n', namespace]]
-  const way = excludableKinds.includes(kind) ? ` Or exclude them: a line \`!${kind} --all\`.` : ''
-  const check = clusterCommand('auth', 'can-i', 'list', kind, ...scope, '--as', user)
-  return `Give user ${user} get, list and watch on ${kind} ${where}, by a ${role} and its binding (SECURITY.md of Rollout Gate has them to apply). ${check} then prints \`yes\`.${way}${care}`
+  const excludable = excludableKinds.filter((kind) =>
+    access.some(({ resource, group }) => group === '' && resource === kind),
+  )
+  const lines = excludable.map((kind) => `\`!${kind} --all\``)
+  const way = lines.length === 0 ? '' : ` Or exclude them: a line ${lines.join(' and a line ')}.`
+  return `${describeGrants(access)}${way}${care}`
 }

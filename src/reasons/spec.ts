@@ -84,8 +84,8 @@ export interface HintFacts<Detail> {
   readonly pod?: Pod
   /** The target itself. */
   readonly object?: KubeObject
-  /** The denied access, if it ended the gate; `wasReadable`: the target could be read before. */
-  readonly denied?: { readonly wasReadable: boolean; readonly access?: DeniedAccess }
+  /** All denied access, if some of it ended the gate; `wasReadable`: the target could be read before. */
+  readonly denied?: { readonly wasReadable: boolean; readonly access: readonly DeniedAccess[] }
   /** An event reports that a Job with the target's name has ended. */
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */

@@ -10,11 +10,15 @@ const everyObject = [
   { apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
 ]
 
+/** The path of a list, with `{}` for the namespace. */
+const podsPath = '/api/v1/namespaces/{}/pods'
+
 /** Creates a ServiceAccount with a Role of these rules, and stores its token in `fixture.tokens`. */
 export async function createUser(
   fixture: Fixture,
   name: string,
   rules: readonly object[] = everyObject,
+  readable = podsPath,
 ): Promise<void> {
   await fixture.apply(
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } },
@@ -23,13 +27,13 @@ export async function createUser(
   const request = { spec: { expirationSeconds: 3600 } }
   const response = await fixture.api.create(`${fixture.path('ServiceAccount', name)}/token`, request)
   fixture.tokens.set(name, response['status'].token)
-  await grantAccess(fixture, name)
+  await grantAccess(fixture, name, readable)
 }
 
-/** Creates the RoleBinding; returns once the API server allows the account to read pods. */
-export async function grantAccess(fixture: Fixture, name: string): Promise<void> {
+/** Creates the RoleBinding; returns once the API server allows the account to read `readable`. */
+export async function grantAccess(fixture: Fixture, name: string, readable = podsPath): Promise<void> {
   await fixture.apply(roleBinding(fixture, name))
-  await waitForReadStatus(fixture, name, 200)
+  await waitForReadStatus(fixture, name, 200, readable)
 }
 
 /** Deletes the RoleBinding; returns once the API server answers 403. */
@@ -63,11 +67,11 @@ export function untilTokenExpired(fixture: Fixture, name: string): Promise<void>
   return waitForReadStatus(fixture, name, 401)
 }
 
-async function waitForReadStatus(fixture: Fixture, name: string, status: number): Promise<void> {
+async function waitForReadStatus(fixture: Fixture, name: string, status: number, path = podsPath): Promise<void> {
   const api = fixture.api.withToken(fixture.tokens.get(name) ?? '')
   const statusOfRead = async () => {
     try {
-      await api.get(`/api/v1/namespaces/${fixture.namespace}/pods`)
+      await api.get(path.replace('{}', fixture.namespace))
       return 200
     } catch (error) {
       if (error instanceof ApiError) return error.status

@@ -134,19 +134,19 @@ describe('the hint for a gate that cannot read its targets', () => {
   it.each([
     [
       'cannot list resource "configmaps" in API group "" in the namespace "shop"',
-      /^Give user ci get, list and watch on configmaps in namespace shop, by a Role .* `kubectl auth can-i list configmaps -n shop --as ci` then prints `yes`/,
+      /^Grant user ci what is missing in namespace shop: `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=configmaps -n shop`, then `kubectl create rolebinding rollout-gate-reader --role=rollout-gate-reader --user=ci -n shop`\./,
     ],
     [
       'cannot list resource "secrets" in API group "" in the namespace "shop"',
-      /then prints `yes`\. Or exclude them: a line `!secrets --all`\.$/,
+      /-n shop`\. Or exclude them: a line `!secrets --all`\.$/,
     ],
     [
       'cannot watch resource "deployments" in API group "apps" in the namespace "shop": requires one of [x] permission(s).',
-      /on deployments\.apps in namespace shop.* `kubectl auth can-i list deployments\.apps -n shop --as ci`/,
+      / --resource=deployments\.apps -n shop`/,
     ],
     [
       'cannot list resource "nodes" in API group "" at the cluster scope',
-      /on nodes in the whole cluster, by a ClusterRole .* `kubectl auth can-i list nodes --as ci`/,
+      /in the whole cluster: `kubectl create clusterrole rollout-gate-reader .* --resource=nodes`, then `kubectl create clusterrolebinding rollout-gate-reader --clusterrole=rollout-gate-reader --user=ci`\./,
     ],
     ['may not', /^Give the kubeconfig’s user get, list and watch on what is gated.* to apply\.$/],
   ])('names the user and the missing rights: %s', (words, pattern) => {

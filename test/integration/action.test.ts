@@ -315,7 +315,9 @@ describe('invalid input', () => {
     const [error] = errorsOf(ended)
     expect(error).toContain(`may not list Deployment -l app=web in namespace ${namespace} on the cluster`)
     expect(error).toContain('deployments.apps is forbidden')
-    expect(error).toContain('Grant get, list and watch')
+    expect(error).toContain(
+      `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=deployments.apps -n ${namespace}`,
+    )
   })
 
   test('is a target that may not be read', async () => {
@@ -324,7 +326,32 @@ describe('invalid input', () => {
     const ended = await run({ namespace })
     expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
     expect(errorsOf(ended)).toHaveLength(1)
-    expect(errorsOf(ended)[0]).toContain('Give')
+    expect(errorsOf(ended)[0]).toContain(
+      `create role rollout-gate-reader --verb=get,list,watch --resource=deployments.apps -n ${namespace}`,
+    )
+  })
+
+  test.each(['deployment/web', 'deployment -l app=web'])(
+    'is missing access, which is named once, with all that the gate needs: %s',
+    async (resources) => {
+      const namespace = await playAll('already-finished')
+      server.deny({ verb: '*', resource: '*', namespace })
+      const ended = await run({ namespace, resources })
+      expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'forbidden' })
+      const [error] = errorsOf(ended)
+      expect(error).toContain(
+        `Grant user system:serviceaccount:ci:deployer what is missing in namespace ${namespace}: ` +
+          `\`kubectl create role rollout-gate-reader --verb=get,list,watch --resource=deployments.apps,replicasets.apps,pods,pods/log,events -n ${namespace}\`, ` +
+          `then \`kubectl create rolebinding rollout-gate-reader --role=rollout-gate-reader --serviceaccount=ci:deployer -n ${namespace}\`.`,
+      )
+    },
+  )
+
+  test('is missing access, without what may be read', async () => {
+    const namespace = await playAll('already-finished')
+    for (const resource of ['deployments', 'events']) server.deny({ verb: '*', resource, namespace })
+    const [error] = errorsOf(await run({ namespace }))
+    expect(error).toContain('--resource=deployments.apps,events -n')
   })
 })
 

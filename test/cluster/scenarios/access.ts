@@ -1,8 +1,12 @@
+import type { ActionRun } from '../../support/runner.ts'
 import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
+import { run } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
 import { withCredentialProgram, withToken, withTokenFile } from '../kubeconfig.ts'
+import { hasKubectl } from '../kubectl.ts'
+import { kubeconfigPath } from '../layout.ts'
 import { deployment } from '../objects.ts'
-import { type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
+import { healthy, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import {
   createUser,
@@ -203,6 +207,24 @@ function bindingRestored(rollout: Rollout): Scenario {
   }
 }
 
+/** Runs the kubectl commands of the error. Returns what the user still may not read. */
+async function grantsSuffice({ outputs, log }: ActionRun, fixture: Fixture): Promise<string[]> {
+  const commands = new Set([...log.matchAll(/`kubectl (create [^`]+)`/g)].map(([, command = '']) => command))
+  if (!hasKubectl()) return []
+  for (const command of commands) await run('kubectl', [`--kubeconfig=${kubeconfigPath}`, ...command.split(' ')])
+  const api = fixture.api.withToken(fixture.tokens.get(user) ?? '')
+  const paths = [
+    '/apis/apps/v1/namespaces/{}/deployments',
+    '/apis/apps/v1/namespaces/{}/replicasets',
+    '/api/v1/namespaces/{}/events',
+  ]
+  const answers = await Promise.allSettled(paths.map((path) => api.get(path.replace('{}', fixture.namespace))))
+  const problems = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason)] : []))
+  return commands.size === 2
+    ? problems
+    : [`the message does not contain two commands: ${outputs['message']}`, ...problems]
+}
+
 const manyNames = ['web', ...Array.from({ length: 9 }, (_, index) => `worker-${index}`)]
 
 /** Rollouts whose user has limited access, loses it, or loses it for a short time. */
@@ -254,6 +276,51 @@ export const access: Scenario[] = [
     expect: { outcome: 'ready', reason: '' },
     decidedBy: deploymentComplete('web'),
     takesSeconds: 8,
+  },
+  {
+    ...web,
+    name: 'role-incomplete',
+    needsOwnCluster: true,
+    kubeconfig: kubeconfigOf(user),
+    setup: async (fixture) => {
+      await createUser(fixture, user, [{ apiGroups: [''], resources: ['pods'], verbs: ['list'] }])
+      await fixture.apply(deployment('web'))
+    },
+    expect: { outcome: 'misconfigured', reason: 'forbidden' },
+    decidedBy: secondsAfterStart(0),
+    takesSeconds: 3,
+    check: grantsSuffice,
+  },
+  {
+    ...web,
+    // The user may list, but not watch: the action polls.
+    name: 'role-without-watch',
+    kubeconfig: kubeconfigOf(user),
+    setup: async (fixture) => {
+      await createUser(fixture, user, [{ apiGroups: ['', 'apps'], resources: ['*'], verbs: ['get', 'list'] }])
+      await fixture.apply(healthy.deployment)
+    },
+    during: release,
+    expect: healthy.expect,
+    decidedBy: healthy.decidedBy,
+    takesSeconds: healthy.takesSeconds + 8,
+  },
+  {
+    ...web,
+    // The controllers report enough for the outcome.
+    name: 'role-for-workloads-only',
+    kubeconfig: kubeconfigOf(user),
+    setup: async (fixture) => {
+      const verbs = ['get', 'list', 'watch']
+      const rules = [{ apiGroups: ['apps'], resources: ['deployments'], verbs }]
+      await createUser(fixture, user, rules, '/apis/apps/v1/namespaces/{}/deployments')
+      await fixture.apply(healthy.deployment)
+    },
+    during: release,
+    expect: healthy.expect,
+    decidedBy: healthy.decidedBy,
+    contains: { log: ['Pods may not be read', 'Events may not be read', 'ReplicaSets may not be read'] },
+    takesSeconds: healthy.takesSeconds + 2,
   },
   {
     ...web,

@@ -1,0 +1,52 @@
+import type { DeniedAccess } from '../cluster/failures.ts'
+import { clusterCommand } from './wording.ts'
+
+/** Begins the user name of a ServiceAccount, before its namespace and name. */
+const serviceAccount = 'system:serviceaccount:'
+/** The Role has its own name, because a Role of SECURITY.md may exist already. */
+const roleName = 'rollout-gate-reader'
+/** The commands for more namespaces would fill the log. */
+const maxRoles = 4
+
+/** The kubectl commands that grant all this access: one Role with its binding for each user and namespace. */
+export function describeGrants(denied: readonly DeniedAccess[]): string {
+  const roles = [
+    ...Map.groupBy(denied, ({ user, namespace }) => JSON.stringify([user, namespace ?? null])).values(),
+  ].flatMap((accesses) => roleOf(accesses) ?? [])
+  const more = roles.length - maxRoles
+  return [...roles.slice(0, maxRoles), ...(more > 0 ? [`The same is missing in ${more} more namespaces.`] : [])].join(
+    ' ',
+  )
+}
+
+function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
+  const [first] = accesses
+  if (first === undefined) return undefined
+  const { user, namespace } = first
+  const resources = new Set(accesses.flatMap(resourcesOf))
+  const [place, kind, scope] =
+    namespace === undefined
+      ? ['in the whole cluster', 'clusterrole', []]
+      : [`in namespace ${namespace}`, 'role', ['-n', namespace]]
+  const rules = ['--verb=get,list,watch', `--resource=${[...resources].join(',')}`]
+  const role = clusterCommand('create', kind, roleName, ...rules, ...scope)
+  const binding = clusterCommand(
+    'create',
+    `${kind}binding`,
+    roleName,
+    `--${kind}=${roleName}`,
+    subjectOf(user),
+    ...scope,
+  )
+  return `Grant user ${user} what is missing ${place}: ${role}, then ${binding}.`
+}
+
+/** Logs are part of pods: without them, a failure is not explained. */
+function resourcesOf({ resource, group }: DeniedAccess): readonly string[] {
+  const name = group === '' ? resource : `${resource}.${group}`
+  return name === 'pods' ? ['pods', 'pods/log'] : [name]
+}
+
+function subjectOf(user: string): string {
+  return user.startsWith(serviceAccount) ? `--serviceaccount=${user.slice(serviceAccount.length)}` : `--user=${user}`
+}
