@@ -1,11 +1,10 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { stripVTControlCharacters } from 'node:util'
 import { stringify } from 'yaml'
-import { run } from '../cluster/command.ts'
-import { cacheFolder } from '../cluster/layout.ts'
+import { installGoProgram } from '../cluster/build.ts'
 
 /** The release of act: https://github.com/nektos/act */
 const version = 'v0.2.89'
@@ -83,17 +82,8 @@ interface Entry {
 }
 
 /** Builds act (a minute; then cached). Returns its path. */
-export async function installAct(): Promise<string> {
-  const folder = join(cacheFolder, `act-${version}`)
-  const program = join(folder, 'act')
-  if (existsSync(program)) return program
-  const partial = `${folder}.${process.pid}`
-  await run('go', ['install', '-trimpath', `github.com/nektos/act@${version}`], {
-    env: { ...process.env, CGO_ENABLED: '0', GOBIN: partial, GOWORK: 'off' },
-  })
-  rmSync(folder, { recursive: true, force: true })
-  renameSync(partial, folder)
-  return program
+export function installAct(): Promise<string> {
+  return installGoProgram('act', 'github.com/nektos/act', version)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './command.ts'
 import { cacheFolder, kubectlModule, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
@@ -63,4 +63,22 @@ export async function goBuild(
       : error
   })
   renameSync(partial, binary)
+}
+
+/**
+ * Builds a released Go program from the module proxy (minutes; then cached).
+ * @param name of its executable
+ * @returns its path
+ */
+export async function installGoProgram(name: string, programPackage: string, version: string): Promise<string> {
+  const folder = join(cacheFolder, `${name}-${version}`)
+  const program = join(folder, name)
+  if (existsSync(program)) return program
+  const partial = `${folder}.${process.pid}`
+  await run('go', ['install', '-trimpath', `${programPackage}@${version}`], {
+    env: { ...process.env, CGO_ENABLED: '0', GOBIN: partial, GOWORK: 'off' },
+  })
+  rmSync(folder, { recursive: true, force: true })
+  renameSync(partial, folder)
+  return program
 }
