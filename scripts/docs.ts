@@ -8,9 +8,9 @@ import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata, actionTypes } from './action-metadata.ts'
-import { inputPage, readmeDocs } from './input-docs.ts'
 import { table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
+import { inputPage, readmeDocs } from './readme-docs.ts'
 
 /**
  * Generates the inputs and outputs of `action.yml`; their types in `action-types.yml`; `docs/reference.md`: every kind with its milestones and rule, every

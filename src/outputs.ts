@@ -69,7 +69,7 @@ export const outputDefinitions = {
   },
   report: {
     description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',
-    details: 'The runner deletes it after the job; README has a step that uploads it.',
+    details: 'The runner deletes it after the job; docs/recipes.md has a step that uploads it.',
     value: (_, { report }) => report,
   },
   'summary-file': {

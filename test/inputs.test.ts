@@ -254,9 +254,9 @@ describe('action.yml', () => {
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(contract))
   })
 
-  it('README uses only outputs that there are, and uploads both files', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-    const used = [...readme.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
+  it('the recipes use only outputs that there are, and upload both files', () => {
+    const recipes = readFileSync(new URL('../docs/recipes.md', import.meta.url), 'utf8')
+    const used = [...recipes.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(used))
     expect(used).toEqual(expect.arrayContaining(['outcome', 'report', 'summary-file']))
   })

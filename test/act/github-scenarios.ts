@@ -1,7 +1,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
-import type { Step } from './readme.ts'
+import type { Step } from './documented.ts'
 import { type Check, createJob, expression, type WorkflowFixture } from './workflow-fixture.ts'
 
 const event = {

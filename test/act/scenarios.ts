@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
+import { documentedSteps, type Step } from './documented.ts'
 import { composite, matrix } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
-import { readmeSteps, type Step } from './readme.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
 
 type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
@@ -14,7 +14,7 @@ type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
 const assertPassed = (run: GateRun) => ok(run.hasPassed, `the job failed:\n${run.log}`)
 const assertFailed = (run: GateRun) => ok(!run.hasPassed, `the job passed:\n${run.log}`)
 
-/** A Deployment with the label that the README's example selects. */
+/** A second Deployment. */
 function worker() {
   const { metadata, ...rest } = deployment('worker')
   return { ...rest, metadata: { ...metadata, labels: { app: 'worker' } } }
@@ -34,8 +34,8 @@ async function checkContract(run: GateRun, fixture: WorkflowFixture, check: Chec
   })
 }
 
-/** The README's five lines and its rollback in one namespace: a healthy rollout, then failing ones. */
-async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> {
+/** The documented job with a kubeconfig in a secret, and the rollback: a healthy rollout, then failing ones. */
+async function kubeconfigInSecret(fixture: WorkflowFixture, check: Check): Promise<void> {
   const { namespace } = fixture
   const token: Step = {
     id: 'token',
@@ -43,8 +43,10 @@ async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> 
     if: 'always()',
   }
   const steps = [
-    ...readmeSteps('-l app=worker', namespace),
-    ...readmeSteps('rollout undo', namespace).map((step) => ({ ...step, id: 'undo' })),
+    ...documentedSteps('docs/credentials.md', 'A kubeconfig in a secret', namespace),
+    ...documentedSteps('docs/recipes.md', 'Roll back', namespace)
+      .slice(-1)
+      .map((step) => ({ ...step, id: 'undo' })),
     token,
   ]
   const imageOfWeb = async () => {
@@ -112,9 +114,9 @@ async function fiveLines(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(misconfigured, fixture, check)
 }
 
-/** The README's example that gates the output of `kubectl apply`. */
+/** The recipe that gates the output of `kubectl apply`. */
 async function applied(fixture: WorkflowFixture, check: Check): Promise<void> {
-  const steps = readmeSteps('tee applied.txt', fixture.namespace)
+  const steps = documentedSteps('docs/recipes.md', 'Only what kubectl applied', fixture.namespace)
   const targetsOf = (run: GateRun) => {
     const { targets } = JSON.parse(readFileSync(run.gate.outputs['report'] ?? '', 'utf8'))
     return targets.map(({ target }: { target: string }) => target)
@@ -174,12 +176,15 @@ async function manifests(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(failed, fixture, check)
 }
 
-/** The README's migration with a live log. */
+/** The recipe of a migration with a live log. */
 async function migration(fixture: WorkflowFixture, check: Check): Promise<void> {
   const files = { 'all.yaml': [job('migrate', 'echo applying 0042_add_orders; sleep 2; echo done'), deployment('web')] }
   const run = await fixture.run('healthy', {
     manifests: files,
-    steps: [{ run: 'kubectl apply -f k8s/' }, ...readmeSteps('stream-logs', fixture.namespace)],
+    steps: [
+      { run: 'kubectl apply -f k8s/' },
+      ...documentedSteps('docs/recipes.md', "A migration's log, live", fixture.namespace),
+    ],
   })
   await check("a migration's log is shown live, before its verdict", () => {
     assertPassed(run)
@@ -239,7 +244,7 @@ async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
 
 /** The scenarios of `npm run test:act`, by name. */
 export const scenarios: Readonly<Record<string, Scenario>> = {
-  'five-lines': fiveLines,
+  'kubeconfig-in-secret': kubeconfigInSecret,
   'kubectl-output': applied,
   manifests,
   migration,

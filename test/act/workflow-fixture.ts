@@ -10,7 +10,7 @@ import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { type StoredWrites, storeWrites } from '../github/stored-writes.ts'
 import type { ActionRun } from '../support/runner.ts'
 import { type JobRun, runWorkflow, type WorkflowEvent, type WorkflowRun } from './act.ts'
-import type { Step } from './readme.ts'
+import type { Step } from './documented.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -124,7 +124,11 @@ export class WorkflowFixture {
     const { node = this.programs.node, event = { name: 'push' } } = workflow
     const path = [dirname(node), join(this.folder, 'bin'), process.env['PATH']].join(':')
     const env = { HOME: join(this.folder, 'home'), PATH: path }
-    const secrets = { KUBECONFIG: this.secretKubeconfig, GITHUB_TOKEN: this.githubToken }
+    // In base64, because the runner masks each line of a secret.
+    const secrets = {
+      KUBECONFIG: Buffer.from(this.secretKubeconfig).toString('base64'),
+      GITHUB_TOKEN: this.githubToken,
+    }
     const variables = { GITHUB_API_URL: this.github.url, ...event.variables }
     return runWorkflow(this.programs.act, checkout, folder, secrets, env, { ...event, variables })
   }

@@ -1,16 +1,17 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inputDefinitions, inputGroups } from '../src/inputs.ts'
 import type { CatalogueGroup } from '../src/lifecycle/custom/catalogue/entry.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { reasonCodes } from '../src/reasons/reasons.ts'
+import { type Comparison, comparisonFile, type ToolName } from '../test/cluster/comparison.ts'
 import { kubernetesVersion } from '../test/cluster/layout.ts'
 import { fullText } from './action-metadata.ts'
 import { alignedTable, replaceRegion } from './markdown.ts'
 
 const page = 'docs/inputs.md'
 
-/** Replaces the generated regions of the README: figures, inputs by group, outputs. */
+/** Replaces the generated regions of the README: comparison, figures, inputs by group, outputs. */
 export function readmeDocs(present: string, root: string, groups: readonly CatalogueGroup[]): string {
   const link = (name: string, target = page) => `[\`${name}\`](${target}#${name})`
   const inputs = inputGroups.flatMap((group) => [
@@ -28,8 +29,8 @@ export function readmeDocs(present: string, root: string, groups: readonly Catal
     ['output', 'meaning'],
     Object.entries(outputDefinitions).map(([name, { description }]) => [link(name), description]),
   )
-  const withFigures = replaceRegion(present, 'figures', [figures(root, groups)])
-  return replaceRegion(replaceRegion(withFigures, 'inputs', inputs.slice(0, -1)), 'outputs', outputs)
+  const regions = { comparison: comparison(), figures: figures(root, groups), inputs: inputs.slice(0, -1), outputs }
+  return Object.entries(regions).reduce((document, [name, lines]) => replaceRegion(document, name, lines), present)
 }
 
 /** Replaces the generated regions of `docs/inputs.md`: every input and output with all of its sentences. */
@@ -50,14 +51,50 @@ export function inputPage(present: string): string {
   return replaceRegion(replaceRegion(present, 'inputs', inputs.slice(0, -1)), 'outputs', outputs.slice(0, -1))
 }
 
-function figures(root: string, groups: readonly CatalogueGroup[]): string {
+function figures(root: string, groups: readonly CatalogueGroup[]): readonly string[] {
   const recordings = readdirSync(join(root, 'test/recordings'), { recursive: true, encoding: 'utf8' })
   const version = /^v(.*)$/.exec(kubernetesVersion())?.[1]
   return [
     `- **Tested on Kubernetes ${version}**: ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
     `- **${groups.flatMap(({ entries }) => entries).length} kinds of operators** in ${groups.length} API groups ([list](docs/operators.md))`,
     `- **${reasonCodes.length} reasons**, each with what proves it and what to do ([list](docs/reference.md#reasons))`,
-  ].join('\n')
+  ]
+}
+
+const tools: Readonly<Record<ToolName, string>> = {
+  gate: 'Rollout Gate',
+  rolloutStatus: '`kubectl rollout status`',
+  wait: '`kubectl wait`',
+  helm: '`helm --wait`',
+  kubedog: 'kubedog',
+}
+
+/** Earlier than this before the controller, a tool has passed a rollout that was not ready. */
+const earlySeconds = 2
+
+/** The table of `npm run compare`. */
+function comparison(): readonly string[] {
+  const { limitSeconds, versions, rows }: Comparison = JSON.parse(readFileSync(comparisonFile, 'utf8'))
+  const names = Object.keys(tools) as ToolName[]
+  const cells = rows.map(({ title, right, results }) => [
+    title,
+    ...names.map((name) => {
+      const { end, seconds } = results[name]
+      if (end === 'unsupported') return 'cannot'
+      if (end === 'waiting') return `waits > ${Math.floor(limitSeconds / 60)} min`
+      const text = `${end} ${seconds < 10 ? seconds : Math.round(seconds)} s`
+      // `kubectl rollout status` is right about a healthy update: it ends when the controller reports the end.
+      const isEarly = right === 'passed' && seconds < results.rolloutStatus.seconds - earlySeconds
+      return end === right && !isEarly ? text : `**${text}${isEarly ? ', too early' : ''}**`
+    }),
+  ])
+  return [
+    ...alignedTable(['the rollout', ...Object.values(tools)], cells),
+    '',
+    `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on an update of a`,
+    'Deployment with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`. Azure/k8s-deploy runs `kubectl rollout status`.',
+    '`kubectl rollout status` ends with the progress deadline of the Deployment, ten minutes by default, and without a cause.',
+  ]
 }
 
 function code(text: string): string {

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+
+/** A workflow step. */
+export interface Step {
+  id?: string
+  if?: string
+  uses?: string
+  with?: Record<string, string>
+  run?: string
+  shell?: string
+  env?: Record<string, string>
+}
+
+const published = /^rollout-gate\/rollout-gate@/
+
+/**
+ * The steps of the first YAML block below a heading of a document: a list of steps, or a workflow with one job. The published
+ * action is replaced by this checkout and has the id `gate`; the namespace of the documentation is replaced. Without the
+ * checkout, which every run has.
+ */
+export function documentedSteps(document: string, heading: string, namespace: string): Step[] {
+  const text = readFileSync(join(import.meta.dirname, '../..', document), 'utf8')
+  const section = text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
+  const yaml = /^```yaml\n(.*?)^```$/ms.exec(section)?.[1]
+  if (yaml === undefined) throw new Error(`${document} has no YAML block below "${heading}"`)
+  const block = JSON.parse(JSON.stringify(parse(yaml)).replaceAll(/\bshop\b/g, namespace))
+  const steps: Step[] = Array.isArray(block)
+    ? block
+    : Object.values<{ steps: Step[] }>(block.jobs).flatMap((job) => job.steps)
+  return steps
+    .filter(({ uses }) => !uses?.startsWith('actions/checkout@'))
+    .map((step) => (published.test(step.uses ?? '') ? { ...step, id: 'gate', uses: './' } : step))
+}

@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parse } from 'yaml'
+import { readExpectations, recordedLines, recordingPath, replayOnce } from './support/recordings.ts'
+
+const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const documents = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/cluster/README.md', 'test/operators/README.md'],
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+/** A document without its code blocks, where lines may begin with `#`. */
+const prose = (path: string) => read(path).replace(/^```.*?^```$/gms, '')
+
+/** The anchors that GitHub gives to the headings of a document. */
+function anchors(path: string): ReadonlySet<string> {
+  const headings = [...prose(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
+it.each(documents)('the links of %s lead to files and headings that exist', (document) => {
+  const text = prose(document).replace(/(?<!\[)`[^`\n]*`/g, '')
+  const links = [...text.matchAll(/\]\((?!https?:)([^)\s]+)\)|srcset="([^"]+)"|src="([^"]+)"/g)]
+  const broken = links
+    .map(([, link, srcset, src]) => link ?? srcset ?? src ?? '')
+    .filter((link) => {
+      const [path = '', anchor] = link.split('#')
+      const target = path === '' ? document : join(dirname(document), path)
+      if (!existsSync(join(root, target))) return true
+      return anchor !== undefined && !anchors(target).has(anchor)
+    })
+  expect(broken).toEqual([])
+})
+
+it("README's workflow is the one for EKS, with a time limit", () => {
+  const workflowOf = (text: string) => parse(/^```yaml\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
+  const inReadme = workflowOf(read('README.md'))
+  delete inReadme.jobs.deploy['timeout-minutes']
+  expect(inReadme).toEqual(workflowOf(read('docs/credentials.md').split('\n## EKS\n')[1] ?? ''))
+})
+
+describe('docs/troubleshooting.md', () => {
+  const sections = read('docs/troubleshooting.md')
+    .split(/^### /m)
+    .slice(1)
+    .map((text) => {
+      const [heading = '', ...rest] = text.split('\n')
+      const body = rest.join('\n').split('\n## ')[0] ?? ''
+      const [, kind, name = ''] = /<!-- (recording|printed by): (.*) -->/.exec(body) ?? []
+      const messages = [...heading.matchAll(/`([^`]+)`/g)].map(([, message = '']) => message)
+      return { heading, body, kind, name, messages }
+    })
+
+  it.each(sections.filter(({ kind }) => kind === 'recording'))(
+    'a recorded rollout shows "$heading", and the section has its reason',
+    async ({ body, name, heading, messages }) => {
+      const { entries } = await replayOnce(name)
+      const shown = [...recordedLines(recordingPath(name)), JSON.stringify(entries)].join('\n')
+      const [first = ''] = messages
+      // Numbers of nodes, names and durations are of the example.
+      if (!/\d|"/.test(first)) expect(shown).toContain(first)
+      expect(`${heading}\n${body}`).toContain(`\`${readExpectations()[name]?.reason}\``)
+    },
+  )
+
+  it.each(sections.filter(({ kind, messages }) => kind === undefined && messages.length > 0))(
+    'the gate has the message of "$heading"',
+    ({ messages }) => {
+      const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => read(join('src', name)))
+        .join('\n')
+      expect(messages.filter((message) => !sources.includes(message))).toEqual([])
+    },
+  )
+})
