@@ -15,12 +15,15 @@ import {
   type ActionContext,
   createContext,
   createEventContext,
+  createForkRun,
+  createIssueComment,
   createPullRequest,
   eventContexts,
   githubSha,
   headSha,
 } from './action-contexts.ts'
 import { type GitHubServer, startGitHub } from './github-server.ts'
+import { type StoredWrites, storeWrites } from './stored-writes.ts'
 
 const name = 'Rollout of deployment/web in shop (Deploy / production)'
 const never = new AbortController().signal
@@ -167,6 +170,16 @@ describe('the check', () => {
         details_url: logUrl,
       },
     ])
+  })
+
+  it('links to the log of the job in its summary, because GitHub ignores the address of its details', async () => {
+    const { checks } = storeWrites(github)
+    const extra = makers['check-run'](createContext())
+    for (const timeline of [open(), createTimeline()]) {
+      await extra.show(timeline, never)
+      expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
+      expect(Object(checks[0]?.['output']).summary).toContain(`[log](${logUrl})`)
+    }
   })
 
   it('gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
@@ -414,6 +427,214 @@ describe('the comment', () => {
     await extra.show(createTimeline(), never)
     expect(github.requests).toHaveLength(1)
     expect(notices).toEqual(['There is no pull request to comment on: neither in the event nor for the commit.'])
+  })
+})
+
+describe('the commit status', () => {
+  it.each([
+    ['ready', 'success'],
+    ['failed', 'failure'],
+    ['stalled', 'failure'],
+    ['timed-out', 'failure'],
+    ['superseded', 'failure'],
+    ['misconfigured', 'failure'],
+    ['cancelled', 'error'],
+    ['unknown', 'error'],
+  ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
+    await makers['commit-status'](createContext()).show(ended(outcome), never)
+    expect(bodies('repos/create-commit-status')).toMatchObject([{ state, context: name, target_url: logUrl }])
+  })
+
+  it.each(eventContexts)('on $event is written to the right commit, pending first', async ({ context, sha }) => {
+    const extra = makers['commit-status'](context)
+    await extra.show(open(), never)
+    await extra.show(createTimeline(), never)
+    expect(github.requests.map(({ path }) => path)).toEqual(Array(2).fill(`/api/v3/repos/acme/shop/statuses/${sha}`))
+    expect(bodies('repos/create-commit-status')).toMatchObject([
+      { state: 'pending', description: 'Rollout in progress for 31 s · 1 of 1 target ready' },
+      { state: 'success', description: 'Rollout ready in 31 s · deployment/web' },
+    ])
+  })
+})
+
+describe('the origin', () => {
+  const answer = (operation: string, body: unknown) => github.handlers.set(operation, () => ({ status: 200, body }))
+  const operations = () => github.requests.map(({ operation }) => operation)
+
+  it('of a comment on a pull request is its head, looked up once for all extras', async () => {
+    answer('pulls/get', { number: 12, head: { sha: headSha } })
+    const context = createIssueComment()
+    const origin = originOf(context)
+    for (const input of inputs) await makers[input](context, origin).show(createTimeline(), never)
+    expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
+    expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
+    expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
+    expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
+    expect(github.requests.find(({ operation }) => operation === 'repos/create-commit-status')?.path).toContain(headSha)
+    expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
+  })
+
+  it('of a comment on an issue has no pull request, not even that of the default branch', async () => {
+    const context = createIssueComment(false)
+    await makers.comment(context).show(createTimeline(), never)
+    expect(github.requests).toEqual([])
+    expect(notices).toHaveLength(1)
+  })
+
+  it.each([
+    [
+      'the one whose head is the commit',
+      [
+        { number: 7, head: { sha: githubSha } },
+        { number: 12, head: { sha: headSha } },
+      ],
+      12,
+    ],
+    ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
+  ])('of a run for a fork finds the pull request by its branch: %s', async (_, pulls, number) => {
+    answer('pulls/list', pulls)
+    await makers.comment(createForkRun()).show(createTimeline(), never)
+    expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
+    expect(github.requests[0]?.query).toEqual({ head: 'jo:topic', state: 'open' })
+    expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
+  })
+
+  it('of a run for a branch of a fork without a pull request goes on with the commit', async () => {
+    answer('pulls/list', [])
+    answer('repos/list-pull-requests-associated-with-commit', [])
+    await makers.comment(createForkRun()).show(createTimeline(), never)
+    expect(operations()).toEqual(['pulls/list', 'repos/list-pull-requests-associated-with-commit'])
+    expect(notices).toHaveLength(1)
+  })
+
+  it('whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
+    github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
+    const error = await makers['check-run'](createIssueComment())
+      .show(createTimeline(), never)
+      .catch((error: unknown) => error)
+    const words = describeFailure(readFailure(error, 0), 'check-run', {})
+    expect(words).toContain('a github-token with the permission `pull-requests: read`')
+    expect(operations()).toEqual(['pulls/get'])
+  })
+
+  it('whose look-up failed for a while is looked up again', async () => {
+    const extra = makers['check-run'](createIssueComment())
+    github.refuse = () => ({ status: 502 })
+    await expect(extra.show(createTimeline(), never)).rejects.toThrow()
+    github.refuse = () => undefined
+    answer('pulls/get', { number: 12, head: { sha: headSha } })
+    await extra.show(createTimeline(), never)
+    expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
+  })
+
+  it.each([
+    [
+      'the job that this runner runs',
+      [
+        ['completed', 'GitHub Actions 3'],
+        ['in_progress', 'GitHub Actions 3'],
+      ],
+      '/job/1',
+    ],
+    ['its run, if no job is found', [['in_progress', 'GitHub Actions 4']], '/attempts/2'],
+    [
+      'its run, if the names of runners are not unique',
+      Array(2).fill(['in_progress', 'GitHub Actions 3']),
+      '/attempts/2',
+    ],
+  ] as const)('without the number of the job links to the log of %s', async (_, jobs, page) => {
+    answer('actions/list-jobs-for-workflow-run-attempt', {
+      jobs: jobs.map(([status, runner_name], id) => ({ id, status, runner_name })),
+    })
+    const { variables, payload } = createContext()
+    const origin = new Origin(octokit, readWorkflowRun(variables, payload))
+    expect(await origin.logUrl()).toBe(`https://github.com/acme/shop/actions/runs/77${page}`)
+    expect(await origin.logUrl()).toBe(await origin.logUrl())
+    expect(operations()).toHaveLength(1)
+  })
+
+  it('links to the run if the token may not read jobs', async () => {
+    github.refuse = () => ({ status: 403 })
+    const { variables, payload } = createContext()
+    const origin = new Origin(octokit, readWorkflowRun(variables, payload))
+    expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
+  })
+})
+
+describe('what was deleted meanwhile is created anew', () => {
+  let written: StoredWrites
+
+  beforeEach(() => {
+    written = storeWrites(github)
+  })
+
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+
+  it('a check, with its annotations', async () => {
+    const target = createTarget({ source: { file: 'a.yaml', line: 1 } })
+    const targets = [createTargetRecord({ target, outcome: 'failed' })]
+    const extra = makers['check-run'](context)
+    await extra.show(createTimeline({ targets }), never)
+    written.checks.splice(0)
+    await extra.show(createTimeline({ targets }), never)
+    expect(written.checks).toMatchObject([{ status: 'completed', head_sha: headSha, name }])
+    expect(Object(written.checks[0]?.['output']).annotations).toHaveLength(1)
+    expect(opened.map(({ id }) => id)).toEqual([1, written.checks[0]?.id])
+  })
+
+  it('a comment', async () => {
+    const extra = makers.comment(context)
+    await extra.show(open(), never)
+    written.comments.splice(0)
+    await extra.show(createTimeline(), never)
+    expect(written.comments).toMatchObject([{ body: expect.stringContaining('✅ Rollout ready'), issue: 12 }])
+    expect(opened.map(({ id }) => id)).toEqual([1, 2])
+  })
+
+  it('a comment, unless another run of the gate has written one', async () => {
+    const extra = makers.comment(context)
+    await extra.show(open(), never)
+    written.comments.splice(0)
+    await makers.comment(context).show(open(), never)
+    await extra.show(createTimeline(), never)
+    expect(written.comments).toMatchObject([{ id: 2, body: expect.stringContaining('✅ Rollout ready') }])
+  })
+
+  it('nothing, if the token lost its permission', async () => {
+    const extra = makers['check-run'](context)
+    await extra.show(open(), never)
+    github.refuse = () => ({ status: 404, message: 'Not Found' })
+    const error = await extra.show(createTimeline(), never).catch((error: unknown) => error)
+    expect(readFailure(error, 0)).toMatchObject({ type: 'forbidden' })
+  })
+})
+
+describe('what an extra writes to', () => {
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+
+  it('is reported once, when it is created', async () => {
+    storeWrites(github)
+    for (const input of inputs) {
+      const extra = makers[input](context)
+      await extra.show(open(), never)
+      await extra.show(createTimeline(), never)
+    }
+    expect(opened.map(({ input, headSha, name }) => ({ input, headSha, name }))).toEqual(
+      inputs.map((input) => ({ input, headSha, name })),
+    )
+  })
+
+  it('is reported for a comment of an earlier run and for the deployment of the event', async () => {
+    storeWrites(github)
+    await makers.comment(context).show(createTimeline(), never)
+    await makers.comment(context).show(createTimeline(), never)
+    const deployed = createEventContext('deployment', { deployment: { id: 5, sha: headSha } })
+    await makers['deployment-status'](deployed).show(createTimeline(), never)
+    expect(opened.map(({ input, id }) => [input, id])).toEqual([
+      ['comment', 1],
+      ['comment', 1],
+      ['deployment-status', 5],
+    ])
   })
 })
 

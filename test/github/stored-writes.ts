@@ -5,8 +5,10 @@ export type Stored = Readonly<Record<string, unknown>> & { readonly id: number }
 
 /** What a server holds, in the order of creation. */
 export interface StoredWrites {
-  readonly checks: readonly Stored[]
-  readonly comments: readonly Stored[]
+  readonly checks: Stored[]
+  readonly comments: Stored[]
+  /** Every status of a commit, with the commit as `sha`. The latest of a context counts. */
+  readonly statuses: readonly Stored[]
   readonly deployments: readonly Stored[]
   /** The latest status of each deployment, with its number as `deployment`. */
   readonly deploymentStatuses: readonly Stored[]
@@ -23,25 +25,30 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       return { status: 201, body: { ...example, ...stored } }
     }
   const update =
-    (list: Stored[]): Handler =>
+    (list: Stored[], fields: object = {}): Handler =>
     ({ path, body }, example): Answer => {
       const id = Number(path.split('/').at(-1))
       const index = list.findIndex((stored) => stored.id === id)
       const present = list[index]
       if (present === undefined) return { status: 404, body: { message: 'Not Found' } }
-      list[index] = { ...present, ...body, id }
+      list[index] = { ...present, ...body, ...fields, id }
       return { status: 200, body: { ...example, ...list[index] } }
     }
   const checks: Stored[] = []
+  const statuses: Stored[] = []
   const comments: Stored[] = []
   const deployments: Stored[] = []
   const deploymentStatuses: Stored[] = []
   // A workflow's token writes as a bot: https://docs.github.com/actions/concepts/security/github_token
   const author = { user: { login: 'github-actions[bot]', type: 'Bot' } }
+  // A check of a workflow's token links to its own page, whatever it asks for:
+  // https://github.com/actions/github-script/issues/143
+  const page = { details_url: 'https://github.com/acme/shop/runs/1', html_url: 'https://github.com/acme/shop/runs/1' }
   const issueOf = ({ path }: GitHubRequest) => Number(path.split('/').at(-2))
   const handlers: Readonly<Record<string, Handler>> = {
-    'checks/create': create(checks),
-    'checks/update': update(checks),
+    'checks/create': create(checks, () => page),
+    'checks/update': update(checks, page),
+    'repos/create-commit-status': create(statuses, ({ path }) => ({ sha: path.split('/').at(-1) })),
     'issues/create-comment': create(comments, (request) => ({ ...author, issue: issueOf(request) })),
     'issues/update-comment': update(comments),
     'issues/list-comments': (request) => ({
@@ -52,5 +59,5 @@ export function storeWrites(github: GitHubServer): StoredWrites {
     'repos/create-deployment-status': create(deploymentStatuses, (request) => ({ deployment: issueOf(request) })),
   }
   for (const [operation, handler] of Object.entries(handlers)) github.handlers.set(operation, handler)
-  return { checks, comments, deployments, deploymentStatuses }
+  return { checks, comments, statuses, deployments, deploymentStatuses }
 }
