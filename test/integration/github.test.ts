@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { contractViolations } from '../cluster/contract.ts'
-import { headSha, pullRequestEnvironment } from '../github/action-contexts.ts'
+import { createIssueComment, headSha, pullRequestEnvironment, writeEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
+import { storeWrites } from '../github/stored-writes.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
@@ -159,6 +160,54 @@ test('a mistake in the kubeconfig is shown as a failed check, and as no deployme
   expect(github.requests.find(({ operation }) => operation === 'checks/create')?.body).toMatchObject({
     conclusion: 'failure',
   })
+})
+
+test('a rollout that a comment on a pull request started is shown on its head, not on the default branch', async () => {
+  const namespace = await playAll('already-finished')
+  github.handlers.set('pulls/get', () => ({ status: 200, body: { number: 12, head: { sha: headSha } } }))
+  const written = storeWrites(github)
+  const env = writeEnvironment(folder, github.url, createIssueComment())
+  const ended = await start({ ...allExtras, 'commit-status': 'true', namespace }, env).ended
+  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
+  expect(written.checks).toMatchObject([{ head_sha: headSha, conclusion: 'success' }])
+  expect(written.statuses.at(-1)).toMatchObject({ sha: headSha, state: 'success' })
+  expect(written.comments).toMatchObject([{ issue: 12 }])
+  expect(written.deployments).toMatchObject([{ ref: headSha }])
+})
+
+test.each<[string, Record<string, string>, string?]>([
+  ['a clock', { timeout: '5' }],
+  ['a flag of a reference', { resources: 'deployment/web --tiemout=5m' }],
+  ['a file that does not exist', { manifests: 'k8s/' }, 'deployment/web, k8s/'],
+  ['a secret that does not exist', { kubeconfig: '' }],
+  ['a kubeconfig that is cut off', { kubeconfig: 'apiVersion: v1\nkind:' }],
+  ['another extra', { comment: 'yes' }],
+])(
+  'a mistake in %s replaces the green check and status of the run before',
+  async (_, mistake, what = 'deployment/web') => {
+    const written = storeWrites(github)
+    const inputs = {
+      'github-token': token,
+      'check-run': 'true',
+      'commit-status': 'true',
+      namespace: 'shop',
+      ...mistake,
+    }
+    const ended = await start(inputs).ended
+    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', 'check-run-url': expect.stringMatching(/^https:/) })
+    const name = `Rollout of ${what} in shop (Deploy / production)`
+    expect(written.checks).toMatchObject([{ name, head_sha: headSha, status: 'completed', conclusion: 'failure' }])
+    expect(written.statuses).toMatchObject([{ context: name, sha: headSha, state: 'failure' }])
+  },
+)
+
+test.each([
+  ['name', 'two\nlines'],
+  ['sha', 'main'],
+])('with a mistake in %s nothing is written: it would be in the wrong place', async (input, text) => {
+  const ended = await start({ ...allExtras, [input]: text }).ended
+  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', 'check-run-url': '' })
+  expect(github.requests).toEqual([])
 })
 
 test('an extra without a token is a mistake: the cluster is asked for its kinds alone, to report all mistakes at once', async () => {
