@@ -1,4 +1,4 @@
-import { deepEqual, equal, match } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
 import type { Step } from './documented.ts'
@@ -13,11 +13,18 @@ const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('ap
 
 /** The gate with the extras that belong to a commit or a pull request. */
 function gate(inputs: Readonly<Record<string, string>>): Step {
-  const extras = { 'github-token': expression('github.token'), 'check-run': 'true', comment: 'true' }
-  return { id: 'gate', uses: './', with: { kubeconfig: expression('secrets.KUBECONFIG'), ...extras, ...inputs } }
+  const kubeconfig = expression('secrets.KUBECONFIG')
+  const extras = { 'check-run': 'true', 'commit-status': 'true', 'deployment-status': 'true', comment: 'true' }
+  return {
+    id: 'gate',
+    uses: './',
+    with: { kubeconfig, 'github-token': expression('github.token'), ...extras, ...inputs },
+  }
 }
 
 const apply: Step = { run: 'kubectl apply -f k8s/' }
+/** Parallel jobs that applied the same manifests would fail when both create an object. */
+const applied = { apply: createJob([apply]) }
 const afterwards: Step = {
   id: 'afterwards',
   if: 'always()',
@@ -27,6 +34,11 @@ const afterwards: Step = {
 /** Every check by its name, with its conclusion. GitHub shows the latest check of a name on a commit. */
 function conclusions({ written }: WorkflowFixture): Record<string, unknown> {
   return Object.fromEntries(written.checks.map((check) => [check['name'], check['conclusion'] ?? check['status']]))
+}
+
+/** The latest status of the commit by its name. */
+function states({ written }: WorkflowFixture): Record<string, unknown> {
+  return Object.fromEntries(written.statuses.map(({ context, state }) => [context, state]))
 }
 
 /** The first line of a comment is the marker of its gate. */
@@ -44,8 +56,14 @@ async function checkWrites(fixture: WorkflowFixture, check: Check, gates: number
     equal(new Set(markers(fixture)).size, gates)
     deepEqual(new Set(written.comments.map(({ issue }) => issue)), new Set([12]))
   })
-  await check('every check has ended', () => {
+  await check('every check has ended, and the status of the commit agrees with it', () => {
     deepEqual(new Set(written.checks.map(({ status }) => status)), new Set(['completed']))
+    deepEqual(states(fixture), conclusions(fixture))
+  })
+  await check('each gate has a deployment of its own, and it has ended', () => {
+    const ended = written.deploymentStatuses.filter(({ state }) => state !== 'in_progress')
+    deepEqual(ended.map(({ deployment }) => deployment).sort(), written.deployments.map(({ id }) => id).sort())
+    equal(written.deployments.length, gates)
   })
   await check("no request violates GitHub's description", () => deepEqual(github.breaches, []))
 }
@@ -53,10 +71,11 @@ async function checkWrites(fixture: WorkflowFixture, check: Check, gates: number
 /** Two gates of a matrix: one is ready, the other fails. */
 export async function matrix(fixture: WorkflowFixture, check: Check): Promise<void> {
   const leg = { resources: `deployment/${expression('matrix.target')}` }
-  const gates = createJob([apply, gate(leg), afterwards], {
+  const gates = createJob([gate(leg), afterwards], {
+    needs: 'apply',
     strategy: { 'fail-fast': false, matrix: { target: ['web', 'api'] } },
   })
-  const run = await fixture.runJobs('matrix', { jobs: { gates }, manifests, event })
+  const run = await fixture.runJobs('matrix', { jobs: { ...applied, gates }, manifests, event })
   await check('each leg ends with the outcome of its own gate', () => {
     const results = ['gates-1', 'gates-2'].map((name) => {
       const job = run.job(name)
@@ -73,6 +92,42 @@ export async function matrix(fixture: WorkflowFixture, check: Check): Promise<vo
     equal(list.find(([name]) => /\bweb\b/.test(name))?.[1], 'success')
     equal(list.find(([name]) => /\bapi\b/.test(name))?.[1], 'failure')
   })
+}
+
+/** A reusable workflow that is called twice, for the same Deployment. */
+export async function reusable(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const called = {
+    name: 'Gate',
+    on: {
+      workflow_call: {
+        inputs: { region: { type: 'string', required: true } },
+        secrets: { KUBECONFIG: { required: true } },
+        outputs: { outcome: { value: expression('jobs.gate.outputs.outcome') } },
+      },
+    },
+    jobs: {
+      gate: createJob([gate({ name: expression('inputs.region'), resources: 'deployment/web' })], {
+        outputs: { outcome: expression('steps.gate.outputs.outcome') },
+      }),
+    },
+  }
+  const path = '.github/workflows/gate.yml'
+  const call = (region: string) => ({ needs: 'apply', uses: `./${path}`, with: { region }, secrets: 'inherit' })
+  const result: Step = {
+    id: 'result',
+    run: `echo '${expression('needs.eu.outputs.outcome')} ${expression('needs.us.outputs.outcome')}'`,
+  }
+  const run = await fixture.runJobs('reusable', {
+    jobs: { ...applied, eu: call('eu'), us: call('us'), after: createJob([result], { needs: ['eu', 'us'] }) },
+    files: { [path]: called },
+    manifests,
+    event,
+  })
+  await check('a reusable workflow passes the outcome to its caller', () => {
+    ok(run.hasPassed, run.log)
+    equal(run.job('after').step('result').log.trim(), 'ready ready')
+  })
+  await checkWrites(fixture, check, 2)
 }
 
 /** A composite action that applies and gates. */

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedSteps, type Step } from './documented.ts'
-import { composite, matrix } from './github-scenarios.ts'
+import { composite, matrix, reusable } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
 
@@ -250,5 +250,6 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   migration,
   nodes,
   matrix,
+  reusable,
   composite,
 }

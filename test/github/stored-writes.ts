@@ -10,7 +10,7 @@ export interface StoredWrites {
   /** Every status of a commit, with the commit as `sha`. The latest of a context counts. */
   readonly statuses: readonly Stored[]
   readonly deployments: readonly Stored[]
-  /** The latest status of each deployment, with its number as `deployment`. */
+  /** Every status of a deployment, with its number as `deployment`. */
   readonly deploymentStatuses: readonly Stored[]
 }
 
