@@ -5,7 +5,7 @@ import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Entry, TargetRecord } from '../gate/timeline.ts'
+import type { Entry, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-object.ts'
@@ -100,7 +100,7 @@ export class EvidenceReader {
     return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
-  #read(record: TargetRecord): void {
+  #read(record: TargetRecord<GateProblem>): void {
     const facts = new TargetFacts(record, this.#gate.store)
     if (this.#tailLines > 0) {
       for (const container of loggedContainers(record)) {

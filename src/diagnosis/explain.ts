@@ -1,7 +1,7 @@
 import { deniedAccess } from '../cluster/failures.ts'
 import type { Container, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
@@ -22,11 +22,11 @@ const longestLastLine = 200
  * problem its owner chain, manifest line, events and logs.
  */
 export function explain(
-  timeline: Timeline,
+  timeline: Timeline<GateProblem>,
   store: Store,
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
-): Timeline {
+): Timeline<GateProblem> {
   const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(placeKey)))
   const endedBy = targetThatEnded(timeline)
   const denied = deniedIn(timeline, store)
@@ -89,7 +89,11 @@ function placeKey({ subject, container = '' }: Problem): string {
   return `${subject} ${container}`
 }
 
-function explainTarget(whole: TargetRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
+function explainTarget(
+  whole: TargetRecord<GateProblem>,
+  verdict: Verdict | undefined,
+  context: Context,
+): TargetRecord<GateProblem> {
   const { snapshot: _explained, ...record } = whole
   const { target, reason } = record
   const facts = new TargetFacts(whole, context.store)
@@ -153,7 +157,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
 }
 
 /** Notes on unreadable kinds that may explain the target. */
-function unreadNotes({ problems }: TargetRecord, facts: TargetFacts): readonly string[] {
+function unreadNotes({ problems }: TargetRecord<GateProblem>, facts: TargetFacts): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   return kinds.flatMap((kind) => {
     const refusal = facts.refusal(kind)
@@ -182,7 +186,7 @@ function findContainer(problem: Problem, facts: TargetFacts): Container | undefi
 }
 
 /** The field of the manifest that the problem is about. */
-function manifestEvidence(problem: ProblemRecord, manifest: Manifest | undefined): readonly Evidence[] {
+function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
   const place = manifest === undefined ? undefined : placeOf(problem, manifest)
   if (manifest === undefined || place === undefined) return []
   return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
@@ -191,7 +195,7 @@ function manifestEvidence(problem: ProblemRecord, manifest: Manifest | undefined
 /** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
 function namesakeEvidence(
   problem: Problem,
-  { target, problems }: TargetRecord,
+  { target, problems }: TargetRecord<GateProblem>,
   { startedAt, serverOffsetMs, store }: Context,
 ): readonly Evidence[] {
   const isExplained = problems.some((each) => each.cause !== undefined || !isOwnProblem(each, target))

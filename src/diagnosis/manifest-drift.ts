@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import type { Entry, Timeline } from '../gate/timeline.ts'
+import type { Entry, GateProblem, Timeline } from '../gate/timeline.ts'
 import {
   type Difference,
   describeDifference,
@@ -74,7 +74,7 @@ export class ManifestDrift {
   }
 
   /** Adds all notes to the entries and targets of a timeline. */
-  addTo(timeline: Timeline): Timeline {
+  addTo(timeline: Timeline<GateProblem>): Timeline<GateProblem> {
     if (this.#notes.length === 0) return timeline
     const entries = this.#notes.map(({ entry }) => entry)
     const notes = Map.groupBy(entries, ({ target }) => target)

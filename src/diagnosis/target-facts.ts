@@ -1,7 +1,7 @@
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { TargetRecord } from '../gate/timeline.ts'
+import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
@@ -94,7 +94,7 @@ export class TargetFacts {
 const maxContainers = 3
 
 /** The containers of a target that is not ready, if their logs may show the cause. */
-export function loggedContainers({ target, problems }: TargetRecord): readonly ContainerRef[] {
+export function loggedContainers({ target, problems }: TargetRecord<GateProblem>): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
     .flatMap(({ reason, subject, namespace = target.namespace ?? 'default', container }) =>

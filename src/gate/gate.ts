@@ -25,7 +25,15 @@ import {
   requestsOf,
   targetRecord,
 } from './target-state.ts'
-import { deniedVerdict, type Entry, type TargetRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
+import {
+  deniedVerdict,
+  type Entry,
+  type GateProblem,
+  type TargetRecord,
+  type Timeline,
+  type Verdict,
+  verdictOf,
+} from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
@@ -124,7 +132,7 @@ export class Gate {
   }
 
   /** The record of the target with this index. */
-  record(index: number): TargetRecord | undefined {
+  record(index: number): TargetRecord<GateProblem> | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated)
   }
@@ -211,7 +219,7 @@ export class Gate {
   }
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
-  timeline(now = this.#now): Timeline {
+  timeline(now = this.#now): Timeline<GateProblem> {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
     return {
       startedAt,

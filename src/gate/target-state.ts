@@ -20,12 +20,13 @@ import {
   updateMilestones,
 } from './milestones.ts'
 import type { GateSettings } from './settings.ts'
-import type { Entry, ProblemRecord, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
+import type { Entry, GateProblem, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
 import {
   addLoggedProblem,
   hasLoggedMessage,
   isOwnProblem,
   type LoggedProblems,
+  problemHeadline,
   problemStatement,
   reachedText,
   scaleText,
@@ -531,7 +532,7 @@ export function problemVerdict<O extends TargetOutcome>(
 }
 
 /** The record of a target for the timeline. */
-export function targetRecord({ state, target }: GatedTarget): TargetRecord {
+export function targetRecord({ state, target }: GatedTarget): TargetRecord<GateProblem> {
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
   const problems = isReady ? [] : (assessment?.problems ?? [])
@@ -549,7 +550,7 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord {
     ...(isUndecided(state) ? {} : { endedAt: state.at }),
     ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
-    problems: problems.map(recordProblem),
+    problems: problems.map((problem) => recordProblem(problem, target)),
     notes: assessment?.notes ?? [],
   }
 }
@@ -563,8 +564,9 @@ function openStatement(state: TargetState, problem: Problem | undefined): Pick<V
 }
 
 /** A problem for the report, with its sentence. */
-function recordProblem(problem: Problem): ProblemRecord {
-  return { ...problem, class: classOf(problem), message: messageOf(problem), evidence: [] }
+function recordProblem(problem: Problem, target: Target): GateProblem {
+  const headline = problemHeadline(problem, target)
+  return { ...problem, class: classOf(problem), message: messageOf(problem), headline, evidence: [] }
 }
 
 /** Measures the time without progress; held time does not count. */

@@ -3,8 +3,16 @@ import type { KubeObject } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Target } from '../plan/target.ts'
-import { messageOf, type Problem, problemSentence, sentenceOf } from '../reasons/reasons.ts'
+import {
+  headlineOf,
+  messageOf,
+  type Problem,
+  problemSentence,
+  type ReasonCode,
+  sentenceOf,
+} from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
+import { withoutMiddle } from '../reasons/wording.ts'
 import type { TargetOutcome, Verdict } from './timeline.ts'
 
 /** After this time without an entry, a heartbeat lists the open targets. */
@@ -78,6 +86,18 @@ export function scaleText(before: KubeObject | undefined, after: KubeObject): st
 /** A problem in one line. The text names its subject, unless the subject is the target itself. */
 export function problemStatement(problem: Problem, target: Target): Sentence {
   return isOwnProblem(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
+}
+
+/** Reasons whose headline is about "it": the object with the problem, which the target may own. */
+const anonymousReasons: ReadonlySet<ReasonCode> = new Set(['condition-false', 'reported-failed', 'not-reconciled'])
+const subjectLimit = 60
+
+/** The headline of a problem. It names the object that it is about, unless this is the target: `certificaterequest/tls-1: …`. */
+export function problemHeadline(problem: Problem, target: Target): string {
+  const headline = headlineOf(problem)
+  const deepest = problem.cause ?? problem
+  const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
+  return isNamed ? headline : `${withoutMiddle(deepest.subject, subjectLimit)}: ${headline}`
 }
 
 /** Whether the target itself has the problem. */

@@ -2,7 +2,7 @@ import { deniedAccess } from '../cluster/failures.ts'
 import { describeMistake, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
-import { type Problem, problemOf, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
+import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
 import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
 
 /** How the gate ended. */
@@ -64,10 +64,13 @@ export interface Evidence {
   readonly text: string
 }
 
-/** A problem with its class and message as they are reported. */
-export type ProblemRecord = Problem & {
+/** A problem as it is reported. */
+export interface ProblemRecord
+  extends Pick<Problem, 'reason' | 'subject' | 'namespace' | 'container' | 'isInit' | 'count' | 'firstSeenAt'> {
   readonly class: ProblemClass
   readonly message: string
+  /** A few words for a headline: `image acme/web:v9 not found`. Raw text: renderers escape it. */
+  readonly headline: string
   /**
    * The owners from the target to the problem: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container
    * app`.
@@ -76,14 +79,17 @@ export type ProblemRecord = Problem & {
   readonly evidence: readonly Evidence[]
 }
 
-export interface TargetRecord extends Verdict<TargetOutcome> {
+/** A problem with the facts that its hint and its evidence are made from. */
+export type GateProblem = Problem & ProblemRecord
+
+export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends Verdict<TargetOutcome> {
   readonly target: Target
   /** When it ended or became ready; absent while it is open. */
   readonly endedAt?: number
   /** The objects that led to its verdict; absent if the store still contains them. */
   readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
-  readonly problems: readonly ProblemRecord[]
+  readonly problems: readonly P[]
   /** The hint; present for every target that is not ready at the end. */
   readonly hint?: string
   /** The differences between the pod template and that of the previous revision, one line each. */
@@ -107,7 +113,7 @@ export interface Entry {
 }
 
 /** Everything that happened, and the gate's verdict: the only input of the renderers. */
-export interface Timeline {
+export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly startedAt: number
   readonly finishedAt: number
   readonly context: string
@@ -118,12 +124,12 @@ export interface Timeline {
   readonly verdict?: Verdict
   /** The hint of a gate that ended without judging its targets. */
   readonly hint?: string
-  readonly targets: readonly TargetRecord[]
+  readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
 }
 
 /** A timeline whose gate has ended. */
-export interface EndedTimeline extends Timeline {
+export interface EndedTimeline<P extends ProblemRecord = ProblemRecord> extends Timeline<P> {
   readonly verdict: Verdict
 }
 
@@ -164,35 +170,29 @@ function redactTarget(record: TargetRecord, change: (text: string) => string): T
     ...record,
     message: change(message),
     milestones: milestones.map((milestone) => ({ ...milestone, message: change(milestone.message) })),
-    problems: problems.map(
-      (problem): ProblemRecord => ({
-        ...redactProblem(problem, change),
-        class: problem.class,
-        message: change(problem.message),
-        chain: problem.chain,
-        evidence: problem.evidence.map((piece) => ({ ...piece, title: change(piece.title), text: change(piece.text) })),
-      }),
-    ),
+    problems: problems.map((problem) => redactProblem(problem, change)),
     notes: notes.map(change),
     hint: hint && change(hint),
     changes: changes?.map(change),
   }
 }
 
-function redactProblem(problem: Problem, change: (text: string) => string): Problem {
-  const { detail, cause, checks } = problem
-  return problemOf({
-    ...problem,
-    detail: redactStrings(detail, change),
-    cause: cause && redactProblem(cause, change),
-    checks: checks?.map((check) => ({ ...check, text: change(check.text) })),
-  })
-}
-
-/** Changes every string inside a value. */
-function redactStrings<Value>(value: Value, change: (text: string) => string): Value {
-  if (typeof value === 'string') return change(value) as Value
-  if (Array.isArray(value)) return value.map((each) => redactStrings(each, change)) as Value
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, redactStrings(each, change)])) as Value
+/** Only the fields of the record: the facts behind it are not redacted. */
+function redactProblem(problem: ProblemRecord, change: (text: string) => string): ProblemRecord {
+  const { reason, subject, namespace, container, isInit, count, firstSeenAt, chain, message, headline, evidence } =
+    problem
+  return {
+    reason,
+    class: problem.class,
+    subject,
+    namespace,
+    container,
+    isInit,
+    count,
+    firstSeenAt,
+    chain,
+    message: change(message),
+    headline: change(headline),
+    evidence: evidence.map((piece) => ({ ...piece, title: change(piece.title), text: change(piece.text) })),
+  }
 }

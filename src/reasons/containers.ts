@@ -16,6 +16,7 @@ import {
   logHint,
   nameLimit,
   timesNow,
+  withoutMiddle,
 } from './wording.ts'
 
 interface CrashDetail extends Exit {
@@ -171,12 +172,12 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'a Secret, ConfigMap or a key in it has been missing for 60 s',
     title: 'a Secret, ConfigMap or key is missing',
-    headline: ({ detail: { missing } }, shorten) => {
+    headline: ({ detail: { missing } }) => {
       if (missing?.name === undefined) return undefined
-      const object = shorten(`${missing.kind}/${missing.name}`, imageLimit)
+      const object = withoutMiddle(`${missing.kind}/${missing.name}`, imageLimit)
       return missing.key === undefined
         ? `${object} is missing`
-        : `${object} lacks the key ${shorten(missing.key, nameLimit)}`
+        : `${object} lacks the key ${withoutMiddle(missing.key, nameLimit)}`
     },
     sentence: missingSentence,
     hint: missingHint,
@@ -186,10 +187,10 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'the runtime has not been able to create the container for 60 s, or to start it for the third time',
     title: 'a container could not be created',
-    headline: (problem, shorten) =>
+    headline: (problem) =>
       problem.detail.mount === undefined
-        ? containerHeadline((name) => `${name} could not be created`)(problem, shorten)
-        : `volume ${shorten(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
+        ? containerHeadline((name) => `${name} could not be created`)(problem)
+        : `volume ${withoutMiddle(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
     hint: (s) => subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describePod(s)}.`,
     readsNode: true,

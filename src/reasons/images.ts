@@ -8,6 +8,7 @@ import {
   inNamespace,
   nameLimit,
   timesNow,
+  withoutMiddle,
 } from './wording.ts'
 
 /** An image that cannot be used. */
@@ -135,9 +136,9 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'terminal',
     when: 'the pods are ready, and run another digest than the one that was built',
     title: 'another image runs than the one expected',
-    headline: ({ detail }, shorten) => {
+    headline: ({ detail }) => {
       if (!('missingContainers' in detail)) return undefined
-      const names = detail.missingContainers.map((name) => shorten(name, nameLimit))
+      const names = detail.missingContainers.map((name) => withoutMiddle(name, nameLimit))
       return `no pod has the expected container${names.length === 1 ? '' : 's'} ${names.join(', ')}`
     },
     sentence: mismatchSentence,

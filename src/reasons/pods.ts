@@ -10,6 +10,7 @@ import {
   exited,
   imageLimit,
   logHint,
+  withoutMiddle,
 } from './wording.ts'
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
@@ -67,10 +68,10 @@ export const podReasons: ReasonFamily<PodDetails> = {
     class: 'slow',
     when: 'the scheduler found no node: one may come, or be freed',
     title: 'no node can take the pods',
-    headline: ({ detail }, shorten, cause) => {
+    headline: ({ detail }, cause) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
       return cause?.reason === 'claim-pending'
-        ? `${shorten(cause.subject, imageLimit)}, which the pods need, is not bound`
+        ? `${withoutMiddle(cause.subject, imageLimit)}, which the pods need, is not bound`
         : undefined
     },
     sentence: unschedulableSentence,

@@ -92,12 +92,12 @@ export function problemOf<Reason extends ReasonCode>(fields: ProblemWith<Reason>
   return fields as unknown as Problem
 }
 
-/** A headline about this problem; the title of its reason if names are unknown. */
-export function headlineOf(problem: Problem, shorten: (name: string, limit: number) => string): string {
+/** A headline about this problem; the title of its reason if names are unknown. Raw text: renderers escape it. */
+export function headlineOf(problem: Problem): string {
   if (problem.oldRevision !== undefined) return 'an old pod blocks the update'
   const { headline, title } = specOf(problem.reason)
-  const cause = problem.cause && { ...problem.cause, headline: headlineOf(problem.cause, shorten) }
-  return headline?.(problem, shorten, cause) ?? title
+  const cause = problem.cause && { ...problem.cause, headline: headlineOf(problem.cause) }
+  return headline?.(problem, cause) ?? title
 }
 
 /** The sentence of a reason without a problem. Raw text: renderers escape it. */

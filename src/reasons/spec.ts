@@ -116,7 +116,6 @@ export interface ReasonSpec<Detail> {
   /** The title with the names of this problem; undefined if they are unknown. */
   headline?(
     problem: ProblemFields<Detail>,
-    shorten: (name: string, limit: number) => string,
     cause?: { readonly reason: string; readonly subject: string; readonly headline: string },
   ): string | undefined
   /**

@@ -1,5 +1,5 @@
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
+import { clusterCommand, command, describeTarget, nameOf, withoutMiddle } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -69,12 +69,12 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'slow',
     when: 'a condition of the object reports that it is not ready',
     title: 'it reports that it is not ready',
-    headline: ({ detail: { signals } }, shorten) => {
+    headline: ({ detail: { signals } }) => {
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
         return 'the autoscaler cannot read its metric'
       const [first] = signals
       return first?.part === undefined && first?.value === 'False'
-        ? `its condition ${shorten(first.name, 50)} is False`
+        ? `its condition ${withoutMiddle(first.name, 50)} is False`
         : undefined
     },
     sentence: ({ detail }) => clause(detail.cause ?? signalsText(detail.signals)),
@@ -87,7 +87,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'strike',
     when: 'the object has reported a failure of the observed generation for 10 s',
     title: 'it reports a failure',
-    headline: (_problem, _shorten, cause) => cause?.headline,
+    headline: (_problem, cause) => cause?.headline,
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {
       const text = [cause ?? signalsText(signals), behind === undefined ? '' : `cause: ${behind}`]
         .filter((part) => part !== '')

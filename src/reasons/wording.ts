@@ -73,6 +73,16 @@ function quoted(word: string): string {
   return /^[\w./:=,@%+{}-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'\\''`)}'`
 }
 
+/** Shortens a long text in the middle: its start and end distinguish it. Raw text: renderers escape it. */
+export function withoutMiddle(text: string, limit: number): string {
+  if (text.length <= limit) return text
+  const tailLength = Math.floor((limit - 1) / 3)
+  const head = text.slice(0, limit - 1 - tailLength)
+  const tail = text.slice(text.length - tailLength)
+  // A cut must not leave half a character.
+  return `${head.isWellFormed() ? head : head.slice(0, -1)}…${tail.isWellFormed() ? tail : tail.slice(1)}`
+}
+
 export const imageLimit = 70
 export const nameLimit = 50
 
@@ -82,13 +92,15 @@ type Headline<Detail> = NonNullable<ReasonSpec<Detail>['headline']>
 export function containerHeadline<Detail>(
   render: (container: string, problem: ProblemFields<Detail>) => string,
 ): Headline<Detail> {
-  return (problem, shorten) =>
-    problem.container === undefined ? undefined : render(`container ${shorten(problem.container, nameLimit)}`, problem)
+  return (problem) =>
+    problem.container === undefined
+      ? undefined
+      : render(`container ${withoutMiddle(problem.container, nameLimit)}`, problem)
 }
 
 /** A headline that names the image. */
 export function imageHeadline(render: (image: string) => string): Headline<{ readonly image?: string }> {
-  return ({ detail: { image } }, shorten) => (image === undefined ? undefined : render(shorten(image, imageLimit)))
+  return ({ detail: { image } }) => (image === undefined ? undefined : render(withoutMiddle(image, imageLimit)))
 }
 
 /** ` (exit code 3)`; empty if no exit code is known. */

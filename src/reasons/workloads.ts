@@ -12,6 +12,7 @@ import {
   logHint,
   nameLimit,
   nameOf,
+  withoutMiddle,
 } from './wording.ts'
 
 /** A request of a controller that the API server refused. */
@@ -98,8 +99,8 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'slow',
     when: 'a ResourceQuota refuses the pods: it may be raised, or others may go',
     title: 'quota exceeded',
-    headline: ({ detail: { quota, shortages } }, shorten) =>
-      quota === undefined || shortages === undefined ? undefined : `quota ${shorten(quota, nameLimit)} exceeded`,
+    headline: ({ detail: { quota, shortages } }) =>
+      quota === undefined || shortages === undefined ? undefined : `quota ${withoutMiddle(quota, nameLimit)} exceeded`,
     sentence: quotaSentence,
     hint: quotaHint,
   },
@@ -107,10 +108,10 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'terminal',
     when: 'a policy or admission webhook denied the pods explicitly, for the second time',
     title: 'denied by an admission policy',
-    headline: ({ detail: { by } }, shorten) => {
+    headline: ({ detail: { by } }) => {
       if (by === undefined) return undefined
       if (by.type === 'limit-range') return 'denied by a LimitRange'
-      const name = shorten(by.name, nameLimit)
+      const name = withoutMiddle(by.name, nameLimit)
       return `denied by the ${by.type === 'pod-security' ? `Pod Security standard "${name}"` : `${by.type} ${name}`}`
     },
     sentence: refusalSentence,
@@ -145,8 +146,8 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     classOf: ({ detail }) => (detail.isInvalid ? 'terminal' : 'slow'),
     when: 'the controller cannot create pods, for a reason that is none of the above',
     title: 'pods could not be created',
-    headline: ({ detail: { priorityClass } }, shorten) =>
-      priorityClass === undefined ? undefined : `PriorityClass ${shorten(priorityClass, nameLimit)} is missing`,
+    headline: ({ detail: { priorityClass } }) =>
+      priorityClass === undefined ? undefined : `PriorityClass ${withoutMiddle(priorityClass, nameLimit)} is missing`,
     sentence: refusalSentence,
     hint: creationHint,
   },

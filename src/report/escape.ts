@@ -1,3 +1,5 @@
+import { withoutMiddle } from '../reasons/wording.ts'
+
 /**
  * The one place that makes text of the cluster harmless. Names, messages, events and logs may contain anything:
  * commands of the runner, terminal escapes, Markdown, HTML and Mermaid. Each function escapes for one place; never
@@ -140,16 +142,6 @@ function breakMentions(text: string): string {
 
 function cut(text: string, limit: number, more: boolean): string {
   if (text.length <= limit && !more) return text
-  return `${withoutLoneSurrogates(text.slice(0, limit - 1))}…`
-}
-
-function withoutMiddle(text: string, limit: number): string {
-  if (text.length <= limit) return text
-  const tail = Math.floor((limit - 1) / 3)
-  return `${withoutLoneSurrogates(text.slice(0, limit - 1 - tail))}…${withoutLoneSurrogates(text.slice(text.length - tail))}`
-}
-
-/** Removes half characters (lone surrogates) at the ends of a cut text. */
-function withoutLoneSurrogates(text: string): string {
-  return text.replace(/\p{Cs}/gu, '')
+  // Half characters (lone surrogates) may be at the end of a cut text.
+  return `${text.slice(0, limit - 1).replace(/\p{Cs}/gu, '')}…`
 }

@@ -1,10 +1,8 @@
 import { formatDuration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { fullName, nameTargets, type Target } from '../plan/target.ts'
-import { headlineOf, type Problem, placeOfProblem, type ReasonCode, reasons } from '../reasons/reasons.ts'
+import { placeOfProblem, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
-import { shorten } from './escape.ts'
 
 /** The icon and the words of an outcome. */
 interface OutcomeLabel {
@@ -95,20 +93,7 @@ export function clockTexts(
 export function reasonHeadline(record: TargetRecord): string {
   const { outcome, reason } = record
   if (reason === '') return outcomeLabels[outcome].verb
-  const problem = record.problems.find((each) => each.reason === reason)
-  return problem === undefined
-    ? reasons[reason].title
-    : `${subjectBefore(problem, record)}${headlineOf(problem, shorten)}`
-}
-
-/** Reasons whose headline is about "it": the object with the problem, which the target may own. */
-const anonymousReasons: ReadonlySet<ReasonCode> = new Set(['condition-false', 'reported-failed', 'not-reconciled'])
-
-/** The object that such a headline is about, unless it is the target: `certificaterequest/tls-1: `. */
-function subjectBefore(problem: Problem, { target }: TargetRecord): string {
-  const deepest = problem.cause ?? problem
-  const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
-  return isNamed ? '' : `${shorten(deepest.subject, 60)}: `
+  return record.problems.find((problem) => problem.reason === reason)?.headline ?? reasons[reason].title
 }
 
 /** The message of a target, and how it joins the target's name. */

@@ -44,10 +44,9 @@ const imageNotFound: TargetRecord['problems'][number] = {
   class: 'terminal',
   subject: 'pod/web-x',
   message: 'gone',
-  detail: { image: 'acme/web:v2', answer: 'gone' },
+  headline: 'image acme/web:v2 not found',
   count: 2,
   firstSeenAt: start,
-  proven: false,
   evidence: [],
 }
 

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
-import type { ProblemRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createEvent, iso, moment, start } from '../lifecycle/builders.ts'
@@ -11,18 +11,19 @@ const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrat
 
 type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause' | 'detail'>
 
-function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Timeline {
+function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Timeline<GateProblem> {
   const whole = {
     class: 'terminal',
     detail: { text: '' },
     message: '',
+    headline: '',
     count: 1,
     firstSeenAt: start,
     proven: true,
     evidence: [],
     ...problem,
-  } as ProblemRecord
-  const record: TargetRecord = {
+  } as GateProblem
+  const record: TargetRecord<GateProblem> = {
     target,
     outcome: 'failed',
     reason: problem.reason,

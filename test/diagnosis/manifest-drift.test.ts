@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { ManifestDrift } from '../../src/diagnosis/manifest-drift.ts'
-import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
@@ -116,7 +116,7 @@ describe('a live object that differs from its manifest', () => {
 
 describe('the report', () => {
   const { drift, plan } = driftOf(web)
-  const record: TargetRecord = {
+  const record: TargetRecord<GateProblem> = {
     target: plan.targets[0] as TargetRecord['target'],
     outcome: 'failed',
     reason: 'image-not-found',
@@ -125,7 +125,7 @@ describe('the report', () => {
     problems: [],
     notes: ['1 old pod still draining'],
   }
-  const timeline: Timeline = {
+  const timeline: Timeline<GateProblem> = {
     startedAt: 0,
     finishedAt: 9,
     context: '',

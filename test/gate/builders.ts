@@ -4,7 +4,7 @@ import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cl
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import type { Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
+import type { GateProblem, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
 import {
@@ -128,7 +128,7 @@ export interface Run {
   readonly targets: readonly { outcome: TargetOutcome; reason: string; message: string; seconds: number | undefined }[]
   /** `12 problem pod/web-1-a: …` */
   readonly entries: readonly string[]
-  readonly timeline: Timeline
+  readonly timeline: Timeline<GateProblem>
 }
 
 /** Feeds a gate, then advances the time until the gate has an outcome. */

@@ -49,5 +49,5 @@ export function headline<Reason extends ReasonCode>(
   detail: ReasonDetails[Reason],
   problem: Partial<ProblemWith<Reason>> = {},
 ): string {
-  return headlineOf(createProblem(reason, detail, problem), (name) => name)
+  return headlineOf(createProblem(reason, detail, problem))
 }

@@ -84,7 +84,7 @@ it('a failure that the object reports, with a cause behind it', () => {
   expect(problemSentence({ ...problem, cause })).toBe(
     'widget/w: Stalled is True; cause: container app of pod/w-1 cannot pull image "acme/w:v1": not found',
   )
-  expect(headlineOf({ ...problem, cause }, (name) => name)).toBe('image acme/w:v1 not found')
+  expect(headlineOf({ ...problem, cause })).toBe('image acme/w:v1 not found')
 })
 
 it.each<[StatusDetails['not-reconciled'], string]>([

@@ -29,7 +29,7 @@ function createProblem<Reason extends ReasonCode>(
 /** What is reported of a problem of deployment/web in namespace shop. */
 function texts(problem: Problem, target = createTarget()) {
   return {
-    headline: headlineOf(problem, (name) => name),
+    headline: headlineOf(problem),
     sentence: problemSentence(problem),
     hint: hintFor(target, problem.reason, { problem }),
   }

@@ -2,10 +2,12 @@ import type {
   EndedTimeline,
   Entry,
   Evidence,
+  GateProblem,
   MilestoneRecord,
   ProblemRecord,
   TargetRecord,
 } from '../../src/gate/timeline.ts'
+import { problemHeadline } from '../../src/gate/timeline-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
@@ -34,14 +36,15 @@ export function createMilestone(overrides: Partial<MilestoneRecord> = {}): Miles
 export interface ProblemOverrides extends Partial<Omit<ProblemWith<ReasonCode>, 'detail'>> {
   readonly class?: ProblemClass
   readonly message?: string
+  readonly headline?: string
   readonly detail?: object
   readonly chain?: readonly string[]
   readonly evidence?: readonly Evidence[]
 }
 
-export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): ProblemRecord {
+export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): GateProblem {
   const message = overrides.message ?? 'the registry has no image ghcr.io/acme/web:v2'
-  return {
+  const problem = {
     reason: 'image-not-found',
     class: 'terminal',
     detail: { text: message, ...detail },
@@ -53,7 +56,8 @@ export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): 
     proven: true,
     evidence: [],
     ...overrides,
-  } as ProblemRecord
+  } as GateProblem
+  return { ...problem, headline: overrides.headline ?? problemHeadline(problem, createTarget()) }
 }
 
 export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {
@@ -61,7 +65,9 @@ export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {
 }
 
 /** A Deployment that became ready after 31 seconds. */
-export function createTargetRecord(overrides: Partial<TargetRecord> = {}): TargetRecord {
+export function createTargetRecord<P extends ProblemRecord = GateProblem>(
+  overrides: Partial<TargetRecord<P>> = {},
+): TargetRecord<P> {
   return {
     target: createTarget(),
     outcome: 'ready',
@@ -90,7 +96,9 @@ export function createEntry(overrides: Partial<Entry> = {}): Entry {
 }
 
 /** A gate that became ready with one target after 31 seconds. */
-export function createTimeline(overrides: Partial<EndedTimeline> = {}): EndedTimeline {
+export function createTimeline<P extends ProblemRecord = GateProblem>(
+  overrides: Partial<EndedTimeline<P>> = {},
+): EndedTimeline<P> {
   return {
     startedAt: start,
     finishedAt: at(31),

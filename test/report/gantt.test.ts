@@ -1,8 +1,9 @@
+import type { Timeline } from '../../src/gate/timeline.ts'
 import { renderGantt } from '../../src/report/gantt.ts'
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
 import { cases } from './cases.ts'
 
-const lines = (timeline = createTimeline()) =>
+const lines = (timeline: Timeline = createTimeline()) =>
   renderGantt(timeline)
     ?.diagram.split('\n')
     .map((line) => line.trim()) ?? []
