@@ -63,6 +63,7 @@ export type Reason =
   | 'api-unreachable'
   | 'kind-unknown'
   | 'input-invalid'
+  | 'report-missing'
   | 'cancelled'
 
 export interface RolloutGateReport {
@@ -81,12 +82,56 @@ export interface RolloutGateReport {
    * A moment in UTC, ISO 8601
    */
   finishedAt: string
+  /**
+   * How long the gate took; of several gates, the longest
+   */
   durationSeconds: number
+  /**
+   * In a merged report, empty where the gates differ
+   */
   cluster: {
     context: string
     version: string
   }
+  /**
+   * What to do, if the gate ended without judging its targets
+   */
+  hint?: string
+  /**
+   * In a merged report: the gates in the order of `merge`
+   */
+  gates?: Gate[]
   targets: Target[]
+}
+export interface Gate {
+  /**
+   * The name in `merge`, else the context of its cluster or the path of its report
+   */
+  name: string
+  /**
+   * The path of its report
+   */
+  path: string
+  outcome: 'ready' | 'failed' | 'stalled' | 'timed-out' | 'superseded' | 'cancelled' | 'misconfigured' | 'unknown'
+  reason: Reason
+  /**
+   * One line for people
+   */
+  message: string
+  hint?: string
+  /**
+   * Absent, as the next ones, if its report is missing
+   */
+  startedAt?: string
+  /**
+   * A moment in UTC, ISO 8601
+   */
+  finishedAt?: string
+  durationSeconds?: number
+  cluster?: {
+    context: string
+    version: string
+  }
 }
 export interface Target {
   /**
@@ -103,6 +148,18 @@ export interface Target {
    * Empty when a selector matched nothing
    */
   name: string
+  /**
+   * The selector that matched nothing; empty for `--all`
+   */
+  selector?: string
+  /**
+   * In a merged report: the name of its gate
+   */
+  gate?: string
+  /**
+   * In a merged report: the context of its cluster
+   */
+  context?: string
   /**
    * progressing: it was not done when the gate ended
    */
@@ -122,6 +179,10 @@ export interface Target {
    */
   message: string
   /**
+   * How the message follows the name: `web is paused`, `web: its selector …`, or it contains the name
+   */
+  form?: 'predicate' | 'clause' | 'complete'
+  /**
    * What to do; present on every target that is not ready
    */
   hint?: string
@@ -132,8 +193,20 @@ export interface Target {
     file: string
     line: number
   }
+  /**
+   * When it became ready or ended; absent while it is progressing
+   */
+  endedAt?: string
   milestones: Milestone[]
   problems: Problem[]
+  /**
+   * What differs from the previous revision
+   */
+  changes?: string[]
+  /**
+   * Remarks without effect on the outcome
+   */
+  notes?: string[]
 }
 export interface Milestone {
   name: string
@@ -208,6 +281,7 @@ export interface Problem {
     | 'api-unreachable'
     | 'kind-unknown'
     | 'input-invalid'
+    | 'report-missing'
     | 'cancelled'
   /**
    * terminal: only a new apply can fix it; strike: repetition proves it; slow: only a clock ends it
@@ -230,6 +304,10 @@ export interface Problem {
    * One line for people
    */
   message: string
+  /**
+   * A few words: `image acme/web:v9 not found`
+   */
+  headline?: string
   /**
    * A moment in UTC, ISO 8601
    */

@@ -5,19 +5,19 @@ import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
-import { describeMistake, UserError } from './errors.ts'
+import { describeMistake, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
 import { type EndedTimeline, emptyTimeline, misconfiguredTimeline, redactTimeline } from './gate/timeline.ts'
 import type { Opened } from './github/extra.ts'
 import type { Extras } from './github/extras.ts'
 import { currentRun, sourceBaseUrl, type WorkflowRun } from './github/workflow-run.ts'
-import { type Inputs, inputDefinitions, readInputs } from './inputs.ts'
+import { type Inputs, inputDefinitions, mistakesBesideMerge, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, extraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
 import { buildAnnotations } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
 import { renderReport } from './report/json-report.ts'
-import { LogPrinter } from './report/log.ts'
+import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
@@ -73,7 +73,8 @@ export async function runAction(): Promise<void> {
       Object.assign(links, link)
       write('The outputs', () => setOutputs(link))
     })
-    const complete = await gate(read, { secrets, mask }, job.signal, extras).catch((error: unknown) => {
+    const work = read.inputs.written.has('merge') ? mergeGates(read) : gate(read, { secrets, mask }, job.signal, extras)
+    const complete = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
       return misconfiguredTimeline(error, startedAt, systemClock.now())
@@ -124,6 +125,17 @@ async function gate(
   }
   const timeline = await gateRollout({ ...checked, ...connection, reporter, cancelled })
   log.end(timeline)
+  return timeline
+}
+
+/** Merges the reports of other gates. The modules that read reports are loaded only for this. */
+async function mergeGates({ inputs, mistakes }: ReadInputs): Promise<EndedTimeline> {
+  throwMistakes([...mistakes, ...mistakesBesideMerge(inputs)])
+  const { readReportFiles } = await import('./merge/report-files.ts')
+  const { mergeReports } = await import('./merge/merge.ts')
+  const files = readReportFiles(inputs.merge.split(/\r?\n/), resolve(process.env['GITHUB_WORKSPACE'] || '.'), 'merge')
+  const timeline = mergeReports(files, systemClock.now())
+  for (const line of renderMergedLog(timeline, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)
   return timeline
 }
 

@@ -34,6 +34,8 @@ export interface InputDefinition {
   readonly isRecorded: boolean
   /** Whether a replay reads it from the recording, and has a flag for it. */
   readonly isReplayed: boolean
+  /** Whether a merge of reports uses it. Any other input beside `merge` is a mistake. */
+  readonly isForMerge: boolean
   /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
   readonly flag: 'shown' | 'hidden' | 'none'
 }
@@ -46,7 +48,7 @@ type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> &
   Partial<
     Pick<
       InputDefinition,
-      'default' | 'runnerDefault' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'flag'
+      'default' | 'runnerDefault' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'isForMerge' | 'flag'
     >
   >
 
@@ -57,6 +59,7 @@ function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): 
     details: '',
     isRecorded: true,
     isReplayed: true,
+    isForMerge: false,
     flag: 'shown',
   } as const
   return { ...defaults, ...type, isLines, parse, ...row }
@@ -257,7 +260,7 @@ export const extraPermissions = {
 export type ExtraInput = keyof typeof extraPermissions
 
 /** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
-const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, flag: 'none' } as const
+const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, isForMerge: true, flag: 'none' } as const
 
 /**
  * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
@@ -362,6 +365,7 @@ const definitions = {
     name: 'on-superseded',
     group: 'Verdict',
     default: 'fail',
+    isForMerge: true,
     description:
       'The result of the job if a resource was changed by another deployment while it was watched: `fail` or `pass`.',
     details: '`pass` applies only if every other resource is ready, and never to a rollback.',
@@ -418,11 +422,24 @@ const definitions = {
     details:
       'The recording contains everything that was watched, never credentials or the data of Secrets, and is compressed if its name ends in `.gz`. Default: none.',
   }),
+  merge: input(lines, {
+    name: 'merge',
+    group: 'What to gate',
+    placeholder: 'REPORTS',
+    isRecorded: false,
+    isReplayed: false,
+    isForMerge: true,
+    flag: 'none',
+    description: 'The reports of other gates to merge into one summary, one report and one outcome, instead of a gate.',
+    details:
+      'One path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`: a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake. Needs no cluster; of the other inputs, only `summary`, `on-superseded` and those of the extras on GitHub may be set. Default: none.',
+  }),
   summary: input(boolean, {
     name: 'summary',
     group: 'Log and files',
     default: 'true',
     isReplayed: false,
+    isForMerge: true,
     flag: 'hidden',
     description: 'Whether to write the job summary.',
     details: 'The file of the output `summary-file` is always written.',
@@ -571,6 +588,16 @@ function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
     .map(([input, permission]) => ({
       input,
       message: `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`,
+    }))
+}
+
+/** The mistakes of written inputs that a merge of reports does not use. */
+export function mistakesBesideMerge({ written }: Inputs): readonly Mistake[] {
+  return inputDefinitions
+    .filter(({ name, isForMerge }) => !isForMerge && written.has(name))
+    .map(({ name }) => ({
+      input: name,
+      message: 'It has no effect with `merge`, which watches no cluster. Remove it, or gate in a step of its own.',
     }))
 }
 

@@ -55,7 +55,7 @@ export const outputDefinitions = {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
     details:
-      'The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`, and `report` has all. An empty array if all are ready.',
+      'After a merge, `gate` names the gate. The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`, and `report` has all. An empty array if all are ready.',
     value: failedResources,
   },
   'duration-seconds': {
@@ -128,6 +128,7 @@ function failedResources(timeline: EndedTimeline): string {
       JSON.stringify({
         target: plain(targetId(target)),
         namespace: target.namespace === undefined ? undefined : plain(target.namespace),
+        gate: target.gate === undefined ? undefined : plain(target.gate),
         outcome,
         reason,
         message: plain(message, messageLimit),

@@ -52,6 +52,7 @@ const table: Record<
   logLines: ['log-lines', 25, '0', 0],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
   record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
+  merge: ['merge', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
   checkRun: ['check-run', false, 'true', true],

@@ -109,6 +109,28 @@ export const commands: readonly Command[] = [
     run: async (args, context) => (await import('./replay.ts')).replay(args, context),
   },
   {
+    name: 'merge',
+    usage: 'REPORT…',
+    summary: 'one outcome, summary and report from the reports of several gates',
+    description:
+      'Reads the reports of gates, such as those of a matrix of clusters, and prints one log, summary or report. The gravest outcome decides; the exit code is that of wait.\n\n' +
+      'A REPORT is the file of the output report, or of wait --json; NAME=REPORT names its gate. A REPORT that does not exist is unknown: write each expected one, because a job that did not run leaves no report.',
+    examples: [
+      ['merge eu/report.json us/report.json', 'the outcome of both, and the evidence of what failed'],
+      ['merge eu=reports/1.json us=reports/2.json --summary', 'with names, as Markdown: >> "$GITHUB_STEP_SUMMARY"'],
+      ['merge reports/{eu,us,ap}/report.json --json', 'one report with the targets of all'],
+    ],
+    takes: 'files',
+    flags: [
+      { name: 'summary', description: 'Print the summary as Markdown, and the log to stderr.' },
+      ...inputFlagsNamed('on-superseded'),
+      jsonFlag,
+      colorFlag,
+    ],
+    // Loaded when used, to keep the start of the other commands short.
+    run: async (args, context) => (await import('./merge.ts')).merge(args, context),
+  },
+  {
     name: 'record',
     usage: 'REFERENCE… -o FILE',
     summary: 'record everything that a gate would watch, for a later replay',

@@ -1,15 +1,21 @@
 import { joinSubject } from '../reasons/spec.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
-import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
+import type { EndedTimeline, Outcome, Verdict } from './timeline.ts'
 
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/**
- * The outcomes in order, the gravest first. `cancelled` and `unknown` are not listed: they end the gate immediately.
- */
-const precedence: readonly TargetOutcome[] = ['failed', 'superseded', 'stalled', 'timed-out']
+/** The outcomes of targets that end a gate, the gravest first. The others end it immediately. */
+const precedence = ['failed', 'superseded', 'stalled', 'timed-out'] as const satisfies readonly Outcome[]
+
+/** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
+const gatePrecedence: readonly Outcome[] = ['cancelled', 'unknown', 'misconfigured', ...precedence]
+
+/** The outcome of several gates: the gravest. */
+export function gravest(outcomes: readonly Outcome[]): Outcome {
+  return gatePrecedence.find((outcome) => outcomes.includes(outcome)) ?? 'ready'
+}
 
 /** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
 export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
@@ -27,14 +33,14 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
  */
 export function decide(targets: readonly GatedTarget[]): Verdict {
   const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
-  const bad = ended.filter(({ verdict }) => precedence.includes(verdict.outcome))
+  const bad = ended.filter(({ verdict }) => precedence.some((outcome) => outcome === verdict.outcome))
   for (const outcome of precedence) {
     const [first] = bad.filter(({ verdict }) => verdict.outcome === outcome).toSorted((a, b) => a.at - b.at)
     if (first === undefined) continue
     const { reason, message, form = 'clause' } = first.verdict
     const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
     return {
-      outcome: outcome as Outcome,
+      outcome,
       reason,
       message: `${joinSubject(first.name, { text: message, form })}${others}`,
     }

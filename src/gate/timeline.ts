@@ -112,6 +112,24 @@ export interface Entry {
   readonly text: string
 }
 
+/** A gate whose report was merged with others, or is missing. */
+export interface GateRecord extends Verdict {
+  readonly name: string
+  /** The path of its report. */
+  readonly path: string
+  readonly context: string
+  readonly serverVersion: string
+  /** When it began and ended; absent if its report is missing. */
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  readonly hint?: string
+}
+
+/** How long a gate took, in milliseconds; undefined if its report is missing. */
+export function gateDurationMs({ startedAt, finishedAt }: GateRecord): number | undefined {
+  return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
+}
+
 /** Everything that happened, and the gate's verdict: the only input of the renderers. */
 export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly startedAt: number
@@ -126,6 +144,11 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly hint?: string
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
+  /**
+   * The gates of a merged timeline; each target names its own. All moments are as if the gates had started together, so a
+   * time is that since the start of the target's own gate.
+   */
+  readonly gates?: readonly GateRecord[]
 }
 
 /** A timeline whose gate has ended. */
@@ -154,13 +177,16 @@ export function misconfiguredTimeline(
  * @param change redacts a text
  */
 export function redactTimeline<T extends Timeline>(timeline: T, change: (text: string) => string): T {
-  const { verdict, hint, targets, entries } = timeline
+  const { verdict, hint, targets, entries, gates } = timeline
   return {
     ...timeline,
     verdict: verdict && { ...verdict, message: change(verdict.message) },
     hint: hint && change(hint),
     targets: targets.map((record) => redactTarget(record, change)),
     entries: entries.map((entry): Entry => ({ ...entry, text: change(entry.text) })),
+    gates: gates?.map(
+      (gate): GateRecord => ({ ...gate, message: change(gate.message), hint: gate.hint && change(gate.hint) }),
+    ),
   }
 }
 

@@ -40,6 +40,8 @@ export interface Target {
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
+  /** The name of its gate, where the reports of several gates are merged. */
+  readonly gate?: string
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
   readonly manifest?: ManifestObject
 }
@@ -83,23 +85,27 @@ export interface TargetName {
   readonly name: string
   /** Set if the targets are in several namespaces. */
   readonly namespace?: string
+  /** Set if the targets are of several gates. */
+  readonly gate?: string
 }
 
 /** The shortest distinct names of all targets, in their order. */
 export function nameTargets(targets: readonly Target[]): TargetName[] {
   const several = namespacesOf(targets).length > 1
-  const key = (target: Target) => `${target.namespace ?? ''} ${displayName(target)}`
+  const severalGates = new Set(targets.map(({ gate }) => gate)).size > 1
+  const key = (target: Target) => `${target.gate ?? ''} ${target.namespace ?? ''} ${displayName(target)}`
   const uses = new Map<string, number>()
   for (const target of targets) uses.set(key(target), (uses.get(key(target)) ?? 0) + 1)
   return targets.map((target) => ({
     name: (uses.get(key(target)) ?? 0) > 1 ? targetId(target) : displayName(target),
     namespace: several ? target.namespace : undefined,
+    gate: severalGates ? target.gate : undefined,
   }))
 }
 
-/** A name in the form of a reference: `deployment/web -n shop`. */
-export function fullName({ name, namespace }: TargetName): string {
-  return namespace === undefined ? name : `${name} -n ${namespace}`
+/** A name in the form of a reference: `deployment/web -n shop`; of several gates with its gate: `deployment/web in prod-eu`. */
+export function fullName({ name, namespace, gate }: TargetName): string {
+  return `${name}${namespace === undefined ? '' : ` -n ${namespace}`}${gate === undefined ? '' : ` in ${gate}`}`
 }
 
 /** The distinct namespaces of the targets, in their order. */

@@ -41,6 +41,8 @@ export interface GateDetails {
   readonly 'api-unreachable': { readonly outage: string; readonly message?: string }
   readonly 'kind-unknown': NoDetail
   readonly 'input-invalid': NoDetail
+  /** `isPattern`: the path has wildcards, and nothing matches. */
+  readonly 'report-missing': { readonly path: string; readonly isPattern: boolean }
   readonly cancelled: NoDetail
 }
 
@@ -183,6 +185,14 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: () => clause('an input is wrong'),
     hint: () => 'Correct the inputs that the message names.',
   },
+  'report-missing': {
+    class: 'api',
+    when: 'a report that is to be merged does not exist',
+    title: 'its report is missing',
+    sentence: ({ detail: { path, isPattern } }) => clause(missingReport(path, isPattern)),
+    hint: () =>
+      'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `merge`.',
+  },
   cancelled: {
     class: 'input',
     when: 'the job was cancelled',
@@ -191,6 +201,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hint: () =>
       'The rollout itself was not cancelled: a target that was not ready may still become so. Run the job again to find out.',
   },
+}
+
+function missingReport(path: string, isPattern: boolean): string {
+  if (path === '') return 'the path of its report is empty'
+  return isPattern ? `no report matches ${path}` : `there is no report ${path}`
 }
 
 const rolloutMayBeFine = 'The rollout itself may be fine: look before you roll back.'

@@ -23,11 +23,12 @@ const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate ended without judging its
- * targets. None if the gate was cancelled or has no targets.
+ * targets. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs annotated the targets.
  * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
 export function buildAnnotations(timeline: Timeline, limit = annotationLimit): Annotation[] {
-  const { targets, verdict } = timeline
+  const { targets, verdict, gates } = timeline
+  if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
   const isUnjudged = verdict?.outcome === 'unknown' || verdict?.outcome === 'misconfigured'
   const own = isUnjudged && targets.length > 0 ? [ofGate(timeline)] : []
   const deciding = decidingTarget(timeline)

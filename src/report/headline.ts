@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
@@ -15,7 +15,9 @@ export function headline(timeline: Timeline): string {
   const outcome = verdict?.outcome ?? 'progressing'
   const { verb, preposition } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
-  const phrase = verdict?.reason ? reasons[verdict.reason].title : ''
+  const gate = decidingGate(timeline)
+  const title = verdict?.reason ? reasons[verdict.reason].title : ''
+  const phrase = gate === undefined || title === '' ? title : `${gate.name}: ${title}`
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
@@ -30,14 +32,24 @@ export function headline(timeline: Timeline): string {
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
 }
 
+/** The gate that decided a merged timeline: the first with its outcome. Undefined if all are ready, or for one gate. */
+export function decidingGate({ verdict, gates = [] }: Pick<Timeline, 'verdict' | 'gates'>): GateRecord | undefined {
+  if (verdict === undefined || verdict.outcome === 'ready') return undefined
+  return gates
+    .filter(({ outcome }) => outcome === verdict.outcome)
+    .toSorted((one, other) => (gateDurationMs(one) ?? Infinity) - (gateDurationMs(other) ?? Infinity) || 0)[0]
+}
+
 /**
  * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or
  * open.
  */
-export function decidingTarget({ verdict, targets }: Timeline): TargetRecord | undefined {
+export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
+  const { verdict, targets } = timeline
   if (verdict === undefined || verdict.outcome === 'ready') return undefined
+  const gate = decidingGate(timeline)
   return targets
-    .filter((record) => isFailing(record) && record.outcome === verdict.outcome)
+    .filter((record) => isFailing(record) && record.outcome === verdict.outcome && record.target.gate === gate?.name)
     .reduce<TargetRecord | undefined>((first, record) => {
       return first === undefined || (record.endedAt ?? Infinity) < (first.endedAt ?? Infinity) ? record : first
     }, undefined)
@@ -75,8 +87,9 @@ export function isFailing({ outcome }: TargetRecord): boolean {
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
-export function isJudged({ outcome }: TargetRecord, { verdict }: Timeline): boolean {
-  return outcome !== 'progressing' || verdict?.outcome !== 'misconfigured'
+export function isJudged({ outcome, target }: TargetRecord, { verdict, gates }: Timeline): boolean {
+  const end = gates?.find(({ name }) => name === target.gate) ?? verdict
+  return outcome !== 'progressing' || end?.outcome !== 'misconfigured'
 }
 
 /** Sort order of a report: failed first, then in progress, then ready. */
@@ -85,8 +98,9 @@ export function urgency(record: TargetRecord | undefined): number {
   return record.outcome === 'progressing' ? 1 : 2
 }
 
-function readySubject({ targets }: Timeline): string {
+function readySubject({ targets, gates }: Timeline): string {
   const [only] = targets
+  if (gates !== undefined) return `${count(targets.length, 'target')} of ${count(gates.length, 'gate')}`
   if (only === undefined) return 'nothing to wait for'
   return targets.length === 1
     ? fullName(nameTargets([only.target])[0] ?? { name: '' })

@@ -1,22 +1,37 @@
-import type { EndedTimeline, MilestoneRecord, ProblemRecord, TargetRecord } from '../gate/timeline.ts'
+import {
+  type EndedTimeline,
+  type GateRecord,
+  gateDurationMs,
+  type MilestoneRecord,
+  type ProblemRecord,
+  type TargetRecord,
+  type Timeline,
+} from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
 import type { Report } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
+type ReportGate = NonNullable<Report['gates']>[number]
 
-/** The report as JSON: all facts as the cluster reported them. Texts are raw: renderers escape them. */
+/**
+ * The report as JSON: all facts as the cluster reported them. Texts are raw: renderers escape them. A merged timeline gives
+ * a report with its gates, and the moments of each target are those of its gate.
+ */
 export function buildReport(timeline: EndedTimeline): Report {
-  const { startedAt, finishedAt, verdict } = timeline
+  const { startedAt, finishedAt, verdict, gates } = timeline
+  const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
   return {
     schema: 1,
     outcome: verdict.outcome,
     reason: verdict.reason,
     message: verdict.message,
     startedAt: iso(startedAt),
-    finishedAt: iso(finishedAt),
+    finishedAt: iso(Math.max(finishedAt, ...ends)),
     durationSeconds: (finishedAt - startedAt) / 1_000,
     cluster: { context: timeline.context, version: timeline.serverVersion },
-    targets: timeline.targets.map((record) => reportTarget(record, startedAt)),
+    ...(timeline.hint === undefined ? {} : { hint: timeline.hint }),
+    ...(gates === undefined ? {} : { gates: gates.map(reportGate) }),
+    targets: timeline.targets.map((record) => reportTarget(record, timeline)),
   }
 }
 
@@ -25,36 +40,67 @@ export function renderReport(timeline: EndedTimeline): string {
   return `${JSON.stringify(buildReport(timeline), null, 2)}\n`
 }
 
-function reportTarget(record: TargetRecord, startedAt: number): ReportTarget {
-  const { target, outcome, reason, message, hint } = record
-  const { apiVersion, kind, namespace, name, source } = target
+function reportGate(gate: GateRecord): ReportGate {
+  const { name, path, outcome, reason, message, hint, startedAt, finishedAt, context, serverVersion } = gate
+  return {
+    name,
+    path,
+    outcome,
+    reason,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    ...(startedAt === undefined || finishedAt === undefined
+      ? {}
+      : {
+          startedAt: iso(startedAt),
+          finishedAt: iso(finishedAt),
+          durationSeconds: (gateDurationMs(gate) ?? 0) / 1_000,
+          cluster: { context, version: serverVersion },
+        }),
+  }
+}
+
+function reportTarget(record: TargetRecord, { startedAt, gates }: Timeline): ReportTarget {
+  const { target, outcome, reason, message, form, hint, endedAt, changes, notes } = record
+  const { apiVersion, kind, namespace, name, selector, source } = target
+  const gate = gates?.find(({ name }) => name === target.gate)
+  const moment = (at: number) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
   return {
     target: targetId(target),
     apiVersion,
     kind,
     ...(namespace === undefined ? {} : { namespace }),
     name,
+    ...(selector === undefined ? {} : { selector }),
+    ...(gate === undefined ? {} : { gate: gate.name, context: gate.context }),
     outcome,
     reason,
     message,
+    ...(form === undefined ? {} : { form }),
     ...(hint === undefined ? {} : { hint }),
     ...(source === undefined ? {} : { source: { file: source.file, line: source.line } }),
-    milestones: record.milestones.map((milestone) => reportMilestone(milestone, startedAt)),
-    problems: record.problems.map(reportProblem),
+    ...(endedAt === undefined || outcome === 'progressing' ? {} : { endedAt: moment(endedAt) }),
+    milestones: record.milestones.map((milestone) => reportMilestone(milestone, startedAt, moment)),
+    problems: record.problems.map((problem) => reportProblem(problem, moment)),
+    ...(changes === undefined ? {} : { changes: [...changes] }),
+    ...(notes.length === 0 ? {} : { notes: [...notes] }),
   }
 }
 
-function reportMilestone({ name, state, at, message }: MilestoneRecord, startedAt: number) {
+/** A moment of the timeline as the report contains it. */
+type Moment = (at: number) => string
+
+function reportMilestone({ name, state, at, message }: MilestoneRecord, startedAt: number, moment: Moment) {
   return {
     name,
     state,
-    ...(at === undefined ? {} : { at: iso(at), seconds: Math.max(0, at - startedAt) / 1_000 }),
+    ...(at === undefined ? {} : { at: moment(at), seconds: Math.max(0, at - startedAt) / 1_000 }),
     message,
   }
 }
 
-function reportProblem(problem: ProblemRecord) {
-  const { reason, subject, namespace, container, chain = [], message, firstSeenAt, count, evidence } = problem
+function reportProblem(problem: ProblemRecord, moment: Moment) {
+  const { reason, subject, namespace, container, chain = [], message, headline, firstSeenAt, count, evidence } = problem
   return {
     reason,
     class: problem.class,
@@ -63,7 +109,8 @@ function reportProblem(problem: ProblemRecord) {
     ...(container === undefined ? {} : { container }),
     ...(chain.length > 1 ? { chain: [...chain] } : {}),
     message,
-    firstSeen: iso(firstSeenAt),
+    headline,
+    firstSeen: moment(firstSeenAt),
     count,
     evidence: evidence.map(({ type, title, text }) => ({ type, title, text })),
   }

@@ -1,5 +1,12 @@
 import { duration } from '../duration.ts'
-import type { EndedTimeline, Entry, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
+import {
+  type EndedTimeline,
+  type Entry,
+  gateDurationMs,
+  type TargetOutcome,
+  type TargetRecord,
+  type Timeline,
+} from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
@@ -150,6 +157,27 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
     verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
   ]
   return words.join('  ')
+}
+
+/** The whole log of a merged timeline: a line for each gate, then the outcome and the evidence. */
+export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
+  const { targets, gates = [] } = timeline
+  const layout = layoutLog({ ...timeline, targets: targets.map(({ target }) => target) }, options)
+  const names = gates.map(({ name }) => shorten(name, widestName))
+  const width = Math.max(0, ...names.map((name) => name.length))
+  const lines = gates.map((gate, index) => {
+    const { name, outcome, reason, message } = gate
+    const tookMs = gateDurationMs(gate)
+    const own = targets.filter(({ target }) => target.gate === name)
+    const ready = own.filter((record) => record.outcome === 'ready').length
+    const { mark, verb, preposition } = outcomeLabels[outcome]
+    const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
+    const why =
+      outcome === 'ready' ? `${ready} of ${count(own.length, 'target')}` : [reason, message].filter(Boolean).join(': ')
+    return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${plain(why)}`
+  })
+  const head = `${paint('bold', 'Rollout Gate', options.color)} · ${count(gates.length, 'gate')} · ${count(targets.length, 'target')}`
+  return [head, ...lines, ...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)]
 }
 
 /** The last lines: the outcome, the cause, what to do, and the number of targets by outcome. */

@@ -38,6 +38,7 @@ const problem = z
       .optional()
       .describe('The objects from the target to the problem: `rollout/web`, `replicaset/web-688`, `pod/web-688-x`'),
     message,
+    headline: z.string().optional().describe('A few words: `image acme/web:v9 not found`'),
     firstSeen: moment,
     count: z.number().int().nonnegative().describe('How often it was seen'),
     evidence: z.array(evidence),
@@ -65,18 +66,43 @@ const target = z
     kind: z.string(),
     namespace: z.string().optional().describe('Absent for cluster-wide objects'),
     name: z.string().describe('Empty when a selector matched nothing'),
+    selector: z.string().optional().describe('The selector that matched nothing; empty for `--all`'),
+    gate: z.string().optional().describe('In a merged report: the name of its gate'),
+    context: z.string().optional().describe('In a merged report: the context of its cluster'),
     outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
     reason,
     message,
+    form: z
+      .enum(['predicate', 'clause', 'complete'])
+      .optional()
+      .describe('How the message follows the name: `web is paused`, `web: its selector …`, or it contains the name'),
     hint: z.string().optional().describe('What to do; present on every target that is not ready'),
     source: z
       .object({ file: z.string(), line: z.number().int().positive() })
       .optional()
       .describe('The place that names it: a manifest, or the input `resources`'),
+    endedAt: moment.optional().describe('When it became ready or ended; absent while it is progressing'),
     milestones: z.array(milestone),
     problems: z.array(problem),
+    changes: z.array(z.string()).optional().describe('What differs from the previous revision'),
+    notes: z.array(z.string()).optional().describe('Remarks without effect on the outcome'),
   })
   .meta({ id: 'Target' })
+
+const gate = z
+  .object({
+    name: z.string().describe('The name in `merge`, else the context of its cluster or the path of its report'),
+    path: z.string().describe('The path of its report'),
+    outcome: z.enum(outcomes),
+    reason,
+    message,
+    hint: z.string().optional(),
+    startedAt: moment.optional().describe('Absent, as the next ones, if its report is missing'),
+    finishedAt: moment.optional(),
+    durationSeconds: z.number().nonnegative().optional(),
+    cluster: z.object({ context: z.string(), version: z.string() }).optional(),
+  })
+  .meta({ id: 'Gate' })
 
 /** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
 export const reportSchema = z.object({
@@ -86,8 +112,12 @@ export const reportSchema = z.object({
   message,
   startedAt: moment,
   finishedAt: moment,
-  durationSeconds: z.number().nonnegative(),
-  cluster: z.object({ context: z.string(), version: z.string() }),
+  durationSeconds: z.number().nonnegative().describe('How long the gate took; of several gates, the longest'),
+  cluster: z
+    .object({ context: z.string(), version: z.string() })
+    .describe('In a merged report, empty where the gates differ'),
+  hint: z.string().optional().describe('What to do, if the gate ended without judging its targets'),
+  gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   targets: z.array(target),
 })
 

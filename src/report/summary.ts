@@ -1,8 +1,8 @@
 import { duration } from '../duration.ts'
-import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { code, fence, markdown, plain, prose, shorten } from './escape.ts'
+import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
@@ -124,6 +124,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   const blocks = [
     `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
+    ...gateTable(timeline),
     ...outcomeCounts(judged),
     ...table(judged, shown, shape),
     ...diagram(judged, shape),
@@ -196,6 +197,7 @@ const columns: readonly Column[] = [
     cell: ({ record, name }) => (record.outcome === 'ready' ? nameCell(name.name) : `**${nameCell(name.name)}**`),
   },
   { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },
+  { title: 'Gate', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.gate ?? '') },
   { title: 'Status', align: ':--', cell: ({ record }) => targetStatus(record) },
   {
     title: 'Took',
@@ -248,6 +250,34 @@ function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape):
     ...more,
     folded(`✅ ${count(ready.length, 'target')} ready`, rows(ready)),
   ]
+}
+
+/** The gates of a merged timeline. */
+function gateTable({ gates = [], targets }: Timeline): string[] {
+  if (gates.length === 0) return []
+  const hasContexts = gates.some(({ name, context }) => context !== '' && context !== name)
+  const rows = gates.map((gate) => {
+    const { name, outcome, reason, message, context, serverVersion } = gate
+    const tookMs = gateDurationMs(gate)
+    const own = targets.filter(({ target }) => target.gate === name)
+    const ready = own.filter((record) => record.outcome === 'ready').length
+    const why =
+      outcome === 'ready'
+        ? 'ready'
+        : `**${markdown(reason === '' ? outcome : reasons[reason].title)}**<br>${prose(shortenWords(message, widestName), 300)}`
+    return [
+      outcomeLabels[outcome].icon,
+      nameCell(name),
+      why,
+      own.length === 0 ? '' : `${ready} of ${own.length}`,
+      tookMs === undefined ? '' : duration(tookMs),
+      ...(hasContexts ? [nameCell(context)] : []),
+      nameCell(serverVersion),
+    ]
+  })
+  const titles = [' ', 'Gate', 'Status', 'Ready', 'Took', ...(hasContexts ? ['Context'] : []), 'Kubernetes']
+  const aligns = [':-:', ':--', ':--', '--:', '--:', ...(hasContexts ? [':--'] : []), ':--']
+  return [[titles, aligns, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')]
 }
 
 function diagram(timeline: Timeline, shape: Shape): string[] {
@@ -315,7 +345,8 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
 
 /** The settings of the gate; empty for a gate that never began. */
 function footer(timeline: Timeline): string[] {
-  const { context, serverVersion } = timeline
+  const { context, serverVersion, gates } = timeline
+  if (gates !== undefined) return [`<sub>${count(gates.length, 'gate')} · times are since the start of each gate</sub>`]
   const targets = timeline.targets.map(({ target }) => target)
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)

@@ -169,6 +169,7 @@ describe('a problem with a cause', () => {
     problems: [
       createProblem({
         reason: 'no-endpoints',
+        headline: 'the Service has no ready endpoints',
         subject: 'service/front',
         cause,
         checks: [
@@ -217,7 +218,7 @@ describe('the logs worth reading', () => {
 
   it('are those of the container behind a problem that is not its own', () => {
     const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
-    const record = failed({ reason: 'no-endpoints', subject: 'service/web', cause })
+    const record = failed({ reason: 'no-endpoints', headline: '', subject: 'service/web', cause })
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 

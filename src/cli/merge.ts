@@ -1,0 +1,41 @@
+import { systemClock } from '../cluster/clock.ts'
+import { type Mistake, throwMistakes, UserError } from '../errors.ts'
+import { misconfiguredTimeline } from '../gate/timeline.ts'
+import { readInputs } from '../inputs.ts'
+import { mergeReports } from '../merge/merge.ts'
+import { readReportFiles } from '../merge/report-files.ts'
+import { renderMergedLog } from '../report/log.ts'
+import { renderSummary } from '../report/summary.ts'
+import type { Arguments } from './arguments.ts'
+import { inputsAmong, onFlag } from './inputs.ts'
+import { type CommandContext, exitCodeOf, printLines, printMistakes, printReport, usesColor } from './output.ts'
+
+/** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
+export async function merge({ flags, files, mistakes }: Arguments, context: CommandContext): Promise<number> {
+  const { stdout, stderr, env } = context
+  const isJson = flags.has('json')
+  const isSummary = flags.has('summary')
+  try {
+    const { summary: _, ...written } = inputsAmong(flags)
+    const { inputs, mistakes: invalid } = readInputs(written)
+    const both: Mistake[] =
+      isJson && isSummary
+        ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
+        : []
+    throwMistakes([...invalid.map(onFlag), ...mistakes, ...both])
+    const timeline = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
+    const log = isJson || isSummary ? stderr : stdout
+    const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
+    printLines(log, renderMergedLog(timeline, { color: usesColor(log, flags.get('color')), groups }))
+    if (isSummary) stdout.write(renderSummary(timeline))
+    if (isJson) printReport(stdout, timeline)
+    return exitCodeOf(timeline, inputs.onSuperseded)
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    printMistakes(stderr, error)
+    const now = systemClock.now()
+    const timeline = misconfiguredTimeline(error, now, now)
+    if (isJson) printReport(stdout, timeline)
+    return exitCodeOf(timeline)
+  }
+}

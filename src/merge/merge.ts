@@ -1,0 +1,162 @@
+import { gravest } from '../gate/outcome.ts'
+import {
+  type EndedTimeline,
+  type Entry,
+  type GateRecord,
+  gateDurationMs,
+  type TargetRecord,
+  type Verdict,
+  verdictOf,
+} from '../gate/timeline.ts'
+import { reasons } from '../reasons/reasons.ts'
+import { decidingGate } from '../report/headline.ts'
+import type { Report } from '../report/report-schema.ts'
+import { count } from '../report/wording.ts'
+
+/** One report to merge. */
+export interface ReportFile {
+  /** The name that the user gave to its gate. */
+  readonly name?: string
+  /** As the user wrote it, or as found by a pattern. */
+  readonly path: string
+  /** Absent if the file does not exist. */
+  readonly report?: Report
+  /** The path is a pattern that matches nothing. */
+  readonly isPattern?: boolean
+}
+
+type ReportTarget = Report['targets'][number]
+
+/** A gate with the targets of its report. */
+interface Part {
+  readonly gate: GateRecord
+  readonly targets: readonly ReportTarget[]
+}
+
+/**
+ * Merges the reports of several gates into one timeline. The gravest outcome decides; of equal ones that of the gate that
+ * took the shortest time, then the order of the files. A missing report is `unknown`.
+ * @param now milliseconds since the epoch: the moment of the result if all reports are missing
+ */
+export function mergeReports(files: readonly ReportFile[], now: number): EndedTimeline {
+  const parts = withDistinctNames(files.flatMap(partsOf))
+  const gates = parts.map(({ gate }) => gate)
+  const starts = gates.flatMap((gate) => gate.startedAt ?? [])
+  const startedAt = starts.length === 0 ? now : Math.min(...starts)
+  const targets = parts.flatMap((part) => part.targets.map((target) => targetRecord(target, part.gate, startedAt)))
+  const outcome = gravest(gates.map((gate) => gate.outcome))
+  const deciding = decidingGate({ verdict: { outcome, reason: '', message: '' }, gates })
+  return {
+    startedAt,
+    finishedAt: startedAt + Math.max(0, ...gates.map((gate) => gateDurationMs(gate) ?? 0)),
+    context: common(gates.map(({ context }) => context)),
+    serverVersion: common(gates.map(({ serverVersion }) => serverVersion)),
+    timeoutMs: 0,
+    stallTimeoutMs: 0,
+    verdict: deciding === undefined ? readyVerdict(targets, gates) : gateVerdict(deciding, gates),
+    hint: deciding?.hint,
+    targets,
+    entries: entriesOf(targets),
+    gates,
+  }
+}
+
+/** The gate of a report; of a merged report, all its gates. */
+function partsOf({ name, path, report, isPattern = false }: ReportFile): Part[] {
+  if (report === undefined) {
+    const verdict = verdictOf('unknown', 'report-missing', { path, isPattern })
+    const hint = reasons['report-missing'].hint({ target: { kind: '', name: '' } })
+    return [{ gate: { name: name ?? path, path, ...verdict, context: '', serverVersion: '', hint }, targets: [] }]
+  }
+  const { gates, targets, outcome } = report
+  if (gates === undefined) {
+    const hint = report.hint ?? targets.find((target) => target.outcome === outcome)?.hint
+    return [{ gate: gateRecord({ ...report, name: name ?? report.cluster.context, path, hint }), targets }]
+  }
+  return gates.map((gate) => ({
+    gate: gateRecord({ ...gate, name: name === undefined ? gate.name : `${name}/${gate.name}` }),
+    targets: targets.filter((target) => target.gate === gate.name),
+  }))
+}
+
+function gateRecord(gate: NonNullable<Report['gates']>[number]): GateRecord {
+  const { name, path, outcome, reason, message, hint, cluster } = gate
+  const startedAt = gate.startedAt === undefined ? undefined : Date.parse(gate.startedAt)
+  const finishedAt = gate.finishedAt === undefined ? undefined : Date.parse(gate.finishedAt)
+  const { context = '', version: serverVersion = '' } = cluster ?? {}
+  return { name, path, outcome, reason, message, hint, startedAt, finishedAt, context, serverVersion }
+}
+
+/** Gives each gate a name of its own: where several have the same, or none, that of the report's path. */
+function withDistinctNames(parts: readonly Part[]): Part[] {
+  const used = new Set<string>()
+  const uses = Map.groupBy(parts, ({ gate }) => gate.name)
+  return parts.map(({ gate, targets }) => {
+    const own = gate.name !== '' && uses.get(gate.name)?.length === 1 ? gate.name : gate.path
+    let name = own
+    for (let times = 2; used.has(name); times++) name = `${own} (${times})`
+    used.add(name)
+    return { gate: { ...gate, name }, targets }
+  })
+}
+
+/** The record of a target, with its moments as if its gate had started at `startedAt`. */
+function targetRecord(target: ReportTarget, gate: GateRecord, startedAt: number): TargetRecord {
+  const { apiVersion, kind, namespace, name, selector, source, outcome, reason, message, form, hint } = target
+  const moment = (at: string) => Date.parse(at) - (gate.startedAt ?? startedAt) + startedAt
+  const end = startedAt + (gateDurationMs(gate) ?? 0)
+  const endedAt = target.endedAt === undefined ? end : Math.max(startedAt, moment(target.endedAt))
+  return {
+    target: { apiVersion, kind, namespace, name, selector, source, gate: gate.name, clocks: {} },
+    outcome,
+    reason,
+    message,
+    form,
+    // An open target ended with its gate, which may not be the last one.
+    endedAt,
+    milestones: target.milestones.map(({ at, seconds: _, ...milestone }) => ({
+      ...milestone,
+      ...(at === undefined ? {} : { at: Math.max(startedAt, moment(at)) }),
+    })),
+    problems: target.problems.map(({ firstSeen, headline, ...problem }) => ({
+      ...problem,
+      headline: headline ?? reasons[problem.reason].title,
+      firstSeenAt: moment(firstSeen),
+    })),
+    hint,
+    changes: target.changes,
+    notes: target.notes ?? [],
+  }
+}
+
+/** The reached milestones and the verdict of each target, by time. */
+function entriesOf(targets: readonly TargetRecord[]): Entry[] {
+  const entries = targets.flatMap(({ milestones, endedAt, outcome, reason, message }, target): Entry[] => {
+    const reached = milestones.flatMap(({ name, at, message }): Entry[] => {
+      const text = message === '' ? name : message
+      return at === undefined ? [] : [{ at, target, kind: 'progress', text }]
+    })
+    if (endedAt === undefined || outcome === 'progressing') return reached
+    const text = reason === '' ? message : `${reason}: ${message}`
+    return [...reached, { at: endedAt, target, kind: 'verdict', outcome, text }]
+  })
+  return entries.toSorted((one, other) => one.at - other.at)
+}
+
+function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {
+  const message = `${count(targets.length, 'target')} of ${count(gates.length, 'gate')} ready`
+  return { outcome: 'ready', reason: '', message }
+}
+
+/** The verdict of the gate that decided, with its name and the number of others that are not ready. */
+function gateVerdict({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
+  const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
+  const more = others === 0 ? '' : ` (and ${count(others, 'more gate')} not ready)`
+  return { outcome, reason, message: `${name}: ${message}${more}` }
+}
+
+/** The value that all have which have one; else empty. */
+function common(values: readonly string[]): string {
+  const [only = '', ...others] = new Set(values.filter((value) => value !== ''))
+  return others.length === 0 ? only : ''
+}

@@ -1,0 +1,147 @@
+import { globSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { resolve, sep } from 'node:path'
+import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
+import { type Report, reportSchema } from '../report/report-schema.ts'
+import { isInside } from '../workspace.ts'
+import type { ReportFile } from './merge.ts'
+
+/** Many times the report of a gate of a thousand failed targets. */
+const maxFileBytes = 64 * 1024 * 1024
+/** More gates than any summary can show. */
+const maxReports = 200
+/** More mistakes of one file do not help. */
+const mistakesPerFile = 3
+
+/**
+ * Reads the reports of the lines: `reports/eu/report.json`, `prod-eu=reports/eu/report.json` for a gate with that name, or
+ * a pattern with `*`, `?` or `[…]`; `{eu,us}` stands for one line each; `#` starts a comment. A path that does not exist,
+ * and a pattern without a match, give a file without a report.
+ *
+ * Symbolic links must stay within the workspace, as for manifests.
+ * @param lines the input, or the arguments of the command
+ * @param workspace the absolute path of the folder that paths are relative to
+ * @throws UserError with all mistakes: files that are no reports, and unreadable files
+ */
+export function readReportFiles(lines: readonly string[], workspace: string, input: string): ReportFile[] {
+  const mistakes: Mistake[] = []
+  const found = new Map<string, ReportFile>()
+  for (const [index, raw] of lines.entries()) {
+    const written = raw.trim()
+    if (written === '' || written.startsWith('#')) continue
+    const addMistake: AddMistake = (message) => mistakes.push({ input, line: index + 1, message })
+    const [, name, pattern] = /^([^=/\\*?[\]{}]+)=(.*)$/s.exec(written) ?? [written, undefined, written]
+    const paths = expandBraces(pattern?.trim() ?? '').flatMap((path) => findPaths(path, workspace))
+    for (const { path, isPattern } of paths) {
+      if (found.has(path)) continue
+      if (found.size >= maxReports) {
+        addMistake(
+          `More than ${maxReports} reports are named. Merge fewer at a time; merged reports can be merged again.`,
+        )
+        throwMistakes(mistakes)
+      }
+      const report = isPattern ? undefined : readReport(path, workspace, mistakes)
+      found.set(path, { ...(name === undefined ? {} : { name: name.trim() }), path, report, isPattern })
+    }
+  }
+  const names = Map.groupBy(
+    [...found.values()].flatMap(({ name }) => name ?? []),
+    (name) => name,
+  )
+  for (const [name, { length }] of names) {
+    if (length > 1)
+      mistakes.push({
+        input,
+        message: `The name ${quote(name)} is given to ${length} reports. Write one line for each, with a name of its own.`,
+      })
+  }
+  if (found.size === 0 && mistakes.length === 0) {
+    mistakes.push({ input, message: 'No report is named. Write one path per line, like reports/prod-eu/report.json.' })
+  }
+  throwMistakes(mistakes)
+  return [...found.values()]
+}
+
+/** `a/{b,c}/d` as `a/b/d` and `a/c/d`. */
+function expandBraces(path: string): string[] {
+  const match = /^([^{}]*)\{([^{},]*(?:,[^{},]*)+)\}(.*)$/s.exec(path)
+  if (match === null) return [path]
+  const [, before = '', list = '', after = ''] = match
+  const rest = expandBraces(after)
+  if (rest.length * list.length > 10 * maxReports) return [path]
+  return list.split(',').flatMap((word) => rest.map((end) => `${before}${word}${end}`))
+}
+
+/** The files of a pattern in their order; the path itself if it is no pattern, or if nothing matches. */
+function findPaths(path: string, workspace: string): { path: string; isPattern: boolean }[] {
+  const isPattern = /[*?[]/.test(path) && !exists(resolve(workspace, path))
+  if (!isPattern) return [{ path, isPattern }]
+  const matches = globSync(path, { cwd: workspace }).sort()
+  if (matches.length === 0) return [{ path, isPattern }]
+  return matches.map((match) => ({ path: match.split(sep).join('/'), isPattern: false }))
+}
+
+/** Undefined if the file does not exist, or after a mistake. */
+function readReport(path: string, workspace: string, mistakes: Mistake[]): Report | undefined {
+  const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
+  const file = resolve(workspace, path)
+  if (path === '' || !exists(file)) return undefined
+  try {
+    if (isInside(workspace, file) && !isInside(realpathSync(workspace), realpathSync(file))) {
+      addMistake('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
+      return undefined
+    }
+    const stats = statSync(file)
+    if (stats.isDirectory()) {
+      addMistake(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
+      return undefined
+    }
+    if (!stats.isFile() || stats.size > maxFileBytes) {
+      addMistake(
+        `It is no report: it is ${stats.isFile() ? `larger than ${maxFileBytes / 1024 / 1024} MiB` : 'no file'}.`,
+      )
+      return undefined
+    }
+    return parseReport(readFileSync(file, 'utf8'), addMistake)
+  } catch (error) {
+    addMistake(`It cannot be read: ${(error as NodeJS.ErrnoException).code ?? error}.`)
+    return undefined
+  }
+}
+
+/** The text of the error of `JSON.parse` is not shown: it quotes the file, which may be any file of the machine. */
+function parseReport(text: string, addMistake: AddMistake): Report | undefined {
+  let content: unknown
+  try {
+    content = JSON.parse(text)
+  } catch {
+    addMistake('It is not JSON. Name the file of the output `report`.')
+    return undefined
+  }
+  const schema = typeof content === 'object' && content !== null && 'schema' in content ? content.schema : undefined
+  if (schema !== 1) {
+    const what =
+      typeof schema === 'number'
+        ? `a report of schema ${schema}, and this version reads schema 1`
+        : 'no report of Rollout Gate'
+    addMistake(`It is ${what}. Name the file of the output \`report\`, of the same version of the action.`)
+    return undefined
+  }
+  const { success, data, error } = reportSchema.safeParse(content)
+  if (success) return data
+  for (const { path, message } of error.issues.slice(0, mistakesPerFile)) {
+    const field = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
+    addMistake(
+      `${field.replace(/^\./, '')}: ${message.slice(0, 200)}. Was it written by another version of the action?`,
+    )
+  }
+  return undefined
+}
+
+function exists(path: string): boolean {
+  try {
+    lstatSync(path)
+    return true
+  } catch {
+    return false
+  }
+}

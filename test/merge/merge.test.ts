@@ -1,0 +1,186 @@
+import type { EndedTimeline, Outcome } from '../../src/gate/timeline.ts'
+import { mergeReports, type ReportFile } from '../../src/merge/merge.ts'
+import { buildOutputs } from '../../src/outputs.ts'
+import { buildAnnotations } from '../../src/report/annotations.ts'
+import { buildReport } from '../../src/report/json-report.ts'
+import { renderMergedLog } from '../../src/report/log.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import { renderDetails } from '../../src/report/target-details.ts'
+import { at, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+import { cases } from '../report/cases.ts'
+import { expectSnapshot } from '../report/snapshot.ts'
+
+const plainLog = { color: false, groups: false }
+
+/** The report of a gate as a job writes it and another one reads it. */
+function file(timeline: EndedTimeline, name?: string, path = `reports/${name}/report.json`): ReportFile {
+  const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
+  return { path, report, ...(name === undefined ? {} : { name }) }
+}
+
+function ended(outcome: Outcome, seconds = 10): EndedTimeline {
+  const reason = outcome === 'ready' ? '' : 'no-progress'
+  const message = `message of ${outcome}`
+  return createTimeline({
+    finishedAt: at(seconds),
+    verdict: { outcome, reason, message },
+    targets: [createTargetRecord({ outcome, reason, message, endedAt: at(seconds) })],
+  })
+}
+
+const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
+const threeClusters = () => [
+  file(caseOf('all-ready'), 'prod-us'),
+  file({ ...caseOf('missing-image'), context: 'eu-1' }, 'prod-eu'),
+  { name: 'prod-ap', path: 'reports/prod-ap/report.json' },
+]
+
+it.each<[readonly Outcome[], Outcome]>([
+  [['ready', 'ready'], 'ready'],
+  [['ready', 'timed-out'], 'timed-out'],
+  [['timed-out', 'stalled'], 'stalled'],
+  [['stalled', 'superseded'], 'superseded'],
+  [['superseded', 'failed'], 'failed'],
+  [['failed', 'misconfigured'], 'misconfigured'],
+  [['misconfigured', 'unknown'], 'unknown'],
+  [['unknown', 'cancelled'], 'cancelled'],
+])('of %j the outcome is %s, in any order', (outcomes, expected) => {
+  const files = outcomes.map((outcome) => file(ended(outcome), outcome))
+  for (const order of [files, files.toReversed()]) {
+    expect(mergeReports(order, 0).verdict.outcome).toBe(expected)
+  }
+})
+
+it('a missing report is unknown, however the others ended', () => {
+  const { verdict } = mergeReports([file(ended('failed'), 'eu'), { name: 'us', path: 'us.json' }], 0)
+  expect(verdict).toMatchObject({
+    outcome: 'unknown',
+    reason: 'report-missing',
+    message: 'us: there is no report us.json (and 1 more gate not ready)',
+  })
+})
+
+it('the message of a pattern without a match, and of an empty path, names the cause', () => {
+  const messageOf = (missing: ReportFile) => mergeReports([missing], start).verdict.message
+  expect(messageOf({ path: 'reports/*.json', isPattern: true })).toBe(
+    'reports/*.json: no report matches reports/*.json',
+  )
+  expect(messageOf({ name: 'eu', path: '' })).toBe('eu: the path of its report is empty')
+})
+
+it('of equal outcomes the one that took the shortest time decides, then the first', () => {
+  const deciding = (...seconds: readonly number[]) =>
+    mergeReports(
+      seconds.map((each, index) => file(ended('failed', each), `gate-${index}`)),
+      0,
+    ).verdict.message.split(':')[0]
+  expect(deciding(20, 10)).toBe('gate-1')
+  expect(deciding(10, 10)).toBe('gate-0')
+})
+
+it('the headline, the annotation and failed-resources name the deciding gate', () => {
+  const timeline = mergeReports(threeClusters().slice(0, 2), 0)
+  expect(renderSummary(timeline).split('\n')[0]).toBe(
+    '### ❌ Rollout failed after 31 s · deployment/web in prod-eu: image ghcr.io/acme/web:v2 not found',
+  )
+  expect(buildAnnotations(timeline)).toMatchObject([{ title: expect.stringContaining('deployment/web in prod-eu') }])
+  const [first] = JSON.parse(buildOutputs(timeline, { report: '', summary: '' })['failed-resources'])
+  expect(first).toMatchObject({ target: 'deployment.apps/web', gate: 'prod-eu' })
+})
+
+it('the merged report follows the schema, names gates and contexts, and has the moments of each gate', () => {
+  const later = 3_600_000
+  const ready = caseOf('one-ready')
+  const shifted: EndedTimeline = {
+    ...ready,
+    startedAt: ready.startedAt + later,
+    finishedAt: ready.finishedAt + later,
+    targets: ready.targets.map((record) => ({
+      ...record,
+      endedAt: (record.endedAt ?? 0) + later,
+      milestones: record.milestones.map(({ at = 0, ...rest }) => ({ ...rest, at: at + later })),
+    })),
+  }
+  const single = buildReport(shifted)
+  const report = reportSchema.parse(buildReport(mergeReports([file(ready, 'eu'), file(shifted, 'us')], 0)))
+  expect(report).toMatchObject({ schema: 1, outcome: 'ready', reason: '', durationSeconds: 31 })
+  expect([report.startedAt, report.finishedAt]).toEqual([buildReport(ready).startedAt, single.finishedAt])
+  expect(report.gates?.map(({ name, durationSeconds }) => [name, durationSeconds])).toEqual([
+    ['eu', 31],
+    ['us', 31],
+  ])
+  expect(report.targets[1]).toEqual({ ...single.targets[0], gate: 'us', context: 'prod' })
+})
+
+it('a gate without a name has that of its context, or of its path where several have the same', () => {
+  const names = (...files: readonly ReportFile[]) => mergeReports(files, 0).gates?.map(({ name }) => name)
+  const of = (context: string, path: string) => file({ ...ended('ready'), context }, undefined, path)
+  expect(names(of('eu', 'a.json'), of('us', 'b.json'))).toEqual(['eu', 'us'])
+  expect(names(of('prod', 'a.json'), of('prod', 'b.json'), of('', 'c.json'))).toEqual(['a.json', 'b.json', 'c.json'])
+})
+
+it('merged reports can be merged again', () => {
+  const inner = mergeReports(threeClusters(), 0)
+  const whole = mergeReports([file(inner, 'east'), file(ended('ready'), 'west')], 0)
+  expect(whole.gates?.map(({ name }) => name)).toEqual(['east/prod-us', 'east/prod-eu', 'east/prod-ap', 'west'])
+  expect(whole.targets).toHaveLength(inner.targets.length + 1)
+  expect(whole.verdict.outcome).toBe('unknown')
+})
+
+it('without any report the result has the present moment', () => {
+  const report = buildReport(mergeReports([{ path: 'a.json' }], start))
+  expect(report).toMatchObject({ startedAt: new Date(start).toISOString(), durationSeconds: 0, targets: [] })
+})
+
+it('targets with one name in two gates are told apart in the summary and the diagram', () => {
+  const files = [file(ended('ready'), 'eu'), file(ended('failed'), 'us')]
+  const summary = renderSummary(mergeReports(files, 0))
+  expect(summary).toContain('section deployment/web in eu')
+  expect(summary).toContain('section deployment/web in us')
+  expect(summary).toContain('| ✅ | deployment/web | eu |')
+})
+
+// What a report contains suffices to show a target as its own gate did.
+it.each(Object.keys(cases))('the details of %s are those of its own summary', (name) => {
+  const { targets, startedAt, finishedAt } = caseOf(name)
+  const merged = mergeReports([file(caseOf(name), 'eu')], 0)
+  const shape = {
+    startedAt,
+    finishedAt,
+    open: false,
+    isShownAbove: false,
+    isHintShownAbove: false,
+    evidenceLines: 200,
+    sourceBaseUrl: undefined,
+  }
+  const own = targets.map((record) => renderDetails(record, 'web', shape))
+  expect(merged.targets.map((record) => renderDetails(record, 'web', shape))).toEqual(own)
+})
+
+it('the summary and the log of three clusters match their snapshots', () => {
+  const timeline = mergeReports(threeClusters(), 0)
+  expectSnapshot(renderSummary(timeline), 'merged-three-clusters.md')
+  expectSnapshot(`${renderMergedLog(timeline, plainLog).join('\n')}\n`, 'merged-three-clusters.txt')
+})
+
+it('the summary and the log of hostile names, contexts and messages match their snapshots', () => {
+  const hostile: EndedTimeline = {
+    ...ended('unknown'),
+    context: '::error::x <b>|`',
+    verdict: {
+      outcome: 'unknown',
+      reason: 'api-unreachable',
+      message: '::add-mask::a ##[error]b\n| <img src=x> @octocat',
+    },
+  }
+  const timeline = mergeReports([file(hostile, undefined, 'a.json'), file(hostile, '<img src=x>| `a` @octocat')], 0)
+  expectSnapshot(renderSummary(timeline), 'merged-hostile.md')
+  expectSnapshot(`${renderMergedLog(timeline, { ...plainLog, groups: true }).join('\n')}\n`, 'merged-hostile.txt')
+})
+
+it('a name that only one target has is as short as in its own gate', () => {
+  const only = createTarget({ name: 'api' })
+  const timeline = mergeReports([file(createTimeline({ targets: [createTargetRecord({ target: only })] }), 'eu')], 0)
+  expect(renderSummary(timeline)).not.toContain('in eu')
+})

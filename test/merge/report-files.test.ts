@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { UserError } from '../../src/errors.ts'
+import { readReportFiles } from '../../src/merge/report-files.ts'
+import { renderReport } from '../../src/report/json-report.ts'
+import { createTimeline } from '../report/builders.ts'
+
+const report = renderReport(createTimeline())
+let folder: string
+
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'reports-')), 'workspace')
+  for (const name of ['eu', 'us']) write(`reports/${name}/report.json`, report)
+})
+
+afterEach(() => rmSync(dirname(folder), { recursive: true }))
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), text)
+}
+
+/** `name=path`, with `✗` after the path of a missing report. */
+function read(...lines: readonly string[]): string[] {
+  return readReportFiles(lines, folder, 'merge').map(
+    ({ name, path, report }) => `${name === undefined ? '' : `${name}=`}${path}${report === undefined ? ' ✗' : ''}`,
+  )
+}
+
+function mistakesOf(...lines: readonly string[]): string[] {
+  try {
+    read(...lines)
+    return []
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return error.mistakes.map(({ input, line, message }) => `${[input, line].filter(Boolean).join(' ')}: ${message}`)
+  }
+}
+
+it.each<[string, readonly string[], readonly string[]]>([
+  ['a path', ['reports/eu/report.json'], ['reports/eu/report.json']],
+  ['a name with a path', ['prod-eu = reports/eu/report.json'], ['prod-eu=reports/eu/report.json']],
+  ['a path with an equals sign', ['reports/a=b/report.json'], ['reports/a=b/report.json ✗']],
+  ['a pattern', ['reports/*/report.json'], ['reports/eu/report.json', 'reports/us/report.json']],
+  ['a pattern without a match', ['more/*.json'], ['more/*.json ✗']],
+  ['a path that does not exist', ['ap=reports/ap/report.json'], ['ap=reports/ap/report.json ✗']],
+  ['a name without a path, as of an output that was not set', ['ap='], ['ap= ✗']],
+  [
+    'braces, of which each is expected',
+    ['reports/{eu,ap}/report.json'],
+    ['reports/eu/report.json', 'reports/ap/report.json ✗'],
+  ],
+  [
+    'a comment, an empty line and a repetition',
+    ['# all', '', 'reports/eu/report.json', 'reports/e*/*'],
+    ['reports/eu/report.json'],
+  ],
+])('reads %s', (_, lines, expected) => {
+  expect(read(...lines)).toEqual(expected)
+})
+
+it.each<[string, readonly string[], readonly string[]]>([
+  ['nothing', ['# none'], ['merge: No report is named. Write one path per line, like reports/prod-eu/report.json.']],
+  ['a folder', ['reports/eu'], ['reports/eu: It is a folder. Name the report in it, like reports/eu/report.json.']],
+  [
+    'one name for several reports',
+    ['all=reports/*/report.json'],
+    ['merge: The name "all" is given to 2 reports. Write one line for each, with a name of its own.'],
+  ],
+])('%s is a mistake', (_, lines, expected) => {
+  expect(mistakesOf(...lines).toSorted()).toEqual(expected)
+})
+
+it.each<[string, string, string]>([
+  ['text', 'root:x:0:0', 'It is not JSON. Name the file of the output `report`.'],
+  ['an empty file', '', 'It is not JSON. Name the file of the output `report`.'],
+  [
+    'other JSON',
+    '{"name":"web"}',
+    'It is no report of Rollout Gate. Name the file of the output `report`, of the same version of the action.',
+  ],
+  [
+    'a report of a later schema',
+    '{"schema":2}',
+    'It is a report of schema 2, and this version reads schema 1. Name the file of the output `report`, of the same version of the action.',
+  ],
+])('%s is a mistake that names the file and quotes nothing of it', (_, text, message) => {
+  write('reports/eu/report.json', text)
+  expect(mistakesOf('reports/eu/report.json')).toEqual([`reports/eu/report.json: ${message}`])
+})
+
+it('a report with wrong fields is a mistake that names them, three at most', () => {
+  write(
+    'a.json',
+    report.replace('"outcome": "ready"', '"outcome": "fine"').replace('"durationSeconds": 31', '"durationSeconds": -1'),
+  )
+  write('b.json', '{"schema":1}')
+  const mistakes = mistakesOf('a.json', 'b.json')
+  expect(mistakes.map((text) => text.split(':').slice(0, 2).join(':'))).toEqual([
+    'a.json: outcome',
+    'a.json: durationSeconds',
+    'b.json: outcome',
+    'b.json: reason',
+    'b.json: message',
+  ])
+})
+
+it('a link out of the workspace is a mistake, and its file is not read', () => {
+  writeFileSync(join(dirname(folder), 'secret.json'), report)
+  symlinkSync('../secret.json', join(folder, 'link.json'))
+  symlinkSync('reports/eu/report.json', join(folder, 'inner.json'))
+  expect(mistakesOf('link.json')).toEqual([
+    'link.json: It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.',
+  ])
+  expect(read('inner.json')).toEqual(['inner.json'])
+})
+
+it('too many reports are one mistake', () => {
+  for (let index = 0; index < 201; index++) write(`many/${index}.json`, report)
+  expect(mistakesOf('many/*.json')).toEqual([
+    'merge 1: More than 200 reports are named. Merge fewer at a time; merged reports can be merged again.',
+  ])
+})
+
+it('braces that stand for thousands of lines are not expanded', () => {
+  expect(read('{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/report.json').length).toBeLessThan(10)
+})
