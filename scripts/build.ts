@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
-import { minify } from '@swc/core'
+import { minify, parse } from '@swc/core'
 
 /**
  * Builds `dist/`, which is committed because a runner installs nothing.
@@ -103,25 +103,48 @@ async function bundle(): Promise<Files> {
     cache: false,
     filename: bundleName,
     license: 'licenses.txt',
-    minify: !isForTests,
+    minify: false,
     quiet: true,
   } as const
   const { code, assets } = await ncc(join(root, 'build/src', bundleName), options)
-  const files: Files = new Map([[bundleName, Buffer.from(code)]])
-  for (const [name, { source }] of Object.entries(assets)) {
-    // The repository's package.json already declares ES modules.
-    if (name === 'package.json') continue
-    files.set(
-      name,
-      name.endsWith('.js') && !isForTests ? Buffer.from(await minified(String(source))) : Buffer.from(source),
-    )
-  }
+  const sources = new Map(Object.entries(assets).map(([name, { source }]) => [name, source]))
+  // The repository's package.json already declares ES modules.
+  sources.delete('package.json')
+  const files: Files = new Map()
+  for (const [name, source] of [[bundleName, code] as const, ...sources])
+    files.set(name, name.endsWith('.js') && !isForTests ? await minified(String(source)) : Buffer.from(source))
   return files
 }
 
-/** ncc minifies only the entry, not its chunks. */
-async function minified(chunk: string): Promise<string> {
-  return (await minify(chunk, { module: true, compress: true, mangle: true, ecma: 2024 })).code
+async function minified(source: string): Promise<Buffer> {
+  const options = { module: true, compress: true, mangle: true, ecma: 2024, format: { comments: false } } as const
+  return compiledOnLoad((await minify(source, options)).code)
+}
+
+/**
+ * Writes the functions that contain the bundler's modules in parentheses, as the bundler does. The minifier removes them,
+ * and V8 then parses each module twice: to skip it, and to run it (v8.dev/blog/preparser, "PIFEs").
+ */
+async function compiledOnLoad(code: string): Promise<Buffer> {
+  const { body, span } = await parse(code, { syntax: 'ecmascript', target: 'es2024' })
+  const variables = body.flatMap((item) => {
+    const declaration = item.type === 'ExportDeclaration' ? item.declaration : item
+    return declaration.type === 'VariableDeclaration' ? declaration.declarations : []
+  })
+  const modules = variables
+    .flatMap(({ init }) => (init?.type === 'ObjectExpression' ? init.properties : []))
+    .flatMap((each) => (each.type === 'KeyValueProperty' && each.key.type === 'NumericLiteral' ? [each.value] : []))
+  const parts: Buffer[] = []
+  // Positions in bytes.
+  const bytes = Buffer.from(code)
+  let end = 0
+  for (const value of modules) {
+    if (value.type !== 'ArrowFunctionExpression' && value.type !== 'FunctionExpression') continue
+    const [from, to] = [value.span.start - span.start, value.span.end - span.start]
+    parts.push(bytes.subarray(end, from), Buffer.from('('), bytes.subarray(from, to), Buffer.from(')'))
+    end = to
+  }
+  return Buffer.concat([...parts, bytes.subarray(end)])
 }
 
 /** Paths of this machine must not be published, and would change the bytes in another checkout. */
