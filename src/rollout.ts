@@ -32,7 +32,7 @@ import {
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
-import { describeWriteFailure, type RecordingWriter, startRecording } from './recording/writer.ts'
+import type { RecordingWriter } from './recording/writer.ts'
 import type { LogOutput } from './report/log.ts'
 import { version } from './version.ts'
 
@@ -290,7 +290,7 @@ async function gateTargets(
 ): Promise<EndedTimeline> {
   const { inputs, reporter, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
-  const recording = openRecording(rollout, plan, settings)
+  const recording = await openRecording(rollout, plan, settings)
   const drift = new ManifestDrift(plan, cluster.redact)
   let gate: Gate
   try {
@@ -304,22 +304,27 @@ async function gateTargets(
     })
   } finally {
     // The verdict does not depend on the recording.
-    await recording
-      ?.end(clock.now())
-      .catch((error: unknown) => reporter.onWarning(describeWriteFailure(inputs.record, error)))
+    await recording?.end(clock.now()).catch(async (error: unknown) => {
+      const { describeWriteFailure } = await importWriter()
+      reporter.onWarning(describeWriteFailure(inputs.record, error))
+    })
   }
   const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
   if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
   return { ...timeline, verdict: timeline.verdict }
 }
 
+/** Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it. */
+const importWriter = () => import('./recording/writer.ts')
+
 /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
-function openRecording(
+async function openRecording(
   { inputs, reporter, requiresRecording }: Rollout,
   plan: LivePlan,
   settings: GateSettings,
-): RecordingWriter | undefined {
+): Promise<RecordingWriter | undefined> {
   if (inputs.record === undefined) return undefined
+  const { startRecording } = await importWriter()
   try {
     return startRecording(inputs.record, plan, settings, inputs)
   } catch (error) {
