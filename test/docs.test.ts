@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
+import { gateName } from '../src/github/texts.ts'
+import { extraPermissions, readInputs } from '../src/inputs.ts'
 import { readExpectations, recordedLines, recordingPath, replayOnce } from './support/recordings.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -47,6 +49,38 @@ it("README's workflow is the one for EKS, with a time limit", () => {
   const inReadme = workflowOf(read('README.md'))
   delete inReadme.jobs.deploy['timeout-minutes']
   expect(inReadme).toEqual(workflowOf(read('docs/credentials.md').split('\n## EKS\n')[1] ?? ''))
+})
+
+describe('docs/github.md', () => {
+  const text = read('docs/github.md')
+  const workflow = parse(/^```yaml\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
+  const ruleset = JSON.parse(/^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
+  const inputs: Record<string, string> = workflow.jobs.deploy.steps.at(-1).with
+
+  it('has each extra with its permission in its first ten lines', () => {
+    const lines = text.split('\n', 10)
+    for (const [input, permission] of Object.entries(extraPermissions)) {
+      expect(
+        lines.filter((line) => line.includes(`\`${input}: true\``) && line.includes(`\`${permission}\``)),
+      ).toHaveLength(1)
+    }
+  })
+
+  it('gives the job the permissions of its extras, and no others', () => {
+    const enabled = Object.entries(extraPermissions).filter(([input]) => String(inputs[input]) === 'true')
+    const permissions = ['contents: read', ...enabled.map(([, permission]) => permission)]
+    expect(workflow.jobs.deploy.permissions).toEqual(parse(permissions.join('\n')))
+  })
+
+  it('has a ruleset that requires the gate of its workflow and the job', () => {
+    const required = ruleset.rules[0].parameters.required_status_checks
+    const { inputs: values, mistakes } = readInputs(
+      Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, String(value)])),
+    )
+    expect(mistakes).toEqual([])
+    const gate = gateName({ workflow: workflow.name, job: 'deploy' }, values)
+    expect(required).toEqual([{ context: gate }, { context: 'deploy' }])
+  })
 })
 
 describe('docs/troubleshooting.md', () => {

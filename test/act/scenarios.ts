@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedSteps, type Step } from './documented.ts'
-import { composite, matrix, reusable } from './github-scenarios.ts'
+import { composite, matrix, mergeBlock, reusable } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
 
@@ -252,4 +252,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   matrix,
   reusable,
   composite,
+  'merge-block': mergeBlock,
 }
