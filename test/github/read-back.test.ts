@@ -1,0 +1,69 @@
+import { findDifferences, type WrittenGate } from './read-back.ts'
+
+const gate: WrittenGate = {
+  name: 'E2E: ready',
+  headSha: '1111111',
+  pullRequest: '12',
+  checkRunUrl: 'https://github.com/acme/shop/runs/4',
+  commentUrl: 'https://github.com/acme/shop/pull/12#issuecomment-99',
+  deploymentId: '42',
+}
+
+const answers = {
+  'commits/1111111/check-runs?filter=latest&check_name=E2E%3A%20ready': {
+    check_runs: [{ conclusion: 'success', html_url: gate.checkRunUrl }],
+  },
+  'commits/1111111/status': {
+    statuses: [
+      { context: 'lint', state: 'failure' },
+      { context: gate.name, state: 'success' },
+    ],
+  },
+  'deployments/42': { sha: gate.headSha },
+  'deployments/42/statuses': [{ state: 'success' }, { state: 'in_progress' }],
+  'issues/comments/99': {
+    issue_url: 'https://api.github.com/repos/acme/shop/issues/12',
+    body: '<!-- rollout-gate 1 -->\n### ✅ Rollout ready in 31 s',
+  },
+}
+
+const differences = (changed: object = {}, of: Partial<WrittenGate> = {}) => {
+  const all: Record<string, unknown> = { ...answers, ...changed }
+  const read = async (path: string) => all[path] ?? Promise.reject(new Error(`GET ${path}: 404`))
+  return findDifferences(read, { ...gate, ...of })
+}
+
+describe('reading back what the extras wrote', () => {
+  it('finds no difference if GitHub has all of it', async () => {
+    expect(await differences()).toEqual([])
+  })
+
+  it.each([
+    [
+      'a check that has not ended',
+      { [Object.keys(answers)[0] ?? '']: { check_runs: [{ conclusion: null, html_url: gate.checkRunUrl }] } },
+      'The conclusion of the check is null, not "success".',
+    ],
+    [
+      'a status of the commit that is missing',
+      { 'commits/1111111/status': { statuses: [] } },
+      'The state of the commit status is undefined, not "success".',
+    ],
+    [
+      'a deployment of another commit',
+      { 'deployments/42': { sha: '222' } },
+      'The commit of the deployment is "222", not "1111111".',
+    ],
+    [
+      'a deployment that has not ended',
+      { 'deployments/42/statuses': [{ state: 'in_progress' }] },
+      'The state of the deployment is "in_progress", not "success".',
+    ],
+  ])('finds %s', async (_, changed, sentence) => {
+    expect(await differences(changed)).toEqual([sentence])
+  })
+
+  it('fails with the answer if an object does not exist', async () => {
+    await expect(differences({}, { deploymentId: '43' })).rejects.toThrow('GET deployments/43: 404')
+  })
+})
