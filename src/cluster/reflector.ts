@@ -2,6 +2,7 @@ import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import { parseJson, shareEqualParts } from './compact.ts'
 import {
+  ApiError,
   ConnectionError,
   errorFromStatus,
   failureOf,
@@ -84,6 +85,8 @@ export class Reflector {
   #isSynced = false
   /** The resource version where the next watch starts. If undefined, a list comes first. */
   #resourceVersion: string | undefined
+  /** The resource version of the last list or event. */
+  #latestVersion: string | undefined
   /** The HTTP status of the reported failure; undefined while requests succeed. */
   #reportedStatus: number | undefined
   /** Before the first success, this is the start time. */
@@ -164,8 +167,12 @@ export class Reflector {
         silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
       })
-      this.#reportDifferences(list.items)
+      // A server that was restored from a backup counts again from a lower version. Objects without a version replace the known
+      // ones, whose versions are higher.
+      const isRestored = isLower(list.resourceVersion, this.#latestVersion)
+      this.#reportDifferences(isRestored ? list.items.map(withoutVersion) : list.items)
       this.#resourceVersion = list.resourceVersion
+      this.#latestVersion = list.resourceVersion
       if (this.#pollsLeft > 0) this.#failures = 0
       this.#recovered()
       if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
@@ -259,8 +266,17 @@ export class Reflector {
 
   async #probe(collection: string, signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ ...selection(this.#request), limit: '1' })
-    await this.#options.client.json(`${collection}?${query}`, { timeoutMs: answerTimeoutMs, signal })
+    const list = await this.#options.client.json(`${collection}?${query}`, { timeoutMs: answerTimeoutMs, signal })
     this.#succeed()
+    this.#checkVersion((list as { metadata?: { resourceVersion?: string } } | null)?.metadata?.resourceVersion)
+  }
+
+  /**
+   * Throws the error of an expired version if the server's version is lower than that of the watch, which then receives no
+   * changes: another server may be behind, or the server was restored from a backup.
+   */
+  #checkVersion(version: string | undefined): void {
+    if (isLower(version, this.#resourceVersion)) throw new ApiError(410, 'the server has a lower resource version')
   }
 
   /** Handles one event of a watch (kubernetes.io/docs/reference/using-api/api-concepts, "Efficient detection of changes"). */
@@ -277,12 +293,14 @@ export class Reflector {
     if (!object || resourceVersion === undefined) {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is not an event`)
     }
-    if (type !== 'BOOKMARK') {
+    if (type === 'BOOKMARK') this.#checkVersion(resourceVersion)
+    else {
       const compact = this.#compact(asKind(object, this.#request))
       if (type === 'DELETED') this.#remove(compact)
       else this.#put(compact)
     }
     this.#resourceVersion = resourceVersion
+    this.#latestVersion = resourceVersion
   }
 
   #reportDifferences(items: readonly KubeObject[]): void {
@@ -406,4 +424,14 @@ function controllerOf({ metadata }: KubeObject): string | undefined {
 
 function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
+/** Whether both versions are numbers, as those of every server with etcd, and the first is lower. */
+function isLower(version: string | undefined, known: string | undefined): boolean {
+  return Number(version) > 0 && Number(version) < Number(known)
+}
+
+function withoutVersion(object: KubeObject): KubeObject {
+  const { resourceVersion: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }

@@ -259,6 +259,43 @@ describe('the end of a watch', () => {
     },
   )
 
+  describe('of a server that was restored from a backup, with lower resource versions', () => {
+    async function restored() {
+      const setting = await setUp()
+      for (let count = 0; count < 200; count++) setting.server.patch(web, { status: { message: `${count}` } })
+      follow(setting)
+      await watching(setting)
+      await setting.server.restoreBackup()
+      await setting.clock.untilPending(100)
+      setting.clock.advance(100)
+      await watching(setting)
+      // The next watch starts at a version that the server does not have yet: it receives no changes.
+      setting.server.patch(web, { status: { phase: 'Running' } })
+      return setting
+    }
+
+    /** Its versions cannot be compared with those before: objects without a version replace the known ones. */
+    async function expectFound({ observed, server }: Setting) {
+      await observed.until('MODIFIED web')
+      expect(observed.all.at(-1)).toMatchObject({ object: { status: { phase: 'Running' } } })
+      expect((observed.all.at(-1) as { object: KubeObject }).object.metadata.resourceVersion).toBeUndefined()
+      server.patch(web, { status: { phase: 'Failed' } })
+      await observed.until('MODIFIED web', 2)
+    }
+
+    test('is noticed by a bookmark', async () => {
+      const setting = await restored()
+      setting.server.sendBookmarks()
+      await expectFound(setting)
+    })
+
+    test('is noticed by the small list after silence', async () => {
+      const setting = await restored()
+      setting.clock.advance(silenceMs)
+      await expectFound(setting)
+    })
+  })
+
   test('an object that was replaced unseen is reported as deleted and added', async () => {
     const setting = await setUp()
     follow(setting)

@@ -195,6 +195,20 @@ describe.each(Object.entries(cuts).map(([name, cut], index) => [name, cut, index
   },
 )
 
+describe('no verdict is changed by a server that was restored from a backup, with lower resource versions', () => {
+  test.each(['update', 'image-not-found', 'no-readiness-probe'])('at any moment of %s', async (name) => {
+    const differences: string[] = []
+    for (const moment of momentsOf(await read(name), 0)) {
+      const before = (event: number, server: ApiServer) => (event === moment ? server.restoreBackup() : undefined)
+      const { outcome, reason } = await play(name, { before })
+      const live = expectations[name]
+      if (outcome !== live?.outcome || reason !== live.reason)
+        differences.push(`before event ${moment}: ${outcome} ${reason}`)
+    }
+    expect(differences).toEqual([])
+  })
+})
+
 describe.each([
   ['is reset', 0],
   ['is refused with 410 Gone', 410],

@@ -270,6 +270,13 @@ export class ApiServer {
     this.#expiredAs = as
   }
 
+  /** Stops the server, gives all objects lower resource versions, and starts it, as the restore of a backup does. */
+  async restoreBackup(): Promise<void> {
+    await this.stop()
+    this.store.restore()
+    await this.start()
+  }
+
   /** Sends a bookmark to all watches that requested bookmarks. */
   sendBookmarks(): void {
     for (const watch of this.#watches) watch.sendBookmark(this.store.revision)

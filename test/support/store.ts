@@ -42,6 +42,7 @@ export class Store {
   #now: () => Date
   #revision = 1000
   #compacted = 0
+  #isRestored = false
 
   /** `now` is the server's clock, for creation timestamps. */
   constructor(now: () => Date) {
@@ -117,7 +118,8 @@ export class Store {
   replay(collection: Collection, type: Change['type'], object: KubeObject): void {
     const previous = this.#objects.get(keyOf(collection, object))
     const version = Number(object.metadata.resourceVersion)
-    const revision = Number.isSafeInteger(version) && version > this.#revision ? version : this.#revision + 1
+    const isNext = Number.isSafeInteger(version) && version > this.#revision && !this.#isRestored
+    const revision = isNext ? version : this.#revision + 1
     if (type !== 'DELETED') {
       const isUnchanged = previous !== undefined && isDeepStrictEqual(previous, object)
       if (!isUnchanged) this.#write(collection, object, revision)
@@ -153,6 +155,15 @@ export class Store {
     this.#revision += 1
     this.#compacted = this.#revision
     this.#changes = []
+  }
+
+  /** Gives all objects new, lower revisions, as the restore of an old backup of etcd does. */
+  restore(): void {
+    this.#isRestored = true
+    this.#revision = 100
+    this.#compacted = 0
+    this.#changes = []
+    for (const object of this.#objects.values()) object.metadata.resourceVersion = String(++this.#revision)
   }
 
   #write(collection: Collection, object: KubeObject, revision: number): KubeObject {

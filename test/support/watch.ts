@@ -14,12 +14,15 @@ export class Watch {
   readonly url: string
   readonly stream: Stream
   readonly #bookmarks: boolean
+  readonly #since: number
 
-  constructor(selection: Selection, url: string, stream: Stream, bookmarks: boolean) {
+  /** @param since the revision where the watch starts */
+  constructor(selection: Selection, url: string, stream: Stream, bookmarks: boolean, since = 0) {
     this.selection = selection
     this.url = url
     this.stream = stream
     this.#bookmarks = bookmarks
+    this.#since = since
   }
 
   /**
@@ -28,7 +31,8 @@ export class Watch {
    */
   sendChange({ type, collection, revision, object, previous }: Change): void {
     const { resource } = this.selection
-    if (collection !== collectionPath(resource)) return
+    // A watch from a later revision than the present one receives nothing until then (apiserver `cacher/cache_watcher.go`).
+    if (collection !== collectionPath(resource) || revision <= this.#since) return
     const before = previous !== undefined && selects(this.selection, previous)
     const now = type !== 'DELETED' && selects(this.selection, object)
     if (now) this.#event(before ? 'MODIFIED' : 'ADDED', object)
@@ -87,7 +91,7 @@ export function openWatch(
   if (!missed && expiredAs === 'status') throw expired
 
   const stream = cluster.openStream(response, 'application/json')
-  const opened = new Watch(selection, url, stream, query.get('allowWatchBookmarks') === 'true')
+  const opened = new Watch(selection, url, stream, query.get('allowWatchBookmarks') === 'true', since)
   if (!missed) {
     opened.sendError(expired.status)
     return
