@@ -91,9 +91,9 @@ function comparison(): readonly string[] {
   return [
     ...alignedTable(['the rollout', ...Object.values(tools)], cells),
     '',
-    `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on an update of a`,
-    'Deployment with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`. Azure/k8s-deploy runs `kubectl rollout status`.',
-    '`kubectl rollout status` ends with the progress deadline of the Deployment, ten minutes by default, and without a cause.',
+    `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on updates of a Deployment`,
+    'with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`. Azure/k8s-deploy runs `kubectl rollout status`, which',
+    'ends after ten minutes by default (`progressDeadlineSeconds`), without a cause.',
   ]
 }
 

@@ -42,6 +42,24 @@ export const manifests: Scenario[] = [
     takesSeconds: 20,
     contains: { log: [/^::error [^\n]*file=k8s\/web\.yaml,[^\n]*line=\d+/m] },
   },
+  {
+    // Its summary is README's picture.
+    name: 'one-of-four-fails',
+    inputs: { manifests: 'k8s' },
+    setup: async (fixture) => {
+      const files = {
+        'migrate.yaml': [job('migrate', 'sleep 8')],
+        'web.yaml': [deployment('web', { image: 'v9', imagePullPolicy: 'Always' })],
+        'worker.yaml': [deployment('worker', { script: slowStart(6) }), service('worker')],
+      }
+      for (const [name, objects] of Object.entries(files)) fixture.write(`k8s/${name}`, yaml(...objects))
+      await fixture.apply(...Object.values(files).flat())
+    },
+    kubectl: 'deployment/web',
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 20,
+  },
 ]
 
 function yaml(...objects: KubeObject[]): string {
