@@ -10,18 +10,19 @@ import { passes } from './gate/outcome.ts'
 import { type EndedTimeline, emptyTimeline, misconfiguredTimeline, redactTimeline } from './gate/timeline.ts'
 import type { Opened } from './github/extra.ts'
 import type { Extras } from './github/extras.ts'
-import { currentRun, sourceBaseUrl, type WorkflowRun } from './github/workflow-run.ts'
+import { currentRun, type WorkflowRun } from './github/workflow-run.ts'
 import { type Inputs, inputDefinitions, mistakesBesideMerge, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, extraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
-import { buildAnnotations } from './report/annotations.ts'
+import type { Source } from './plan/target.ts'
+import { buildAnnotations, placeOf } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
-import { linkMistakes } from './workspace.ts'
+import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } from './workspace.ts'
 
 /**
  * Time limit for updating the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s, so it
@@ -38,8 +39,8 @@ const crashMessage = 'Rollout Gate itself failed'
  */
 export async function runAction(): Promise<void> {
   const startedAt = systemClock.now()
-  const job = new AbortController()
-  const cancel = () => job.abort()
+  const cancelled = new AbortController()
+  const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
   const secrets = new Secrets()
   const reportCrash = (error: unknown) => {
@@ -56,7 +57,7 @@ export async function runAction(): Promise<void> {
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
   const finishExtras = (timeline: EndedTimeline) =>
-    extras?.finish(timeline, job.signal.aborted ? extrasWhenCancelledMs : extrasMs)
+    extras?.finish(timeline, cancelled.signal.aborted ? extrasWhenCancelledMs : extrasMs)
   try {
     const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
     const read = readInputs(Object.fromEntries(texts))
@@ -69,11 +70,13 @@ export async function runAction(): Promise<void> {
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
     const links: ExtraOutputs = {}
-    extras = await openExtras(read, run, (link) => {
+    const tracked = new Map<string, TrackedFile | 'untracked'>()
+    extras = await openExtras(read, run, tracked, (link) => {
       Object.assign(links, link)
       write('The outputs', () => setOutputs(link))
     })
-    const work = read.inputs.written.has('merge') ? mergeGates(read) : gate(read, { secrets, mask }, job.signal, extras)
+    const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
+    const work = read.inputs.written.has('merge') ? mergeGates(job) : gate(job)
     const complete = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
@@ -81,7 +84,7 @@ export async function runAction(): Promise<void> {
     })
     // The runner masks secrets only in its log, not in files or on GitHub.
     const timeline = redactTimeline(complete, secrets.redact)
-    publish(timeline, read.inputs, run, links)
+    publish(timeline, read.inputs, tracked, links)
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
@@ -92,18 +95,25 @@ export async function runAction(): Promise<void> {
   }
 }
 
-async function gate(
-  { inputs, mistakes }: ReadInputs,
-  { secrets, mask }: { readonly secrets: Secrets; readonly mask: (secret: string) => void },
-  cancelled: AbortSignal,
-  extras: Extras | undefined,
-): Promise<EndedTimeline> {
+interface Job {
+  readonly read: ReadInputs
+  readonly run: WorkflowRun | Error
+  /** Filled when git has answered. */
+  readonly tracked: Map<string, TrackedFile | 'untracked'>
+  readonly secrets: Secrets
+  readonly mask: (secret: string) => void
+  readonly extras: Extras | undefined
+  readonly cancelled: AbortSignal
+}
+
+async function gate(job: Job): Promise<EndedTimeline> {
+  const { tracked, secrets, mask, extras, cancelled } = job
+  const { inputs, mistakes } = job.read
   // The secret of the input may be missing, and then this is another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const connection = { mask, onSource, clock: systemClock }
-  const workspace = resolve(process.env['GITHUB_WORKSPACE'] || '.')
-  const references = await readTargetInputs(inputs, workspace)
-  const links = linkMistakes(inputs, workspace)
+  const references = await readTargetInputs(inputs, workspace())
+  const links = linkMistakes(inputs, workspace())
   // The other checks would read these files.
   if (links.length > 0) throw new UserError([...mistakes, ...references.mistakes, ...links])
   const checked = await checkInputs(inputs, references, mistakes, connection)
@@ -120,21 +130,31 @@ async function gate(
       extras?.update()
     },
     onLog: (output) => log.log(output),
-    onWarning: (text, source) =>
-      core.warning(plain(text), isManifest(source) ? { file: source.file, startLine: source.line } : {}),
+    onWarning: (text, source) => core.warning(plain(text), { ...placeOf(source, tracked) }),
   }
+  // In parallel: git needs longer than reading the inputs, and the first link is written after the first requests.
+  const finding = findTracked(
+    references.references.map(({ manifest }) => manifest),
+    job,
+  )
   const timeline = await gateRollout({ ...checked, ...connection, reporter, cancelled })
+  await finding
   log.end(timeline)
   return timeline
 }
 
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */
-async function mergeGates({ inputs, mistakes }: ReadInputs): Promise<EndedTimeline> {
+async function mergeGates(job: Job): Promise<EndedTimeline> {
+  const { inputs, mistakes } = job.read
   throwMistakes([...mistakes, ...mistakesBesideMerge(inputs)])
   const { readReportFiles } = await import('./merge/report-files.ts')
   const { mergeReports } = await import('./merge/merge.ts')
-  const files = readReportFiles(inputs.merge.split(/\r?\n/), resolve(process.env['GITHUB_WORKSPACE'] || '.'), 'merge')
+  const files = readReportFiles(inputs.merge.split(/\r?\n/), workspace(), 'merge')
   const timeline = mergeReports(files, systemClock.now())
+  await findTracked(
+    timeline.targets.map(({ target }) => target.source),
+    job,
+  )
   for (const line of renderMergedLog(timeline, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)
   return timeline
 }
@@ -150,6 +170,19 @@ function workflowRun({ sha }: Inputs): WorkflowRun | Error {
   }
 }
 
+/** Finds out which manifests the run's commit contains. */
+async function findTracked(sources: readonly (Source | undefined)[], { run, tracked }: Job): Promise<void> {
+  if (run instanceof Error) return
+  const files = sources.flatMap((source) => (isManifest(source) ? [source.file] : []))
+  // The checkout of a pull request is its merge or its head.
+  const repository = { url: run.repositoryUrl, commits: [process.env['GITHUB_SHA'], run.headSha] }
+  for (const [file, place] of await findTrackedFiles(files, workspace(), repository)) tracked.set(file, place)
+}
+
+function workspace(): string {
+  return resolve(process.env['GITHUB_WORKSPACE'] || '.')
+}
+
 /** With a mistake in one of these, an extra would write to another place than the user means. */
 const placesOfExtras = ['name', 'sha']
 
@@ -157,6 +190,7 @@ const placesOfExtras = ['name', 'sha']
 async function openExtras(
   { inputs, mistakes }: ReadInputs,
   run: WorkflowRun | Error,
+  tracked: TrackedFiles,
   onLink: (link: ExtraOutputs) => void,
 ): Promise<Extras | undefined> {
   const { checkRun, commitStatus, deploymentStatus, comment } = inputs
@@ -175,7 +209,7 @@ async function openExtras(
       if (output !== undefined) onLink({ [output]: url || String(id) })
     },
   }
-  return openExtras(inputs, run, hooks, systemClock)
+  return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
 /**
@@ -185,7 +219,7 @@ async function openExtras(
 function publish(
   timeline: EndedTimeline,
   { summary: isSummaryOn, onSuperseded }: Inputs,
-  run: WorkflowRun | Error,
+  tracked: TrackedFiles,
   extras: ExtraOutputs,
 ): void {
   const hasPassed = passes(timeline, onSuperseded)
@@ -196,14 +230,13 @@ function publish(
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
   write('The outputs', () => setOutputs(buildOutputs(timeline, { report: '', summary: '', ...files, extras })))
   if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(timeline), privateFile))
-  const sourceUrl = run instanceof Error || run.headSha === undefined ? undefined : sourceBaseUrl(run, run.headSha)
-  const summary = renderSummary(timeline, { reportPath: files?.report, sourceBaseUrl: sourceUrl })
+  const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))
   // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
-  for (const { title, message, ...place } of buildAnnotations(timeline)) annotate(message, { title, ...place })
+  for (const { title, message, ...place } of buildAnnotations(timeline, tracked)) annotate(message, { title, ...place })
 }
 
 /** Other users of a self-hosted runner must not read names, events and logs. */

@@ -1,4 +1,5 @@
-import { readlinkSync, realpathSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
@@ -58,4 +59,98 @@ function linkTarget(path: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** A file of the commit that this workflow runs for. */
+export interface TrackedFile {
+  /** The path in the repository, which differs from the path in the workspace after a checkout into a folder. */
+  readonly path: string
+  /** The file's page on GitHub. */
+  readonly url: string
+}
+
+/** Files by their path relative to the workspace. Without git, or outside of a checkout, a file is not in it. */
+export type TrackedFiles = ReadonlyMap<string, TrackedFile | 'untracked'>
+
+/** The repository that this workflow runs for. */
+interface LinkedRepository {
+  /** The repository's page, without a trailing slash. */
+  readonly url: string
+  /** Commits that GitHub has. For a pull request, the checked-out commit is its merge or its head. */
+  readonly commits: readonly (string | undefined)[]
+}
+
+/** git answers in some 5 ms. */
+const gitTimeoutMs = 5_000
+
+/**
+ * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
+ * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
+ *
+ * @param files paths relative to the workspace
+ */
+export async function findTrackedFiles(
+  files: Iterable<string>,
+  workspace: string,
+  repository: LinkedRepository,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<TrackedFiles> {
+  const rootOf = new Map<string, string | undefined>()
+  const found = [...new Set(files)].flatMap((file) => {
+    const path = resolve(workspace, file)
+    const root = checkoutOf(dirname(path), rootOf)
+    return root === undefined || file.includes('\n') ? [] : [{ file, root, path: relative(root, path) }]
+  })
+  const checkouts = [...Map.groupBy(found, ({ root }) => root)].map(async ([root, inside]) => {
+    const paths = inside.map(({ path }) => path.split(sep).join('/'))
+    const [head, ...types] = await readObjects(root, ['HEAD', ...paths.map((path) => `HEAD:${path}`)], env)
+    if (head === undefined) return []
+    const [commit = ''] = head.split(' ')
+    const isLinked = repository.commits.includes(commit)
+    return inside.map(({ file }, index) => {
+      const path = paths[index] ?? ''
+      const isTracked = isLinked && types[index]?.endsWith(' blob')
+      return [
+        file,
+        isTracked
+          ? { path, url: `${repository.url}/blob/${commit}/${path.split('/').map(encodeURIComponent).join('/')}` }
+          : 'untracked',
+      ] as const
+    })
+  })
+  return new Map((await Promise.all(checkouts)).flat())
+}
+
+/** The nearest folder with `.git`, which is a file in a submodule. */
+function checkoutOf(folder: string, known: Map<string, string | undefined>): string | undefined {
+  if (known.has(folder)) return known.get(folder)
+  const parent = dirname(folder)
+  const root = existsSync(join(folder, '.git')) ? folder : parent === folder ? undefined : checkoutOf(parent, known)
+  known.set(folder, root)
+  return root
+}
+
+/** Name and type of each object, such as `0123abc blob`; empty if git fails. */
+function readObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  // In a container, another user owns the checkout. The command only reads objects, and runs no hook.
+  const args = ['-c', 'safe.directory=*', '-C', root, 'cat-file', '--batch-check=%(objectname) %(objecttype)']
+  // The action's inputs are secret, and the variables of a git hook name another repository.
+  const left = /^(INPUT_.*|GIT_(DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE))$/
+  const variables = Object.entries(env).filter(([name]) => !left.test(name))
+  return new Promise((resolve) => {
+    const options = {
+      // Windows searches a program in this folder first, and a pull request could add git.exe to the checkout.
+      cwd: dirname(process.execPath),
+      env: { ...Object.fromEntries(variables), GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' },
+      timeout: gitTimeoutMs,
+      maxBuffer: 16 * 1024 * 1024,
+      windowsHide: true,
+    }
+    try {
+      const git = execFile('git', args, options, (error, stdout) => resolve(error ? [] : stdout.split('\n')))
+      git.stdin?.on('error', () => {}).end(names.map((name) => `${name}\n`).join(''))
+    } catch {
+      resolve([])
+    }
+  })
 }

@@ -1,8 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readInputs } from '../src/inputs.ts'
-import { linkMistakes } from '../src/workspace.ts'
+import { findTrackedFiles, linkMistakes } from '../src/workspace.ts'
 
 describe('paths inside the workspace', () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))
@@ -57,5 +58,110 @@ describe('paths inside the workspace', () => {
   test('a kubeconfig that is no path is left to its reader', () => {
     for (const text of ['apiVersion: v1\nkind: Config', 'eA/Y'.repeat(1_000), ''])
       expect(mistakesOf('kubeconfig', text)).toEqual([])
+  })
+})
+
+describe('files that can be linked', () => {
+  let workspace: string
+  const url = 'https://github.com/acme/shop'
+
+  beforeEach(() => {
+    workspace = realpathSync(mkdtempSync(join(tmpdir(), 'tracked-test-')))
+  })
+  afterEach(() => rmSync(workspace, { recursive: true }))
+
+  function git(folder: string, ...args: string[]): string {
+    const settings = [
+      'user.name=test',
+      'user.email=test@example.com',
+      'protocol.file.allow=always',
+      'commit.gpgsign=false',
+    ]
+    const options = { cwd: join(workspace, folder), encoding: 'utf8' } as const
+    return execFileSync('git', [...settings.flatMap((setting) => ['-c', setting]), ...args], options).trim()
+  }
+
+  function write(path: string): void {
+    mkdirSync(join(workspace, path, '..'), { recursive: true })
+    writeFileSync(join(workspace, path), path)
+  }
+
+  /** Makes a checkout with one commit in a folder of the workspace. Returns the commit. */
+  function commit(folder: string, ...files: string[]): string {
+    for (const file of files) write(join(folder, file))
+    git(folder, 'init', '-q')
+    git(folder, 'add', ...files)
+    git(folder, 'commit', '-qm', 'x')
+    return git(folder, 'rev-parse', 'HEAD')
+  }
+
+  const find = (files: string[], commits: (string | undefined)[], env: NodeJS.ProcessEnv = process.env) =>
+    findTrackedFiles(files, workspace, { url, commits }, env)
+  const linked = async (...args: Parameters<typeof find>) =>
+    [...(await find(...args))].flatMap(([file, place]) => (place === 'untracked' ? [] : [file]))
+
+  test('are those of the checked-out commit, not those that a step wrote', async () => {
+    const sha = commit('', 'k8s/web.yaml', 'k8s/a (b)#c.yaml')
+    write('k8s/rendered.yaml')
+    const files = ['k8s/web.yaml', 'k8s/a (b)#c.yaml', 'k8s/rendered.yaml', 'k8s/gone.yaml']
+    expect(Object.fromEntries(await find(files, [undefined, sha]))).toEqual({
+      'k8s/web.yaml': { path: 'k8s/web.yaml', url: `${url}/blob/${sha}/k8s/web.yaml` },
+      'k8s/a (b)#c.yaml': { path: 'k8s/a (b)#c.yaml', url: `${url}/blob/${sha}/k8s/a%20(b)%23c.yaml` },
+      'k8s/rendered.yaml': 'untracked',
+      'k8s/gone.yaml': 'untracked',
+    })
+  })
+
+  test('have their path in the repository after a checkout into a folder', async () => {
+    const sha = commit('src', 'k8s/web.yaml')
+    expect((await find(['src/k8s/web.yaml'], [sha])).get('src/k8s/web.yaml')).toEqual({
+      path: 'k8s/web.yaml',
+      url: `${url}/blob/${sha}/k8s/web.yaml`,
+    })
+  })
+
+  test('are those that a step changed without a commit, since their lines are near', async () => {
+    const sha = commit('', 'web.yaml')
+    writeFileSync(join(workspace, 'web.yaml'), 'image: built')
+    expect(await linked(['web.yaml'], [sha])).toEqual(['web.yaml'])
+  })
+
+  test('are not those of a second repository', async () => {
+    const sha = commit('', 'web.yaml')
+    commit('charts', 'web.yaml')
+    expect(await linked(['web.yaml', 'charts/web.yaml'], [sha])).toEqual(['web.yaml'])
+  })
+
+  test('are not those of a submodule', async () => {
+    commit('other', 'web.yaml')
+    commit('main', 'api.yaml')
+    git('main', 'submodule', '--quiet', 'add', join(workspace, 'other'), 'charts')
+    git('main', 'commit', '-qm', 'y')
+    const sha = git('main', 'rev-parse', 'HEAD')
+    expect(await linked(['main/api.yaml', 'main/charts/web.yaml'], [sha])).toEqual(['main/api.yaml'])
+  })
+
+  test('are not those of a commit that was made in the job', async () => {
+    const sha = commit('', 'web.yaml')
+    git('', 'commit', '-qm', 'y', '--allow-empty')
+    expect(await linked(['web.yaml'], [sha])).toEqual([])
+  })
+
+  test('are found in a container, where another user owns the checkout', async () => {
+    const sha = commit('', 'web.yaml')
+    const env = { ...process.env, GIT_TEST_ASSUME_DIFFERENT_OWNER: '1' }
+    expect(await linked(['web.yaml'], [sha], env)).toEqual(['web.yaml'])
+  })
+
+  test('are found in spite of variables that name another repository', async () => {
+    const sha = commit('', 'web.yaml')
+    expect(await linked(['web.yaml'], [sha], { ...process.env, GIT_DIR: '/nowhere' })).toEqual(['web.yaml'])
+  })
+
+  test('are not known without git, and without a checkout', async () => {
+    write('web.yaml')
+    expect(await find(['web.yaml'], ['0123abc'])).toEqual(new Map())
+    const sha = commit('', 'web.yaml')
+    expect(await find(['web.yaml'], [sha], { PATH: '/nowhere' })).toEqual(new Map())
   })
 })

@@ -1,5 +1,6 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { buildAnnotations } from '../report/annotations.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
 import { boundedSummary, findLinks, title } from './texts.ts'
@@ -23,7 +24,7 @@ export class CheckRun implements Extra {
     const { octokit, origin, name } = this.#shared
     const { owner, repo } = origin.run
     const { checks } = octokit.rest
-    const links = await findLinks(origin, signal)
+    const links = await findLinks(this.#shared, signal)
     const output = {
       title: title(timeline),
       // GitHub documents Mermaid diagrams for comments, not for checks.
@@ -56,7 +57,7 @@ export class CheckRun implements Extra {
     }
     // Annotations are sent after the conclusion, which must not depend on them.
     if (timeline.verdict === undefined) return
-    const annotations = annotationsOf(timeline)
+    const annotations = annotationsOf(timeline, links.tracked)
     while (this.#annotated < annotations.length) {
       const batch = annotations.slice(this.#annotated, this.#annotated + annotationsPerRequest)
       const request = { owner, repo, check_run_id: Number(this.#id), request: { signal } }
@@ -73,10 +74,12 @@ function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
 }
 
 /** An annotation of a check needs a line of a file. */
-function annotationsOf(timeline: Timeline) {
-  return buildAnnotations(timeline, Number.POSITIVE_INFINITY).flatMap(({ title, message, file, startLine }) => {
-    if (file === undefined || startLine === undefined) return []
-    const lines = { start_line: startLine, end_line: startLine }
-    return [{ path: file, ...lines, annotation_level: 'failure' as const, title, message }]
-  })
+function annotationsOf(timeline: Timeline, tracked: TrackedFiles) {
+  return buildAnnotations(timeline, tracked, Number.POSITIVE_INFINITY).flatMap(
+    ({ title, message, file, startLine }) => {
+      if (file === undefined || startLine === undefined) return []
+      const lines = { start_line: startLine, end_line: startLine }
+      return [{ path: file, ...lines, annotation_level: 'failure' as const, title, message }]
+    },
+  )
 }

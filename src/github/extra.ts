@@ -1,5 +1,6 @@
 import type { Timeline } from '../gate/timeline.ts'
 import type { ExtraInput } from '../inputs.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import type { Octokit, Origin } from './origin.ts'
 
 /** Shows the rollout on GitHub outside the job log. */
@@ -19,6 +20,8 @@ export interface Shared {
   readonly origin: Origin
   /** The name of the gate. */
   readonly name: string
+  /** The files that texts link to; filled when git has answered. */
+  readonly tracked: TrackedFiles
   /** Called when an extra begins to write to an object, also if it has to create it anew. */
   readonly onOpened: (opened: Opened) => void
 }

@@ -4,6 +4,7 @@ import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { version } from '../version.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import { CheckRun } from './check-run.ts'
 import { Comment } from './comment.ts'
 import { CommitStatus } from './commit-status.ts'
@@ -69,10 +70,12 @@ export class Extras {
 /**
  * Creates the extras that the inputs enable. Sends nothing yet: needs the token and the inputs alone, so that the extras
  * can also show that other inputs are wrong.
+ * @param tracked the files that texts link to; may be filled later
  */
 export function openExtras(
   inputs: Inputs,
   run: WorkflowRun,
+  tracked: TrackedFiles,
   { onWarning, onNotice, onOpened }: ExtrasHooks,
   clock: Clock,
 ): Extras {
@@ -81,6 +84,7 @@ export function openExtras(
     octokit,
     origin: new Origin(octokit, run, inputs.jobId),
     name: gateName(run, inputs),
+    tracked,
     onOpened,
   }
   const enabled: Extra[] = []

@@ -7,8 +7,9 @@ import { markdown, plain } from '../report/escape.ts'
 import { headline } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
 import { count } from '../report/wording.ts'
-import type { Origin } from './origin.ts'
-import { sourceBaseUrl, type WorkflowRun } from './workflow-run.ts'
+import type { TrackedFiles } from '../workspace.ts'
+import type { Shared } from './extra.ts'
+import type { WorkflowRun } from './workflow-run.ts'
 
 /** With more names, every new target would change the name of the check. */
 const namedTargets = 3
@@ -89,12 +90,16 @@ export interface Links {
   readonly headSha: string
   /** The page with the log of the job, else of its run. */
   readonly logUrl: string
+  readonly tracked: TrackedFiles
 }
 
 /** Looks up what a text links to. Rejects with octokit's error. */
-export async function findLinks(origin: Origin, signal: AbortSignal): Promise<Links> {
+export async function findLinks(
+  { origin, tracked }: Pick<Shared, 'origin' | 'tracked'>,
+  signal: AbortSignal,
+): Promise<Links> {
   const headSha = await origin.commit(signal)
-  return { run: origin.run, headSha, logUrl: await origin.logUrl() }
+  return { run: origin.run, headSha, logUrl: await origin.logUrl(), tracked }
 }
 
 /**
@@ -106,14 +111,14 @@ export async function findLinks(origin: Origin, signal: AbortSignal): Promise<Li
 export function boundedSummary(
   timeline: Timeline,
   name: string,
-  { run, headSha, logUrl }: Links,
+  { run, headSha, logUrl, tracked }: Links,
   { limit, diagram = true }: { readonly limit: number; readonly diagram?: boolean },
 ): string {
   const commit = `[${headSha.slice(0, 7)}](${run.repositoryUrl}/commit/${headSha})`
   const footer = `<sub>${markdown(name)} · commit ${commit} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
   // A character has at least one byte.
-  const text = renderSummary(timeline, { sourceBaseUrl: sourceBaseUrl(run, headSha), diagram, maxBytes: space })
+  const text = renderSummary(timeline, { tracked, diagram, maxBytes: space })
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
   return `### ${markdown(headline(timeline))}\n\n${more}\n\n${footer}`

@@ -175,8 +175,3 @@ export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?:
   if (jobId !== undefined) return `${run}/job/${jobId}`
   return attempt === undefined ? run : `${run}/attempts/${attempt}`
 }
-
-/** The address of the commit's files, to which a path is appended. */
-export function sourceBaseUrl({ repositoryUrl }: WorkflowRun, sha: string): string {
-  return `${repositoryUrl}/blob/${sha}/`
-}

@@ -1,5 +1,6 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets } from '../plan/target.ts'
+import { fullName, nameTargets, type Source } from '../plan/target.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
 import { isManifest } from './target-details.ts'
@@ -24,9 +25,14 @@ const maxLineLength = 500
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate ended without judging its
  * targets. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs annotated the targets.
+ * @param tracked the files that GitHub can show; by default unknown
  * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
-export function buildAnnotations(timeline: Timeline, limit = annotationLimit): Annotation[] {
+export function buildAnnotations(
+  timeline: Timeline,
+  tracked: TrackedFiles = new Map(),
+  limit = annotationLimit,
+): Annotation[] {
   const { targets, verdict, gates } = timeline
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
   const isUnjudged = verdict?.outcome === 'unknown' || verdict?.outcome === 'misconfigured'
@@ -37,6 +43,7 @@ export function buildAnnotations(timeline: Timeline, limit = annotationLimit): A
   // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
   const room = limit - own.length
+  const annotate = (each: FailingTarget) => ofTarget(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]
   const shown = failing.slice(0, room - 1)
   const rest = failing.slice(shown.length)
@@ -59,18 +66,32 @@ function ofGate(timeline: Timeline): Annotation {
   return { title: plain(headline(timeline), titleLimit), message: cut(text.join('\n')) }
 }
 
-function annotate({ record, name }: { readonly record: TargetRecord; readonly name: string }): Annotation {
+interface FailingTarget {
+  readonly record: TargetRecord
+  readonly name: string
+}
+
+function ofTarget({ record, name }: FailingTarget, tracked: TrackedFiles): Annotation {
   const { target, hint } = record
   const words = reasonHeadline(record)
+  const place = placeOf(target.source, tracked)
+  const isPlaceless = isManifest(target.source) && place.file === undefined
   const text = [
     ...plainLines(messageWithName(name, record), maxLineLength),
     ...plainLines(hint ?? '', maxLineLength),
+    ...(isPlaceless ? [plain(`${target.source?.file}, line ${target.source?.line}`, maxLineLength)] : []),
   ].join('\n')
-  return {
-    title: plain(`${name}: ${words}`, titleLimit),
-    message: cut(text) || words,
-    ...(isManifest(target.source) ? { file: target.source.file, startLine: target.source.line } : {}),
-  }
+  return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text) || words, ...place }
+}
+
+/**
+ * The place of an annotation: the path in the repository and the line. Empty for an untracked file, which GitHub cannot
+ * show.
+ */
+export function placeOf(source: Source | undefined, tracked: TrackedFiles): Pick<Annotation, 'file' | 'startLine'> {
+  if (!isManifest(source)) return {}
+  const file = tracked.get(source.file)
+  return file === 'untracked' ? {} : { file: file?.path ?? source.file, startLine: source.line }
 }
 
 function cut(text: string): string {

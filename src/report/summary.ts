@@ -2,6 +2,7 @@ import { duration } from '../duration.ts'
 import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
@@ -44,8 +45,8 @@ function fit<Shape>(
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
   readonly maxBytes?: number
-  /** Base URL of the files of the workspace: `https://github.com/acme/shop/blob/<commit>/`. */
-  readonly sourceBaseUrl?: string
+  /** The files that can be linked; by default none. */
+  readonly tracked?: TrackedFiles | undefined
   /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
   /** False if GitHub draws no diagrams where the summary is shown. */
@@ -136,7 +137,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   return `${blocks.join('\n\n')}\n\n`
 }
 
-function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] {
+function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
   const [only] = timeline.targets
   if (timeline.targets.length === 1 && only?.outcome === 'ready') {
     const wait = longestWait(only, timeline)
@@ -144,7 +145,7 @@ function cause(timeline: Timeline, { sourceBaseUrl }: SummaryOptions): string[] 
   }
   if (timeline.verdict === undefined) return []
   const { messages, hint, ...conclusion } = conclude(timeline)
-  const source = renderSource(conclusion.source, sourceBaseUrl)
+  const source = renderSource(conclusion.source, tracked)
   const lines = [
     ...(messages.length > 1
       ? messages.map((message) => `- ${prose(message)}`)
@@ -320,7 +321,7 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
       isShownAbove,
       isHintShownAbove: isShownAbove || record.hint === timeline.hint || record.hint === deciding?.hint,
       evidenceLines: shape.evidenceLines,
-      sourceBaseUrl: options.sourceBaseUrl,
+      tracked: options.tracked,
     }
     const section = renderDetails(record, fullName(name), detail)
     return section === '' ? [] : [section]

@@ -1,6 +1,7 @@
 import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
+import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import { openMilestone, openMs, slowestStep, stepsOf } from './milestone-steps.ts'
 import {
@@ -28,8 +29,8 @@ export interface DetailOptions {
   readonly isHintShownAbove: boolean
   /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
-  /** Base URL of the files of the workspace, with a slash at the end. */
-  readonly sourceBaseUrl: string | undefined
+  /** The files that can be linked. */
+  readonly tracked: TrackedFiles | undefined
 }
 
 const problemLimit = 5
@@ -72,13 +73,15 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
   ].join('\n\n')
 }
 
-/** `` `k8s/web.yaml` line 12``, as a link if the base URL is known; empty without a file. */
-export function renderSource(source: Source | undefined, baseUrl: string | undefined): string {
+/** `` `k8s/web.yaml` line 12``, as a link if the file is tracked; empty without a file. */
+export function renderSource(source: Source | undefined, tracked: TrackedFiles | undefined): string {
   if (!isManifest(source)) return ''
   const text = `${code(source.file)} line ${source.line}`
-  if (baseUrl === undefined) return text
-  const path = source.file.split('/').map(encodeURIComponent).join('/')
-  return `[${text}](${baseUrl}${path.replace(/[()]/g, (mark) => (mark === '(' ? '%28' : '%29'))}#L${source.line})`
+  const file = tracked?.get(source.file)
+  if (file === undefined || file === 'untracked') return text
+  // A bracket would end the link.
+  const url = file.url.replace(/[()]/g, (mark) => (mark === '(' ? '%28' : '%29'))
+  return `[${text}](${url}#L${source.line})`
 }
 
 /** Whether the source is a file of the workspace, not a line of the input. */
@@ -176,8 +179,8 @@ function changeList({ changes = [], outcome }: TargetRecord): string[] {
   ]
 }
 
-function sourceLine({ target }: TargetRecord, { isShownAbove, sourceBaseUrl }: DetailOptions): string[] {
-  const source = isShownAbove ? '' : renderSource(target.source, sourceBaseUrl)
+function sourceLine({ target }: TargetRecord, { isShownAbove, tracked }: DetailOptions): string[] {
+  const source = isShownAbove ? '' : renderSource(target.source, tracked)
   return source === '' ? [] : [`**Written in** ${source}`]
 }
 

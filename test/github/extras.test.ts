@@ -9,6 +9,7 @@ import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { type Octokit, Origin } from '../../src/github/origin.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraInput } from '../../src/inputs.ts'
+import type { TrackedFile, TrackedFiles } from '../../src/workspace.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
 import {
@@ -55,12 +56,14 @@ afterAll(() => github.close())
 const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
 let opened: Opened[]
 
+const tracked: TrackedFiles = new Map()
+
 function originOf({ variables, payload }: ActionContext, jobId: string | undefined = '501'): Origin {
   return new Origin(octokit, readWorkflowRun(variables, payload), jobId)
 }
 
 function shareOf(context: ActionContext, origin = originOf(context)) {
-  return { octokit, origin, name, onOpened: (each: Opened) => opened.push(each) }
+  return { octokit, origin, name, tracked, onOpened: (each: Opened) => opened.push(each) }
 }
 
 const deployment = { environment: undefined, transientEnvironment: false, environmentUrl: () => 'https://shop.example' }
@@ -180,6 +183,29 @@ describe('the check', () => {
       expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
       expect(Object(checks[0]?.['output']).summary).toContain(`[log](${logUrl})`)
     }
+  })
+
+  it('gets no annotation on a file that the commit does not contain', async () => {
+    const tracked: TrackedFiles = new Map<string, TrackedFile | 'untracked'>([
+      ['src/web.yaml', { path: 'web.yaml', url: 'https://github.com/acme/shop/blob/0123abc/web.yaml' }],
+      ['rendered.yaml', 'untracked'],
+    ])
+    const targets = ['src/web.yaml', 'rendered.yaml'].map((file, index) =>
+      createTargetRecord({
+        target: createTarget({ name: `w${index}`, source: { file, line: 3 } }),
+        outcome: 'failed',
+        reason: 'crash-loop',
+      }),
+    )
+    await new CheckRun({ ...shareOf(createContext()), tracked }).show(
+      createTimeline({ ...ended('failed'), targets }),
+      never,
+    )
+    const [{ output }] = bodies('checks/update') as [{ output: { annotations: object[]; summary: string } }]
+    expect(output.annotations).toMatchObject([{ path: 'web.yaml', start_line: 3 }])
+    expect(output.summary).toContain('(https://github.com/acme/shop/blob/0123abc/web.yaml#L3)')
+    expect(output.summary).toContain('`rendered.yaml` line 3')
+    expect(output.summary).not.toContain('rendered.yaml#L3')
   })
 
   it('gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
@@ -359,7 +385,7 @@ describe('the comment', () => {
 
   it('begins with its marker and ends with the gate and the commit', () => {
     const { variables, payload } = createContext()
-    const links = { run: readWorkflowRun(variables, payload), headSha: githubSha, logUrl }
+    const links = { run: readWorkflowRun(variables, payload), headSha: githubSha, logUrl, tracked }
     const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', links)
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(

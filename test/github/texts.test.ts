@@ -101,6 +101,7 @@ describe('boundedSummary', () => {
     run: readWorkflowRun(variables, payload),
     headSha,
     logUrl: 'https://github.com/acme/shop/actions/runs/77/job/501',
+    tracked: new Map(),
   }
 
   it('is the job summary when that fits, then the gate, the commit and the log', () => {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -22,7 +23,12 @@ afterEach(async () => {
 })
 
 /** Runs the action on manifests, and on the server that a recording leaves behind. */
-async function run(recording: string, files: Record<string, string>, manifests: string): Promise<ActionRun> {
+async function run(
+  recording: string,
+  files: Record<string, string>,
+  manifests: string,
+  env: NodeJS.ProcessEnv = {},
+): Promise<ActionRun> {
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, 'workspace', name)
     mkdirSync(dirname(path), { recursive: true })
@@ -32,7 +38,7 @@ async function run(recording: string, files: Record<string, string>, manifests: 
   await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   const namespace = String((await readHeader(path)).inputs['namespace'])
   const inputs = { kubeconfig: server.kubeconfig(), namespace, manifests }
-  return startInProcess(folder, inputs, { env: { NO_COLOR: '1' } }).ended
+  return startInProcess(folder, inputs, { env: { NO_COLOR: '1', ...env } }).ended
 }
 
 const web = `# The shop's front.
@@ -58,6 +64,27 @@ test('a failure is annotated in the manifest', async () => {
   const { exitCode, outputs, log } = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/*.yaml')
   expect({ exitCode, reason: outputs['reason'] }).toEqual({ exitCode: 1, reason: 'image-name-invalid' })
   expect(log).toMatch(/^::error title=deployment\/web[^:]*,file=k8s\/web\.yaml,line=\d+::/m)
+})
+
+test('a failure is linked to the manifest in the commit, and not to a file that a step rendered', async () => {
+  const checkout = join(folder, 'workspace/src')
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=test', '-c', 'user.email=test@example.com', ...args], { cwd: checkout })
+  mkdirSync(checkout, { recursive: true })
+  writeFileSync(join(checkout, 'web.yaml'), web)
+  git('init', '-q')
+  git('add', '.')
+  git('commit', '-qm', 'x')
+  const sha = git('rev-parse', 'HEAD').toString().trim()
+  const env = { GITHUB_REPOSITORY: 'acme/shop', GITHUB_SHA: sha, GITHUB_SERVER_URL: 'https://github.example' }
+  const { log, summary } = await run('image-name-invalid', {}, 'src/*.yaml', env)
+  expect(log).toMatch(/^::error title=deployment\/web[^:]*,file=web\.yaml,line=\d+::/m)
+  expect(summary).toMatch(`](https://github.example/acme/shop/blob/${sha}/web.yaml#L`)
+
+  const rendered = await run('image-name-invalid', { 'src/rendered.yaml': web }, 'src/rendered.yaml', env)
+  expect(rendered.log).toMatch(/^::error title=deployment\/web[^:,]*(:[^:,]+)?::.*%0Asrc\/rendered\.yaml, line \d+$/m)
+  expect(rendered.summary).toMatch(/`src\/rendered\.yaml` line \d+/)
+  expect(rendered.summary).not.toContain('/blob/')
 })
 
 test('mistakes in manifests are reported with file and line, together with those of the inputs', async () => {

@@ -152,7 +152,7 @@ it.each(Object.keys(cases))('the details of %s are those of its own summary', (n
     isShownAbove: false,
     isHintShownAbove: false,
     evidenceLines: 200,
-    sourceBaseUrl: undefined,
+    tracked: undefined,
   }
   const own = targets.map((record) => renderDetails(record, 'web', shape))
   expect(merged.targets.map((record) => renderDetails(record, 'web', shape))).toEqual(own)

@@ -165,6 +165,20 @@ describe('the annotations', () => {
     ])
   })
 
+  it('point to the path in the repository after a checkout into a folder', () => {
+    const tracked = new Map([['k8s/web.yaml', { path: 'deploy/web.yaml', url: 'https://github.com' }]])
+    expect(buildAnnotations(cases['missing-image'] ?? createTimeline(), tracked)).toMatchObject([
+      { file: 'deploy/web.yaml', startLine: 12 },
+    ])
+  })
+
+  it('have no place in the commit when the file is not tracked, and name the file in their text', () => {
+    const tracked = new Map([['k8s/web.yaml', 'untracked' as const]])
+    const [annotation] = buildAnnotations(cases['missing-image'] ?? createTimeline(), tracked)
+    expect(annotation).not.toHaveProperty('file')
+    expect(annotation?.message).toMatch(/\nk8s\/web\.yaml, line 12$/)
+  })
+
   it.each(['resources', '-', '/etc/web.yaml', '../web.yaml', 'C:\\web.yaml'])(
     'have no line when the target comes from %s',
     (file) => {

@@ -2,6 +2,7 @@ import { UserError } from '../../src/errors.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { misconfiguredTimeline } from '../../src/gate/timeline.ts'
 import { renderSummary } from '../../src/report/summary.ts'
+import type { TrackedFiles } from '../../src/workspace.ts'
 import {
   at,
   createEntry,
@@ -14,11 +15,21 @@ import {
 import { cases, hostileWords } from './cases.ts'
 import { expectSnapshot } from './snapshot.ts'
 
-const sourceBaseUrl = 'https://github.com/acme/shop/blob/0123abc/'
+/** Every manifest of a timeline is a tracked file, in the same folder. */
+const trackedOf = ({ targets }: EndedTimeline): TrackedFiles =>
+  new Map(
+    targets.map(({ target: { source } }) => {
+      const path = source?.file ?? ''
+      return [
+        path,
+        { path, url: `https://github.com/acme/shop/blob/0123abc/${path.split('/').map(encodeURIComponent).join('/')}` },
+      ]
+    }),
+  )
 const caseOf = (name: string): EndedTimeline => cases[name] ?? createTimeline()
 
 it.each(Object.keys(cases))('the summary of %s matches its snapshot', (name) => {
-  expectSnapshot(renderSummary(caseOf(name), { sourceBaseUrl }), `${name}.md`)
+  expectSnapshot(renderSummary(caseOf(name), { tracked: trackedOf(caseOf(name)) }), `${name}.md`)
 })
 
 it.each([
@@ -76,11 +87,14 @@ it('a single failure is open, several are folded', () => {
   expect(renderSummary(caseOf('timed-out'))).not.toContain('<details open>')
 })
 
-it('the line of the manifest is a link where the address is known', () => {
-  expect(renderSummary(caseOf('missing-image'), { sourceBaseUrl })).toContain(
+it('the line of the manifest is a link if the file is tracked', () => {
+  const timeline = caseOf('missing-image')
+  expect(renderSummary(timeline, { tracked: trackedOf(timeline) })).toContain(
     '[`k8s/web.yaml` line 12](https://github.com/acme/shop/blob/0123abc/k8s/web.yaml#L12)',
   )
-  expect(renderSummary(caseOf('missing-image'))).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
+  const untracked = new Map([['k8s/web.yaml', 'untracked' as const]])
+  for (const tracked of [untracked, new Map(), undefined])
+    expect(renderSummary(timeline, { tracked })).toContain('(manifest unknown) · `k8s/web.yaml` line 12\n')
 })
 
 it('the cause and the hint are in a red box below the headline', () => {
