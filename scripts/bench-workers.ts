@@ -1,9 +1,13 @@
+import { getHeapStatistics, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { FeedEvent, Observation } from '../src/cluster/feed.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { Gate } from '../src/gate/gate.ts'
 import { gateSettings } from '../src/gate/settings.ts'
 import { readInputs } from '../src/inputs.ts'
 import { startApiServer } from '../test/support/api-server.ts'
+import { EventLoopClock } from '../test/support/event-loop-clock.ts'
+import { gateInVirtualTime } from '../test/support/gate-rollout.ts'
 import { createDeployment, createPod, createReplicaSet, createWorkloads, podStages } from './bench-objects.ts'
 
 /**
@@ -11,11 +15,13 @@ import { createDeployment, createPod, createReplicaSet, createWorkloads, podStag
  *
  *     bench-workers.ts server          an API server with TLS; orders and answers are messages to the parent
  *     bench-workers.ts simulate PODS   a rollout on the virtual clock; prints its cost as JSON
+ *     bench-workers.ts soak HOURS      a rollout that does not end, on the virtual clock; prints the heap's size as JSON
  */
 
 const [task, count] = process.argv.slice(2)
 if (task === 'server') await serve()
 if (task === 'simulate') simulate(Number(count))
+if (task === 'soak') await soak(Number(count))
 
 /** What `bench.ts` orders from the server. */
 export interface RolloutOrder {
@@ -142,4 +148,54 @@ function simulate(pods: number): void {
   console.log(
     JSON.stringify({ pods, events, outcome, cpuMs: cpuUs / 1000, rssMb: process.resourceUsage().maxRSS / 1024 }),
   )
+}
+
+/**
+ * Follows a rollout that does not end, on the virtual clock and over real connections. Watches are renewed each minute, and
+ * expire each hour. Each minute a pod changes, and each hour a pod is replaced.
+ */
+async function soak(hours: number): Promise<void> {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const server = await startApiServer()
+  const [workload] = createWorkloads(1, 10)
+  if (workload === undefined) throw new Error('There is no workload.')
+  const startedAt = Date.now()
+  const end = new AbortController()
+  const heapMb: { readonly hour: number; readonly mb: number }[] = []
+  const indexes = Array.from({ length: workload.replicas }, (_, index) => index)
+  let minutes = 0
+  let requests = 0
+  const advance = (now: number) => {
+    server.clockOffsetMs = now - Date.now()
+    for (; now >= startedAt + minutes * 60_000; minutes += 1) pass(new Date(now).toISOString())
+  }
+  const pass = (time: string) => {
+    const hour = minutes / 60
+    const slot = minutes % workload.replicas
+    const index = indexes[slot] ?? 0
+    server.apply(createPod(workload, index, minutes % 20 < 10 ? 'running' : 'ready', time))
+    if (!Number.isInteger(hour)) return
+    const { apiVersion, kind, metadata } = createPod(workload, index, 'running', time)
+    server.remove({ apiVersion, kind, namespace: metadata.namespace ?? '', name: metadata.name })
+    indexes[slot] = index + workload.replicas
+    // The server of the bench keeps all requests and changes.
+    requests += server.requests.splice(0).length
+    server.compact()
+    collectGarbage()
+    heapMb.push({ hour, mb: getHeapStatistics().used_heap_size / (1 << 20) })
+    if (hour === hours) end.abort()
+  }
+  const clock = new EventLoopClock(startedAt, 500, advance)
+  server.apply(createDeployment(workload, 0, new Date(startedAt).toISOString()))
+  server.apply(createReplicaSet(workload, new Date(startedAt).toISOString()))
+  const inputs = {
+    resources: `deployment/${workload.name} -n ${workload.namespace}`,
+    timeout: '0',
+    'stall-timeout': '0',
+    kubeconfig: server.kubeconfig(),
+  }
+  const timeline = await gateInVirtualTime(inputs, clock, { cancelled: end.signal })
+  await server.close()
+  console.log(JSON.stringify({ outcome: timeline.verdict.outcome, entries: timeline.entries.length, requests, heapMb }))
 }
