@@ -1,6 +1,8 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { parseJson, shareEqualParts } from '../src/cluster/compact.ts'
 import type { FeedEvent, Observation } from '../src/cluster/feed.ts'
+import type { KubeObject, PodStatus } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { Gate } from '../src/gate/gate.ts'
 import { gateSettings } from '../src/gate/settings.ts'
@@ -14,12 +16,14 @@ import { createDeployment, createPod, createReplicaSet, createWorkloads, podStag
  * The processes that `bench.ts` starts beside the measured ones:
  *
  *     bench-workers.ts server          an API server with TLS; orders and answers are messages to the parent
+ *     bench-workers.ts writes          an API server with TLS, in which each order is one write
  *     bench-workers.ts simulate PODS   a rollout on the virtual clock; prints its cost as JSON
  *     bench-workers.ts soak HOURS      a rollout that does not end, on the virtual clock; prints the heap's size as JSON
  */
 
 const [task, count] = process.argv.slice(2)
 if (task === 'server') await serve()
+if (task === 'writes') await serveWrites()
 if (task === 'simulate') simulate(Number(count))
 if (task === 'soak') await soak(Number(count))
 
@@ -55,6 +59,7 @@ async function serve(): Promise<void> {
     /** All pods pass each stage before the next one begins. */
     async function play() {
       const startedAt = Date.now()
+      let lastWriteAt = startedAt
       const steps = podStages.flatMap((stage) =>
         workloads.flatMap((workload) =>
           Array.from({ length: workload.replicas }, (_, index) => ({ workload, index, stage })),
@@ -72,16 +77,59 @@ async function serve(): Promise<void> {
           const ready = index + 1
           if (stage === 'ready' && (ready % 5 === 0 || ready === workload.replicas))
             server.apply(createDeployment(workload, ready, time()))
+          lastWriteAt = Date.now()
         }
         await new Promise((resolve) => setTimeout(resolve, 20))
       }
-      return { lastWriteAt: Date.now(), tookMs: Date.now() - startedAt, podEvents: steps.length }
+      return { lastWriteAt, tookMs: Date.now() - startedAt, podEvents: steps.length }
     }
   })
   send({ started: true })
 }
 
-/** Plays the rollout of many pods into the gate, 25 of each Deployment, as the cluster's objects arrive: redacted. */
+/** What `bench.ts` orders from the server of writes: the next state of the rollout with this index. */
+export interface WriteOrder {
+  readonly index: number
+  /** `created`: answered when the gate watches the rollout. */
+  readonly state: 'created' | 'running' | 'ready' | 'failed'
+}
+
+/** Rollouts of one pod. Each order is answered with the time of its write. */
+async function serveWrites(): Promise<void> {
+  const server = await startApiServer({ tls: true })
+  const send = (message: object) => process.send?.(message)
+  process.once('disconnect', () => process.exit())
+  const workloads = createWorkloads(100, 1)
+  process.on('message', async ({ index, state }: WriteOrder) => {
+    const workload = workloads[index]
+    if (workload === undefined) return
+    const time = new Date().toISOString()
+    if (state === 'created') {
+      server.apply(createDeployment(workload, 0, time))
+      server.apply(createReplicaSet(workload, time))
+      server.apply(createPod(workload, 0, 'scheduled', time))
+      // Of Deployments, ReplicaSets, pods and events; the watches of the gate before are closed.
+      await server.until(({ openWatches }) => openWatches.length === 4)
+      send({})
+      return
+    }
+    const pod = createPod(workload, 0, state === 'failed' ? 'scheduled' : state, time)
+    const writtenAt = Date.now()
+    server.apply(state === 'failed' ? withInvalidImage(pod) : pod)
+    if (state === 'ready') server.apply(createDeployment(workload, 1, time))
+    send({ writtenAt })
+  })
+  send({ kubeconfig: server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' }), workloads })
+}
+
+/** The pod with the waiting reason that fails a rollout at once. */
+function withInvalidImage(pod: KubeObject): KubeObject {
+  const { containerStatuses: [container] = [], ...status } = pod.status as PodStatus
+  const waiting = { reason: 'InvalidImageName', message: 'Failed to apply default image tag: invalid reference format' }
+  return { ...pod, status: { ...status, containerStatuses: [{ ...container, state: { waiting } }] } } as KubeObject
+}
+
+/** Plays the rollout of many pods into the gate, 25 of each Deployment, in the form in which the cluster's objects arrive. */
 function simulate(pods: number): void {
   const workloads = createWorkloads(Math.max(1, pods / 25), Math.min(25, pods))
   const start = Date.UTC(2025, 0, 15, 12)
@@ -120,7 +168,9 @@ function simulate(pods: number): void {
     const before = process.cpuUsage()
     for (const each of batch) {
       at = each.at
-      handle({ type: each.type, object: redact(JSON.parse(each.line)) })
+      const object = redact(parseJson(Buffer.from(each.line)) as KubeObject)
+      const { apiVersion, kind, metadata } = object
+      handle({ type: each.type, object: shareEqualParts(object, gate.store.get({ apiVersion, kind, ...metadata })) })
     }
     const { user, system } = process.cpuUsage(before)
     cpuUs += user + system
