@@ -8,7 +8,14 @@ import { readExpectations, recordedLines, recordingPath, replayOnce } from './su
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const documents = [
-  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'test/cluster/README.md', 'test/operators/README.md'],
+  ...[
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'test/cluster/README.md',
+    'test/operators/README.md',
+    'examples/README.md',
+  ],
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name}`),
