@@ -485,7 +485,7 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
     details:
-      'A branch rule requires a check by its name, so set one that never changes and that no other gate of the commit has. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix; and a short hash of what is too long to show.',
+      "A branch rule requires a check by its name, so set one that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix; and a short hash of what is too long to show.",
   }),
   sha: input(commitId, {
     name: 'sha',

@@ -14,12 +14,12 @@ import type { WorkflowRun } from './workflow-run.ts'
 /** With more names, every new target would change the name of the check. */
 const namedTargets = 3
 const titleLimit = 200
-const matrixLimit = 60
 
 /**
- * The name of the gate: `Rollout of deployment/web in shop on prod (Deploy / production (eu))`. Without the input `name`
- * it consists of what the inputs contain, the workflow, the job and the values of its matrix. What is too long is
- * replaced by its hash, `[3f9a01]`: different gates of a commit must never share a check, a status or a comment.
+ * The name of the gate: the input `name`, with those values of the job's matrix that it does not contain, as GitHub names
+ * jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,
+ * the workflow, the job and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different
+ * gates of a commit must never share a check, a status or a comment.
  *
  * It depends only on inputs, not on files or the cluster: a branch rule requires a check by its name, and a run with a
  * mistake must replace the check of the run before.
@@ -28,22 +28,19 @@ export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
   { name, resources, manifests, namespace, context, matrix }: GateInputs,
 ): string {
-  if (name !== undefined) return name
+  if (name !== undefined) return withHash([name, legOf(matrix.filter((value) => !name.includes(value)))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
   const files = manifests.split(/[\r\n]+/).map((line) => line.trim())
   const names = distinct([...gated.map(referenceName), ...files.filter((line) => line !== '' && !line.startsWith('#'))])
   const namespaces = gated.length === 0 ? [namespace] : distinct(gated.map((each) => each.namespace ?? namespace))
-  const leg = matrix.join(', ')
   const hidden = [
     ...all.filter(({ exclude, waitFor }) => exclude || waitFor !== undefined).map(fullReference),
     ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(fullReference) : []),
-    ...(leg.length > matrixLimit ? [leg] : []),
   ]
-  const step = [job, leg === '' || leg.length > matrixLimit ? '' : `(${leg})`].filter((word) => word !== '').join(' ')
-  const place = [workflow, step].filter((word) => word !== '').join(' / ')
+  const place = [workflow, [job, legOf(matrix)].filter(isNotEmpty).join(' ')].filter(isNotEmpty).join(' / ')
   const words = [
     'Rollout',
     names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
@@ -51,10 +48,24 @@ export function gateName(
     context === undefined ? '' : `on ${context}`,
     place === '' ? '' : `(${place})`,
   ]
-  const text = plain(words.filter((word) => word !== '').join(' '))
-  if (text.length > titleLimit) hidden.push(text)
-  if (hidden.length === 0) return text
-  const hash = `[${shortHash(JSON.stringify(distinct(hidden).sort()))}]`
+  return withHash(words, hidden)
+}
+
+/** The values of a matrix, as in the name that GitHub gives to a job. */
+function legOf(values: readonly string[]): string {
+  return values.length === 0 ? '' : `(${values.join(', ')})`
+}
+
+function isNotEmpty(text: string): boolean {
+  return text !== ''
+}
+
+/** The words in one line, with a hash of what they leave out and of what is cut off. */
+function withHash(words: readonly string[], hidden: readonly string[]): string {
+  const text = plain(words.filter(isNotEmpty).join(' '))
+  const omitted = text.length > titleLimit ? [...hidden, text] : hidden
+  if (omitted.length === 0) return text
+  const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()))}]`
   return `${plain(text, titleLimit - hash.length - 1)} ${hash}`
 }
 

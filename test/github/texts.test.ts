@@ -31,6 +31,9 @@ describe('gateName', () => {
     ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
     ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
     ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
+    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu, 1)'],
+    ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout in eu (1)'],
+    ['deploy/web', { name: 'eu: Rollout', matrix: '{"region": "eu"}' }, 'eu: Rollout'],
     ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
   ])('of %j with %j is %j', (text, more, name) => {
     expect(nameOf(text, more)).toBe(name)
@@ -56,9 +59,16 @@ describe('gateName', () => {
     [
       'legs whose values are long',
       'deploy/web',
-      { matrix: JSON.stringify({ region: 'x'.repeat(99) }) },
+      { matrix: JSON.stringify({ region: `${'x'.repeat(220)}a` }) },
       'deploy/web',
-      { matrix: JSON.stringify({ region: 'y'.repeat(99) }) },
+      { matrix: JSON.stringify({ region: `${'x'.repeat(220)}b` }) },
+    ],
+    [
+      'legs with the same name',
+      'deploy/web',
+      { name: 'Rollout', matrix: '{"region": "eu"}' },
+      'deploy/web',
+      { name: 'Rollout', matrix: '{"region": "us"}' },
     ],
     ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
     ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],
