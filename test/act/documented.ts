@@ -15,17 +15,21 @@ export interface Step {
 
 const published = /^rollout-gate\/rollout-gate@/
 
-/**
- * The steps of the first YAML block below a heading of a document: a list of steps, or a workflow with one job. The published
- * action is replaced by this checkout and has the id `gate`; the namespace of the documentation is replaced. Without the
- * checkout, which every run has.
- */
-export function documentedSteps(document: string, heading: string, namespace: string): Step[] {
+/** The first code block of a language below a heading of a document; the namespace of the documentation is replaced. */
+export function documentedBlock(document: string, heading: string, language: string, namespace: string): string {
   const text = readFileSync(join(import.meta.dirname, '../..', document), 'utf8')
   const section = text.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? ''
-  const yaml = /^```yaml\n(.*?)^```$/ms.exec(section)?.[1]
-  if (yaml === undefined) throw new Error(`${document} has no YAML block below "${heading}"`)
-  const block = JSON.parse(JSON.stringify(parse(yaml)).replaceAll(/\bshop\b/g, namespace))
+  const block = section.split(`\n\`\`\`${language}\n`)[1]?.split('\n```')[0]
+  if (block === undefined) throw new Error(`${document} has no block of ${language} below "${heading}"`)
+  return block.replaceAll(/\bshop\b/g, namespace)
+}
+
+/**
+ * The steps of the first YAML block below a heading of a document: a list of steps, or a workflow with one job. The published
+ * action is replaced by this checkout and has the id `gate`. Without the checkout, which every run has.
+ */
+export function documentedSteps(document: string, heading: string, namespace: string): Step[] {
+  const block = parse(documentedBlock(document, heading, 'yaml', namespace))
   const steps: Step[] = Array.isArray(block)
     ? block
     : Object.values<{ steps: Step[] }>(block.jobs).flatMap((job) => job.steps)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
-import { documentedSteps, type Step } from './documented.ts'
+import { documentedBlock, documentedSteps, type Step } from './documented.ts'
 import { composite, matrix, mergeBlock, reusable } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
@@ -37,13 +37,18 @@ async function checkContract(run: GateRun, fixture: WorkflowFixture, check: Chec
 /** The documented job with a kubeconfig in a secret, and the rollback: a healthy rollout, then failing ones. */
 async function kubeconfigInSecret(fixture: WorkflowFixture, check: Check): Promise<void> {
   const { namespace } = fixture
+  const page = ['docs/credentials.md', 'A kubeconfig in a secret'] as const
+  await check('the documented commands make the kubeconfig of a ServiceAccount', async () => {
+    await fixture.createSecret(documentedBlock(...page, 'sh', namespace).replace('gh secret set KUBECONFIG', 'cat'))
+    match(fixture.secretKubeconfig, /user: deployer/)
+  })
   const token: Step = {
     id: 'token',
     run: "kubectl config view --raw -o jsonpath='{.users[0].user.token}'",
     if: 'always()',
   }
   const steps = [
-    ...documentedSteps('docs/credentials.md', 'A kubeconfig in a secret', namespace),
+    ...documentedSteps(...page, namespace),
     ...documentedSteps('docs/recipes.md', 'Roll back', namespace)
       .slice(-1)
       .map((step) => ({ ...step, id: 'undo' })),

@@ -55,7 +55,7 @@ export class WorkflowFixture {
   readonly api: Api
   readonly namespace: string
   /** The kubeconfig in the workflows' secret; its context is named `prod`. */
-  readonly secretKubeconfig: string
+  secretKubeconfig: string
   /** The server for requests to GitHub. */
   readonly github: GitHubServer
   /** What the workflows wrote to it. */
@@ -92,6 +92,16 @@ export class WorkflowFixture {
   /** The credentials of the kubeconfig, which no log may contain. */
   get credentials(): string[] {
     return secretsOf(this.secretKubeconfig)
+  }
+
+  /**
+   * Takes another kubeconfig as the secret.
+   * @param script prints it in base64, as its last line; runs with the administrator's credentials
+   */
+  async createSecret(script: string): Promise<void> {
+    const env = { HOME: join(this.folder, 'home'), PATH: `${join(this.folder, 'bin')}:${process.env['PATH']}` }
+    const printed = await run('bash', ['-euo', 'pipefail', '-c', script], { env })
+    this.secretKubeconfig = Buffer.from(printed.trim().split('\n').at(-1) ?? '', 'base64').toString()
   }
 
   /**
