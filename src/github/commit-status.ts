@@ -2,7 +2,7 @@ import type { Outcome, Timeline } from '../gate/timeline.ts'
 import type { Extra, Shared } from './extra.ts'
 import { title } from './texts.ts'
 
-/** GitHub cuts longer descriptions off: https://docs.github.com/rest/commits/statuses#create-a-commit-status */
+/** GitHub rejects longer descriptions, which its documentation lacks: https://github.com/zalando/zappr/issues/378 */
 const descriptionLimit = 140
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */

@@ -22,6 +22,12 @@ describe('the GitHub server of the tests', () => {
       { ...check, output: { title: 'x', summary: 'x'.repeat(65_536) } },
       /summary must NOT have more than 65535/,
     ],
+    [
+      'has too long a description',
+      `POST /repos/acme/shop/statuses/${'0'.repeat(40)}`,
+      { state: 'success', description: 'x'.repeat(141) },
+      /description is too long/,
+    ],
     ['has an unknown path', 'POST /repos/acme/shop/checks', check, /is no operation/],
     [
       'has a word as a number',

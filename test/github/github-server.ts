@@ -48,6 +48,17 @@ export interface GitHubServer {
 const description = JSON.parse(readFileSync(join(import.meta.dirname, 'description.json'), 'utf8')) as Document
 closeSchemas()
 
+/** Limits that GitHub enforces and its description lacks: the maximum length of a field, by operation. */
+const lengthLimits: Readonly<Record<string, readonly [field: string, maximum: number]>> = {
+  // "description is too long (maximum is 140 characters)": https://github.com/zalando/zappr/issues/378
+  'repos/create-commit-status': ['description', 140],
+  // The same of a deployment: https://github.com/Shopify/shipit-engine/issues/1004
+  'repos/create-deployment-status': ['description', 140],
+  // "body is too long (maximum is 65536 characters)": https://github.com/danger/danger/issues/424
+  'issues/create-comment': ['body', 65_536],
+  'issues/update-comment': ['body', 65_536],
+}
+
 /**
  * A mock of GitHub made from its OpenAPI description: it answers each operation with the description's example, and
  * records every invalid request.
@@ -59,6 +70,11 @@ export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
   const waiting: { readonly operation: string; readonly resolve: (request: GitHubRequest) => void }[] = []
 
   const answer = (request: GitHubRequest, example: { readonly status: number; readonly mock: unknown }): Answer => {
+    const [field, maximum] = lengthLimits[request.operation] ?? ['', 0]
+    if (String(request.body[field] ?? '').length > maximum) {
+      breaches.push(`${request.operation} ${field} is too long (maximum is ${maximum} characters)`)
+      return { status: 422, body: { message: 'Validation Failed' } }
+    }
     const body = example.mock as Record<string, unknown>
     return handlers.get(request.operation)?.(request, body) ?? { status: example.status, body }
   }
