@@ -219,7 +219,7 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '',
     `A rollout that does not end, ${soakHours} hours on the virtual clock, with the API server in the same process: ${soak.requests} requests,`,
     `since every watch is renewed within a minute and expires each hour. A pod changes each minute, and one is replaced each hour.`,
-    `The ${soak.entries} lines of the log are kept for the summary, which is most of the growth.`,
+    `Kept until the end: the ${soak.entries} lines of the log, for the summary, and the last state of each deleted pod.`,
     '',
     ...table(
       ['hour', 'heap after a garbage collection'],
