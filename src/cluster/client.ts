@@ -214,7 +214,7 @@ export class Client {
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // client-node's agents close their connection after each request; they are needed only for a proxy.
-    if (!kubeconfig.proxied) request.agent = url.protocol === 'https:' ? this.#httpsAgent : this.#httpAgent
+    if (kubeconfig.proxy === undefined) request.agent = url.protocol === 'https:' ? this.#httpsAgent : this.#httpAgent
     return request
   }
 
@@ -256,10 +256,12 @@ async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiEr
   try {
     body = JSON.parse(text)
   } catch {
-    // Proxies and load balancers answer in HTML.
+    // Proxies and load balancers answer in HTML, a server that expects TLS with one line of text.
   }
   const { statusCode = 0, statusMessage, headers } = response
-  return errorFromStatus(body, statusCode, statusMessage || 'no reason given', retryAfter(headers['retry-after'], now))
+  const line = /^[\w ,.'-]{1,200}\s*$/.test(text) ? text.trim() : ''
+  const message = line || statusMessage || 'no reason given'
+  return errorFromStatus(body, statusCode, message, retryAfter(headers['retry-after'], now))
 }
 
 /** Milliseconds to wait. The header contains seconds or a date (RFC 9110, 10.2.3). */

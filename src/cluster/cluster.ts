@@ -106,8 +106,8 @@ export class Cluster {
   }
 
   get #connection() {
-    const { server, context, user } = this.#kubeconfig
-    return { clock: this.#clock, server, context, user }
+    const { server, context, user, proxy, certificateEndsAt } = this.#kubeconfig
+    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt }
   }
 
   /** Server time minus local time, in milliseconds; each answer makes it more exact. */

@@ -54,7 +54,23 @@ export function asConnectionError(error: unknown): ConnectionError {
   // A host with several addresses fails with one error each.
   const { code, message } = Object(Array.isArray(errors) ? errors[0] : error) as { code?: unknown; message?: unknown }
   const name = typeof code === 'string' ? code : 'UNKNOWN'
-  return new ConnectionError(name, typeof message === 'string' && message !== '' ? message : name)
+  const text = typeof message === 'string' && message !== '' ? message : name
+  return proxyError(text) ?? new ConnectionError(name, text.replace(/; if the root CA is installed locally.*$/, ''))
+}
+
+/** The refusal of a proxy, as the libraries hpagent and socks report it; undefined for other errors. */
+function proxyError(message: string): ConnectionError | undefined {
+  if (/^Socks\S* Authentication failed/i.test(message)) return proxyRefusal(407)
+  const [, status] = /^Bad response: (\d{3})$/.exec(message) ?? []
+  return status === undefined ? undefined : proxyRefusal(Number(status))
+}
+
+function proxyRefusal(status: number): ConnectionError {
+  if (status === 407) return new ConnectionError('EPROXYAUTH', 'the proxy requires other credentials')
+  return new ConnectionError(
+    status < 500 ? 'EPROXYREFUSED' : 'EPROXY',
+    `the proxy answered with status ${status} instead of a connection`,
+  )
 }
 
 /** The HTTP status of a failure; 0 without an answer. Only this file interprets it. */
@@ -67,7 +83,7 @@ const hasStatus =
   (error: unknown): error is ApiError =>
     statusOf(error) === status
 
-/** For a log: the container has not started, or has no previous run. */
+/** For a log: the container has not started, or has no previous run. Also the answer of a server that expects TLS. */
 export const isBadRequest = hasStatus(400)
 /** The server does not accept the credentials. */
 export const isUnauthorized = hasStatus(401)
@@ -82,10 +98,11 @@ export const isExpired = hasStatus(410)
 /** Whether the same request may succeed soon: no answer, an overloaded server, or a server error. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500
-  return (
-    error instanceof ConnectionError && !error.certificate && error.code !== 'ECANCELED' && error.code !== 'EBADMSG'
-  )
+  return error instanceof ConnectionError && !error.certificate && !finalCodes.has(error.code)
 }
+
+/** The same request would fail again. */
+const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'EPROXYAUTH', 'EPROXYREFUSED'])
 
 /** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
 export function retryAfterOf(error: unknown): number {

@@ -1,6 +1,14 @@
 import { type MistakeReason, UserError } from '../errors.ts'
 import { type Clock, sleep } from './clock.ts'
-import { ApiError, ConnectionError, isForbidden, isTransient, isUnauthorized, retryAfterOf } from './failures.ts'
+import {
+  ApiError,
+  ConnectionError,
+  isBadRequest,
+  isForbidden,
+  isTransient,
+  isUnauthorized,
+  retryAfterOf,
+} from './failures.ts'
 
 /** How long the first requests are repeated. */
 const maxInitialMs = 30_000
@@ -11,6 +19,10 @@ export interface Connection {
   readonly server: string
   readonly context: string
   readonly user: string
+  /** Scheme and host of the proxy to the server. */
+  readonly proxy?: string | undefined
+  /** The end of the client certificate's validity, in milliseconds since the epoch. */
+  readonly certificateEndsAt?: number | undefined
 }
 
 interface Forbidden {
@@ -48,43 +60,83 @@ export async function runInitially<T>(
 }
 
 async function explain(
-  { server, context, user }: Connection,
+  connection: Connection,
   { action, remedyOf }: Forbidden,
   error: ApiError | ConnectionError,
 ): Promise<[MistakeReason, string]> {
+  const { server, context, user, proxy } = connection
+  const message = withoutEnd(error.message)
   const host = new URL(server).host
+  const certificate = expiredCertificate(connection)
   if (isUnauthorized(error)) {
     return [
       'credentials-expired',
       `The cluster ${host} refuses the credentials of user "${user}" (context "${context}"), also after they were read again: ` +
-        `${error.message}. They have expired, or belong to another cluster. Short-lived ones (EKS, GKE, AKS) must be fetched in this job.`,
+        `${message}. ${certificate ?? 'They have expired, or belong to another cluster. Short-lived ones (EKS, GKE, AKS) must be fetched in this job.'}`,
     ]
   }
   if (isForbidden(error)) {
     return [
       'forbidden',
-      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${error.message}. ${await remedyOf()}`,
+      `User "${user}" (context "${context}") may not ${action} on the cluster ${host}: ${message}. ${await remedyOf()}`,
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
-    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${explainCertificate(error)}`]
+    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${certificate ?? explainTls(error)}`]
   }
+  const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
   return [
     'api-unreachable',
-    `The cluster ${host} (context "${context}") cannot be reached: ${error.message}. ` +
-      'Is its address reachable from outside of your network, does a firewall block this runner, is a proxy needed (HTTPS_PROXY, proxy-url)?',
+    `The cluster ${host} (context "${context}") cannot be reached${way}: ${message}. ${certificate ?? remedyFor(connection, error)}`,
   ]
 }
 
-function explainCertificate({ code, message }: ConnectionError): string {
-  if (code === 'CERT_HAS_EXPIRED')
+/** The sentence about a client certificate that has expired: also a server that only ends the connection refuses it. */
+function expiredCertificate({ certificateEndsAt = Infinity, clock, user }: Connection): string | undefined {
+  if (clock.now() <= certificateEndsAt) return undefined
+  const date = new Date(certificateEndsAt).toISOString().slice(0, 10)
+  return `The client certificate of user "${user}" in the kubeconfig expired on ${date}. Renew it.`
+}
+
+function remedyFor({ server, proxy }: Connection, error: ApiError | ConnectionError): string {
+  const code = error instanceof ConnectionError ? error.code : ''
+  if (code === 'EPROXYAUTH')
+    return 'Write them into the address of the proxy (proxy-url, HTTPS_PROXY): http://USER:PASSWORD@HOST:PORT.'
+  if (code === 'EPROXYREFUSED') return 'Allow this host and port in the proxy, or name the host in NO_PROXY.'
+  if (proxy !== undefined)
+    return 'Is the address of the proxy right (proxy-url, HTTPS_PROXY), and can it reach the server?'
+  // Servers in Go answer with status 400, others end the connection.
+  const isReset = isBadRequest(error) || code === 'ECONNRESET' || code.startsWith('HPE_')
+  if (server.startsWith('http:') && isReset)
+    return 'Its address starts with http://. If the server uses TLS, write https://.'
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return 'Is the name right, and can this runner resolve it? Names of private clusters are known only inside of their network.'
+  return 'Is its address reachable from outside of your network, does a firewall block this runner, is a proxy needed (HTTPS_PROXY, proxy-url)?'
+}
+
+/** What is wrong with a TLS connection, by the code that OpenSSL or Node reports. EPROTO has the cause only in its message. */
+function explainTls(error: ConnectionError): string {
+  const { code } = error
+  const message = withoutEnd(error.message)
+  const cause = `${code} ${code === 'EPROTO' ? message : ''}`
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
     return `${message}. Renew the cluster's certificate, or check the clock of this machine.`
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return `${message}. Use an address in the certificate, or set tls-server-name in the kubeconfig to one.`
-  }
-  if (/ALERT/.test(code)) return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
-  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'EPROTO') {
+  if (/KEY_VALUES_MISMATCH/.test(cause))
+    return 'the client-key of the user in the kubeconfig does not belong to its client-certificate.'
+  if (/PROTOCOL_VERSION|protocol version|unsupported protocol|UNSUPPORTED_PROTOCOL/i.test(cause))
+    return 'the server supports only old versions of TLS. Enable TLS 1.2 or later there.'
+  if (/CERTIFICATE_REQUIRED|certificate required/i.test(cause))
+    return 'the server requires a client certificate, and the kubeconfig has none that it accepts. Add client-certificate-data and client-key-data.'
+  if (/ALERT|alert/.test(cause))
+    return `the server refuses the client certificate (${code}). Renew the one in the kubeconfig.`
+  if (/WRONG_VERSION_NUMBER|wrong version number|EPROTO/.test(cause))
     return `the server does not use TLS (${code}). Is its address http://, or is a proxy in the way?`
-  }
   return `${message} (${code}). The certificate-authority-data of the kubeconfig must contain the CA that signed the server's certificate.`
+}
+
+/** A message that a sentence may follow. */
+function withoutEnd(message: string): string {
+  return message.replace(/[.:\s]{1,9}$/, '')
 }

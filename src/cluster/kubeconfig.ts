@@ -1,6 +1,7 @@
+import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
 import { UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
@@ -14,6 +15,7 @@ import {
   readKubeconfig,
   type Section,
 } from './kubeconfig-file.ts'
+import { addBrackets, hostOfProxy, isLoopback, type ProxyAgent, proxyFromEnvironment } from './proxy.ts'
 import { secretsOf } from './secrets.ts'
 
 /** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
@@ -35,7 +37,10 @@ export interface Kubeconfig {
   /** The API server's address. On Rancher it includes a path. */
   readonly server: string
   readonly user: string
-  readonly proxied: boolean
+  /** Scheme and host of the proxy to the server, without its credentials. */
+  readonly proxy?: string
+  /** The end of the client certificate's validity, in milliseconds since the epoch; undefined without a certificate. */
+  readonly certificateEndsAt?: number
   /** Whether the cluster's own certificate authority is the only one that requests and credentials need. */
   readonly hasOwnAuthority: boolean
   /** The plugin that returns the credentials, if the user has no token. */
@@ -83,7 +88,8 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     namespace: String(namespace),
     server: server.replace(/(?<!\/)\/+$/, ''),
     user: user.name,
-    proxied: Boolean(proxy),
+    proxy: proxy ? hostOfProxy(String(proxy)) : undefined,
+    certificateEndsAt: endOfCertificate(user),
     hasOwnAuthority:
       !needsLibrary && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
     exec: isSection(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
@@ -91,6 +97,17 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
     impersonation: impersonation(user),
     secrets: secretsOf(document),
+  }
+}
+
+/** Only the first certificate is the client's; others are of its authorities. */
+function endOfCertificate(user: Entry): number | undefined {
+  try {
+    const certificate = pemOf(user, 'client-certificate')
+    return certificate && Date.parse(new X509Certificate(certificate).validTo)
+  } catch {
+    // The connection reports what is wrong with it.
+    return undefined
   }
 }
 
@@ -187,19 +204,21 @@ function withoutSecrets(owner: string): Error {
   )
 }
 
+/** The content of a certificate or key: the data, else the file. */
+function pemOf({ body }: Entry, setting: string): Buffer | undefined {
+  const [data, file] = [body[`${setting}-data`], body[setting]]
+  if (data) return Buffer.from(String(data), 'base64')
+  return file ? readFileSync(String(file)) : undefined
+}
+
 /** Applies certificates, token or password. In kubectl, data takes precedence over a file. */
 function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
-  const content = ({ body }: Entry, setting: string) => {
-    const [data, file] = [body[`${setting}-data`], body[setting]]
-    if (data) return Buffer.from(String(data), 'base64')
-    return file ? readFileSync(String(file)) : undefined
-  }
   return async (request) => {
     const { token, tokenFile, username, password } = user.body
     const serverName = cluster.body['tls-server-name']
-    const ca = content(cluster, 'certificate-authority')
-    const cert = content(user, 'client-certificate')
-    const key = content(user, 'client-key')
+    const ca = pemOf(cluster, 'certificate-authority')
+    const cert = pemOf(user, 'client-certificate')
+    const key = pemOf(user, 'client-key')
     Object.assign(request, {
       ...(cluster.body['insecure-skip-tls-verify'] === true ? { rejectUnauthorized: false } : {}),
       ...(serverName ? { servername: String(serverName) } : {}),
@@ -217,9 +236,14 @@ function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
 /** Applies all by the library client-node, which has auth providers and proxies. It takes long to load, so it is loaded when used. */
 function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Kubeconfig['applyTo'] {
   let loaded: Promise<KubeConfig> | undefined
+  let agent: RequestOptions['agent']
+  const address = new URL(String(cluster.body['server'])).hostname.replace(/^\[|\]$/g, '')
   return async (request) => {
     loaded ??= toKubeConfig(context, cluster, user, proxy)
     await (await loaded).applyToHTTPSOptions(request)
+    if (isIP(address) === 6 && String(proxy).startsWith('http') && agent !== request.agent)
+      addBrackets(request.agent as unknown as ProxyAgent, address)
+    agent = request.agent
   }
 }
 
@@ -278,44 +302,4 @@ function impersonation({ body }: Entry): Record<string, string | string[]> {
         )
       : {}),
   }
-}
-
-/**
- * The proxy for a server from the environment, as in kubectl (Go's `http.ProxyFromEnvironment`): `HTTPS_PROXY` or
- * `HTTP_PROXY` by the server's scheme, in upper or lower case, unless the server is on this machine or in `NO_PROXY` (names
- * with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`).
- */
-export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
-  const url = new URL(server)
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80')
-  const proxy =
-    url.protocol === 'https:' ? env['HTTPS_PROXY'] || env['https_proxy'] : env['HTTP_PROXY'] || env['http_proxy']
-  if (!proxy || isLoopback(host)) return undefined
-  const exceptions = (env['NO_PROXY'] || env['no_proxy'] || '').split(',').map((entry) => entry.trim().toLowerCase())
-  if (exceptions.some((entry) => entry !== '' && matches(entry, host.toLowerCase(), port))) return undefined
-  return proxy.includes('://') ? proxy : `http://${proxy}`
-}
-
-/** `localhost` or an IPv4 or IPv6 loopback address. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
-
-function matches(entry: string, host: string, port: string): boolean {
-  if (entry === '*') return true
-  const [network, prefix] = entry.split('/')
-  if (network !== undefined && prefix !== undefined && isIP(network)) return inRange(network, Number(prefix), host)
-  const withPort = isIP(entry) ? null : /^(.*):(\d+)$/.exec(entry)
-  if (withPort && withPort[2] !== port) return false
-  const name = (withPort?.[1] ?? entry).replace(/^\[|\]$/g, '').replace(/^\*?\./, '')
-  return host === name || (!isIP(host) && host.endsWith(`.${name}`))
-}
-
-function inRange(network: string, prefix: number, host: string): boolean {
-  const family = isIP(network) === 6 ? 'ipv6' : 'ipv4'
-  if (isIP(host) === 0 || !(prefix >= 0 && prefix <= (family === 'ipv6' ? 128 : 32))) return false
-  const range = new BlockList()
-  range.addSubnet(network, prefix, family)
-  return range.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4')
 }

@@ -311,7 +311,11 @@ describe('what is taken over', () => {
     expect(proxied.agent).toMatchObject({ proxy: new URL('http://proxy.example:3128') })
     const own = await optionsOf(load({ kubeconfig: text({ cluster: { 'proxy-url': 'socks5://own' } }) }, env))
     expect(own.agent).toMatchObject({ proxy: { host: 'own', type: 5 } })
-    expect(load({ kubeconfig: text() }).proxied).toBe(false)
+    expect(load({ kubeconfig: text() }).proxy).toBeUndefined()
+    expect(load({ kubeconfig: text({ cluster: { 'proxy-url': 'http://me:secret@own:3128' } }) }).proxy).toBe(
+      'http://own:3128',
+    )
+    expect(() => load({ kubeconfig: text({ cluster: { 'proxy-url': 'own:3128' } }) })).toThrow('http://HOST:PORT')
   })
 
   test.each([

@@ -1,4 +1,4 @@
-import { proxyFromEnvironment } from '../../src/cluster/kubeconfig.ts'
+import { proxyFromEnvironment } from '../../src/cluster/proxy.ts'
 
 const proxy = 'http://proxy.example:3128'
 const through = (server: string, noProxy = '') =>

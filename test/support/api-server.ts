@@ -1,17 +1,13 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Access, type Denial } from './access.ts'
+import { type Certificate, selfSignedCertificate } from './certificates.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
 import { type FailureOptions, Failures, type ReceivedRequest } from './failures.ts'
@@ -423,24 +419,4 @@ function send(
   const compress = bytes.length > 128 * 1024 && /\bgzip\b/.test(String(headers['accept-encoding']))
   response.writeHead(code, { 'Content-Type': contentType, ...(compress && { 'Content-Encoding': 'gzip' }) })
   response.end(compress ? gzipSync(bytes, { level: 1 }) : bytes)
-}
-
-/** A key and its certificate in PEM. */
-export interface Certificate {
-  readonly key: string
-  readonly cert: string
-}
-
-/** Creates a self-signed certificate for 127.0.0.1, valid for a day, with the `openssl` command. */
-export async function selfSignedCertificate(): Promise<Certificate> {
-  const folder = await mkdtemp(join(tmpdir(), 'api-server-'))
-  const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '1']
-  const subject = ['-subj', '/CN=kube-apiserver', '-addext', 'subjectAltName=IP:127.0.0.1,DNS:localhost']
-  try {
-    await promisify(execFile)('openssl', [...request, ...subject, '-keyout', key, '-out', cert])
-    return { key: await readFile(key, 'utf8'), cert: await readFile(cert, 'utf8') }
-  } finally {
-    await rm(folder, { recursive: true })
-  }
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { selfSignedCertificate } from '../../support/api-server.ts'
+import { selfSignedCertificate } from '../../support/certificates.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
 import { healthy, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
