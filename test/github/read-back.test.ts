@@ -55,6 +55,11 @@ describe('reading back what the extras wrote', () => {
       'The commit of the deployment is "222", not "1111111".',
     ],
     [
+      'a comment about another outcome',
+      { 'issues/comments/99': { ...answers['issues/comments/99'], body: '### ❌ Rollout failed after 31 s' } },
+      'The outcome in the comment is "failed", not "ready".',
+    ],
+    [
       'a deployment that has not ended',
       { 'deployments/42/statuses': [{ state: 'in_progress' }] },
       'The state of the deployment is "in_progress", not "success".',
