@@ -8,13 +8,14 @@ import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
 import { actionMetadata, actionTypes } from './action-metadata.ts'
-import { table } from './markdown.ts'
+import { architectureDiagram, readSources } from './imports.ts'
+import { replaceRegion, table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
 import { inputPage, readmeDocs } from './readme-docs.ts'
 
 /**
  * Generates the inputs and outputs of `action.yml`; their types in `action-types.yml`; `docs/reference.md`: every kind with its milestones and rule, every
- * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; `docs/inputs.md` and the marked regions
+ * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; the picture in `docs/architecture.md`; `docs/inputs.md` and the marked regions
  * of the README: the inputs and outputs; and the JSON Schemas of report and recording with their TypeScript types in `schemas/`.
  *
  *     node scripts/docs.ts           write the files
@@ -28,6 +29,10 @@ const groups = await loadAllGroups()
 for (const [name, text] of [
   ['docs/reference.md', reference()],
   ['docs/operators.md', operatorDocs(groups, join(root, 'test/operators/results.json'))],
+  [
+    'docs/architecture.md',
+    replaceRegion(present('docs/architecture.md'), 'imports', architectureDiagram(readSources(root))),
+  ],
   ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
   ['README.md', readmeDocs(present('README.md'), root, groups)],
   ['action.yml', actionMetadata(present('action.yml'))],

@@ -1,14 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize, relative } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { importsOf, partOf, readSources } from '../scripts/imports.ts'
 import { knownKinds } from '../src/lifecycle/rules.ts'
 
 const root = join(import.meta.dirname, '..')
-const sources: ReadonlyMap<string, string> = new Map(
-  readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
-    .map((path) => [path, readFileSync(join(root, path), 'utf8')]),
-)
+const sources = readSources(root)
 
 /** What may be imported stands to the left; files in one group do not import each other's folder. */
 const layers: readonly (readonly string[])[] = [
@@ -32,19 +28,8 @@ const layers: readonly (readonly string[])[] = [
 
 function layerOf(path: string): number {
   const layer = layers.findIndex((group) => group.some((part) => path === part || path.startsWith(`${part}/`)))
-  if (layer < 0) throw new Error(`${path} is in no layer: add it to this test and to README's architecture section.`)
+  if (layer < 0) throw new Error(`${path} is in no layer: add it to this test and to docs/architecture.md.`)
   return layer
-}
-
-function importsOf(path: string, text: string): string[] {
-  return [...text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, name = '']) =>
-    normalize(join(dirname(path), name)),
-  )
-}
-
-/** `src/cluster` of `src/cluster/store.ts`; a file at the root is a part of its own. */
-function partOf(path: string): string {
-  return path.split('/').length > 2 ? path.split('/').slice(0, 2).join('/') : path
 }
 
 /** `path:line: text` of each line that a pattern matches, outside of comments. */
@@ -120,6 +105,7 @@ it('files that the documentation names exist', () => {
     'README.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
+    'docs/architecture.md',
     'docs/github.md',
     'docs/inputs.md',
     'docs/views.md',
