@@ -11,7 +11,7 @@ import { alignedTable, replaceRegion } from './markdown.ts'
 
 const page = 'docs/inputs.md'
 
-/** Replaces the generated regions of the README: comparison, figures, inputs by group, outputs. */
+/** Replaces the generated regions of the README: comparison, log, figures, inputs by group, outputs. */
 export function readmeDocs(present: string, root: string, groups: readonly CatalogueGroup[]): string {
   const link = (name: string, target = page) => `[\`${name}\`](${target}#${name})`
   const inputs = inputGroups.flatMap((group) => [
@@ -29,7 +29,13 @@ export function readmeDocs(present: string, root: string, groups: readonly Catal
     ['output', 'meaning'],
     Object.entries(outputDefinitions).map(([name, { description }]) => [link(name), description]),
   )
-  const regions = { comparison: comparison(), figures: figures(root, groups), inputs: inputs.slice(0, -1), outputs }
+  const regions = {
+    comparison: comparison(),
+    log: exampleLog(root),
+    figures: figures(root, groups),
+    inputs: inputs.slice(0, -1),
+    outputs,
+  }
   return Object.entries(regions).reduce((document, [name, lines]) => replaceRegion(document, name, lines), present)
 }
 
@@ -59,6 +65,16 @@ function figures(root: string, groups: readonly CatalogueGroup[]): readonly stri
     `- **${groups.flatMap(({ entries }) => entries).length} kinds of operators** in ${groups.length} API groups ([list](docs/operators.md))`,
     `- **${reasonCodes.length} reasons**, each with what proves it and what to do ([list](docs/reference.md#reasons))`,
   ]
+}
+
+/** The log of a recorded rollout, with plain names. */
+function exampleLog(root: string): readonly string[] {
+  const log = readFileSync(join(root, 'test/stories/snapshots/image-not-found.log.txt'), 'utf8')
+  const plain = log
+    .replaceAll('127.0.0.1:5995/app', 'acme/web')
+    .replaceAll(/gate-image-not-found-[0-9a-f]+/g, 'shop')
+    .replace('context rollout-gate-cluster', 'context prod')
+  return ['```', ...(plain.split('\n::group::')[0] ?? '').split('\n'), '```']
 }
 
 const tools: Readonly<Record<ToolName, string>> = {
