@@ -1,13 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ACTION_ROOT } from '@actions/workflow-parser/actions/action-constants'
-import { JSONObjectReader } from '@actions/workflow-parser/templates/json-object-reader'
-import { TemplateSchema } from '@actions/workflow-parser/templates/schema/template-schema'
-import { TemplateContext, TemplateValidationErrors } from '@actions/workflow-parser/templates/template-context'
-import { readTemplate } from '@actions/workflow-parser/templates/template-reader'
-import { NoOperationTraceWriter } from '@actions/workflow-parser/templates/trace-writer'
-import { YamlObjectReader } from '@actions/workflow-parser/workflows/yaml-object-reader'
 import { parse } from 'yaml'
+import { validateActionMetadata } from './support/workflow-parser.ts'
 
 const root = join(import.meta.dirname, '..')
 const text = readFileSync(join(root, 'action.yml'), 'utf8')
@@ -30,29 +24,6 @@ function expressionsOutOfPlace(yaml: string): string[] {
   return stringsOf(parse(yaml))
     .filter(({ path, text }) => text.includes('${{') && !mayHoldExpression(path))
     .map(({ path }) => path.join('.'))
-}
-
-/**
- * Validates the content of an `action.yml` with the schema of GitHub's editor extension. The schema lists for each field
- * the contexts that an expression may use; the runner reports the same errors.
- * The package's `parseAction` does the same, but Node cannot import its schema.
- * @returns the errors, each with line and column
- * @see https://docs.github.com/en/actions/reference/workflows-and-actions/metadata-syntax
- */
-function validateActionMetadata(content: string): string[] {
-  const name = 'action.yml'
-  const context = new TemplateContext(new TemplateValidationErrors(), actionSchema(), new NoOperationTraceWriter())
-  const file = context.getFileId(name)
-  const reader = new YamlObjectReader(file, content)
-  for (const { message, range } of reader.errors) context.error(file, message, range)
-  if (reader.errors.length === 0) readTemplate(context, ACTION_ROOT, reader, file)
-  return context.errors.getErrors().map(({ message }) => message)
-}
-
-function actionSchema(): TemplateSchema {
-  const path = 'node_modules/@actions/workflow-parser/dist/action-v1.0.min.json'
-  const json = readFileSync(join(root, path), 'utf8')
-  return TemplateSchema.load(new JSONObjectReader(undefined, json))
 }
 
 describe('action.yml', () => {

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { buildKubectl } from '../cluster/build.ts'
+import { buildKubectl, installHelm } from '../cluster/build.ts'
 import { attempt, runScript } from '../cluster/command.ts'
 import { withTestCluster } from '../cluster/test-cluster.ts'
 import { installAct } from './act.ts'
@@ -67,12 +67,17 @@ function choose(names: readonly string[]): string[] {
   return names.length > 0 ? [...names] : known
 }
 
-/** Installs act, and kubectl unless the machine has one. */
+/** Installs act, and kubectl and Helm unless the machine has them. */
 async function installPrograms(): Promise<Programs> {
   const node = process.execPath
   if (process.versions.node.split('.')[0] !== runnerMajor()) {
     throw new Error(`action.yml needs Node ${runnerMajor()}, but this is Node ${process.versions.node}`)
   }
-  const installed = (await attempt('sh', ['-c', 'command -v kubectl'])).trim()
-  return { node, act: await installAct(), kubectl: installed || (await buildKubectl()) }
+  const installed = async (name: string) => (await attempt('sh', ['-c', `command -v ${name}`])).trim()
+  return {
+    node,
+    act: await installAct(),
+    kubectl: (await installed('kubectl')) || (await buildKubectl()),
+    helm: (await installed('helm')) || (await installHelm()),
+  }
 }

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, type Step } from './documented.ts'
+import { exampleScenarios } from './examples.ts'
 import { composite, matrix, mergeBlock, reusable } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
@@ -258,4 +259,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   reusable,
   composite,
   'merge-block': mergeBlock,
+  ...exampleScenarios,
 }

@@ -29,14 +29,16 @@ export interface Programs {
   /** The Node that runs the action by default. */
   node: string
   kubectl: string
+  helm: string
 }
 
 /** The jobs of a workflow, and how it is started. */
 export interface Workflow {
-  readonly jobs: Readonly<Record<string, unknown>>
-  /** Further files of the checkout: called workflows and composite actions, by path. */
+  /** Absent if `files` contains the workflow. */
+  readonly jobs?: Readonly<Record<string, unknown>>
+  /** Further files of the checkout by path, as text or as what their YAML contains. */
   readonly files?: Readonly<Record<string, unknown>>
-  readonly manifests: Manifests
+  readonly manifests?: Manifests
   readonly event?: WorkflowEvent
   /** The Node that runs the action. */
   readonly node?: string
@@ -60,7 +62,8 @@ export class WorkflowFixture {
   readonly github: GitHubServer
   /** What the workflows wrote to it. */
   readonly written: StoredWrites
-  private readonly folder: string
+  /** The parent of the folders of its runs. */
+  readonly folder: string
   private readonly programs: Programs
 
   constructor(
@@ -83,7 +86,7 @@ export class WorkflowFixture {
     // kubectl uses this one. Its context has another name, so that a gate that ignores the secret is detected.
     writeFileSync(join(home, 'config'), kubeconfigFor(kubeconfig, namespace, 'home'), { mode: 0o600 })
     mkdirSync(join(folder, 'bin'))
-    symlinkSync(programs.kubectl, join(folder, 'bin/kubectl'))
+    for (const name of ['kubectl', 'helm'] as const) symlinkSync(programs[name], join(folder, 'bin', name))
   }
 
   /** The value of `github.token`. */
@@ -143,12 +146,12 @@ export class WorkflowFixture {
     return runWorkflow(this.programs.act, checkout, folder, secrets, env, { ...event, variables })
   }
 
-  private async checkOut(folder: string, { jobs, files = {}, manifests }: Workflow): Promise<void> {
+  private async checkOut(folder: string, { jobs, files = {}, manifests = {} }: Workflow): Promise<void> {
     for (const name of shipped) cpSync(join(root, name), join(folder, name), { recursive: true })
-    const workflow = { name: 'Deploy', on: ['push', 'pull_request'], jobs }
+    const workflow = jobs && { name: 'Deploy', on: ['push', 'pull_request'], jobs }
     const contents = [
-      ...Object.entries({ ...files, '.github/workflows/deploy.yml': workflow }).map(
-        ([path, content]) => [path, stringify(content)] as const,
+      ...Object.entries({ ...files, ...(workflow && { '.github/workflows/deploy.yml': workflow }) }).map(
+        ([path, content]) => [path, typeof content === 'string' ? content : stringify(content)] as const,
       ),
       ...Object.entries(manifests).map(
         ([name, objects]) => [join('k8s', name), objects.map((object) => stringify(object)).join('---\n')] as const,

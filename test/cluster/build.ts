@@ -65,6 +65,14 @@ export async function goBuild(
   renameSync(partial, binary)
 }
 
+/** The release of Helm: https://github.com/helm/helm */
+export const helmVersion = 'v4.3.1'
+
+/** Builds Helm (minutes; then cached). Returns its path. */
+export function installHelm(): Promise<string> {
+  return installGoProgram('helm', 'helm.sh/helm/v4/cmd/helm', helmVersion)
+}
+
 /**
  * Builds a released Go program from the module proxy (minutes; then cached).
  * @param name of its executable

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { startAction } from '../support/runner.ts'
 import type { KubeObject } from './api.ts'
-import { installGoProgram } from './build.ts'
+import { helmVersion, installGoProgram, installHelm } from './build.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { run, runScript, until } from './command.ts'
 import { type Comparison, type ComparisonRow, comparisonFile, type ToolName, type ToolResult } from './comparison.ts'
@@ -27,7 +27,6 @@ const limitSeconds = 330
 /** Cases start one after another, because each starts several processes. */
 const staggerMs = 4_000
 
-const helmVersion = 'v4.3.1'
 const kubedogVersion = 'v0.13.0'
 
 interface Case extends Pick<ComparisonRow, 'title' | 'right'> {
@@ -104,7 +103,7 @@ await runScript(async () => {
   const unknown = names.filter((name) => !(name in cases))
   if (unknown.length > 0) throw new Error(`no case ${unknown.join(', ')}; there are: ${Object.keys(cases).join(', ')}`)
   const programs = {
-    helm: await installGoProgram('helm', 'helm.sh/helm/v4/cmd/helm', helmVersion),
+    helm: await installHelm(),
     kubedog: await installGoProgram('kubedog', 'github.com/werf/kubedog/cmd/kubedog', kubedogVersion),
   }
   await withTestCluster(async (cluster) => {

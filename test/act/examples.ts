@@ -1,0 +1,253 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exampleFiles } from '../../scripts/in-examples.ts'
+import { appImage } from '../cluster/images.ts'
+import { createPullRequest } from '../github/action-contexts.ts'
+import type { WorkflowEvent, WorkflowRun } from './act.ts'
+import type { Check, WorkflowFixture } from './workflow-fixture.ts'
+
+/** A run of an example. */
+interface ExampleRun {
+  /** Texts to replace in all files: another image, a shorter clock. */
+  readonly replace?: Readonly<Record<string, string>>
+  readonly event?: WorkflowEvent
+}
+
+const missingImage = { 'ghcr.io/acme/web:v1': `${appImage}:v9` }
+
+/**
+ * Runs a workflow of `examples/` in a checkout that consists of the examples. What the tests do not have is replaced: the
+ * released action by this checkout, the namespace, the image, and artifacts by a folder.
+ */
+async function runExample(
+  fixture: WorkflowFixture,
+  workflow: string,
+  run: string,
+  { replace = {}, event }: ExampleRun = {},
+): Promise<WorkflowRun & { readonly checkout: string }> {
+  const store = join(fixture.folder, run, 'artifacts')
+  const adapt = (text: string) =>
+    Object.entries(replace)
+      .reduce((changed, [from, to]) => changed.replaceAll(from, to), text)
+      .replaceAll('rollout-gate/rollout-gate@v0', './')
+      .replaceAll('ghcr.io/acme/web', appImage)
+      .replaceAll(/\bshop\b(?!\/)/g, fixture.namespace)
+      .replace(
+        /uses: actions\/upload-artifact@.*\n +with:\n +name: (.*)\n +path: (.*)/,
+        `run: mkdir -p '${store}/$1' && cp '$2' '${store}/$1/'`,
+      )
+      .replace(
+        /- uses: actions\/download-artifact@.*\n +with:\n +pattern: (.*)\n +path: (.*)/,
+        `- uses: actions/checkout@v6\n      - run: mkdir -p '$2' && cp -r ${store}/$1 '$2/'`,
+      )
+  const isNeeded = (path: string) =>
+    !path.startsWith('.github/workflows/') ||
+    [`${workflow}.yml`, 'reusable-workflow.yml'].some((name) => path.endsWith(`/${name}`))
+  const files = [...exampleFiles()].filter(([path]) => isNeeded(path)).map(([path, text]) => [path, adapt(text)])
+  const finished = await fixture.runJobs(run, { files: Object.fromEntries(files), ...(event && { event }) })
+  return { ...finished, checkout: join(fixture.folder, run, 'checkout') }
+}
+
+/** The image of the Deployment in the cluster. */
+async function imageOfWeb({ api, namespace }: WorkflowFixture): Promise<string> {
+  const web = await api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`)
+  return web['spec'].template.spec.containers[0].image
+}
+
+/** A run of an example with one gate that becomes ready. */
+async function checkReady(
+  fixture: WorkflowFixture,
+  check: Check,
+  workflow: string,
+  {
+    job = 'deploy',
+    step = 'gate',
+    run = 'ready',
+    ...options
+  }: ExampleRun & { job?: string; step?: string; run?: string } = {},
+): Promise<WorkflowRun> {
+  const finished = await runExample(fixture, workflow, run, options)
+  await check(`${workflow}: a healthy rollout passes the job, with its outputs and its summary`, () => {
+    ok(finished.hasPassed, `the workflow failed:\n${finished.log}`)
+    const { outputs, summary, annotations } = finished.job(job).step(step)
+    equal(outputs['outcome'], 'ready')
+    equal(outputs['failed-resources'], '[]')
+    match(summary, /^### ✅ Rollout ready in /)
+    deepEqual(annotations, [])
+  })
+  return finished
+}
+
+type Scenario = (fixture: WorkflowFixture, check: Check) => Promise<void>
+
+const apply: Scenario = async (fixture, check) => {
+  await checkReady(fixture, check, 'apply')
+}
+
+const manifests: Scenario = async (fixture, check) => {
+  const run = await runExample(fixture, 'manifests', 'missing-image', { replace: missingImage })
+  await check('manifests: a missing image fails the job, with an annotation on its line', () => {
+    const { outputs, summary, annotations } = run.job('deploy').step('gate')
+    ok(!run.hasPassed)
+    deepEqual([outputs['outcome'], outputs['reason']], ['failed', 'image-not-found'])
+    match(summary, /^### ❌ Rollout failed after /)
+    const [annotation] = annotations
+    equal(annotation?.file, 'k8s/web.yaml')
+    const lines = readFileSync(join(run.checkout, 'k8s/web.yaml'), 'utf8').split('\n')
+    match(lines[Number(annotation?.line) - 1] ?? '', /image: \S+:v9$/)
+  })
+}
+
+const rendered: Scenario = async (fixture, check) => {
+  await checkReady(fixture, check, 'kustomize', { run: 'kustomize' })
+  await check('kustomize: the overlay is what runs', async () => equal(await imageOfWeb(fixture), `${appImage}:v2`))
+  await checkReady(fixture, check, 'helm', { run: 'helm' })
+  await check('helm: the chart is what runs', async () => equal(await imageOfWeb(fixture), `${appImage}:v1`))
+}
+
+const serverSideApply: Scenario = async (fixture, check) => {
+  const run = await checkReady(fixture, check, 'server-side-apply')
+  await check('server-side-apply: all that was applied is gated', () => {
+    match(run.job('deploy').step('gate').log, /✓ Rollout ready in .* · 2 targets/)
+  })
+}
+
+const migration: Scenario = async (fixture, check) => {
+  const run = await checkReady(fixture, check, 'migration')
+  await check('migration: the log of the Job is shown live, before its verdict', () => {
+    match(
+      run.job('deploy').step('migration').log,
+      /│ applying 0042_add_orders[\s\S]*│ done[\s\S]*job\/migrate +✓ ready/,
+    )
+  })
+}
+
+const rollback: Scenario = async (fixture, check) => {
+  const ready = await checkReady(fixture, check, 'rollback')
+  await check('rollback: a healthy rollout is not undone', () =>
+    equal(ready.job('deploy').step('undo').result, 'skipped'),
+  )
+  const failed = await runExample(fixture, 'rollback', 'missing-image', { replace: missingImage })
+  await check('rollback: a failed rollout fails the job, and the version before is back', async () => {
+    ok(!failed.hasPassed)
+    equal(failed.job('deploy').step('gate').outputs['outcome'], 'failed')
+    equal(failed.job('deploy').step('undo').result, 'success')
+    equal(await imageOfWeb(fixture), `${appImage}:v1`)
+  })
+}
+
+const retry: Scenario = async (fixture, check) => {
+  const results = (run: WorkflowRun) => ['first', 'gate', 'give-up'].map((id) => run.job('deploy').step(id).result)
+  const ready = await checkReady(fixture, check, 'retry', { step: 'first' })
+  await check('retry: a healthy rollout is gated once', () =>
+    deepEqual(results(ready).slice(1), ['skipped', 'skipped']),
+  )
+  const lost = await runExample(fixture, 'retry', 'no-registry', {
+    // Nothing listens on port 1.
+    replace: { 'ghcr.io/acme/web:v1': '127.0.0.1:1/web:v1', '3m': '4s', '5m': '4s' },
+  })
+  await check('retry: after an unreachable registry there is a second gate', () => {
+    equal(lost.job('deploy').step('first').outputs['reason'], 'image-registry-unreachable')
+    equal(lost.job('deploy').step('gate').outputs['outcome'], 'stalled')
+    ok(!lost.hasPassed)
+  })
+  const failed = await runExample(fixture, 'retry', 'missing-image', { replace: missingImage })
+  await check('retry: any other failure fails the job without a second gate', () => {
+    ok(!failed.hasPassed)
+    equal(failed.job('deploy').step('first').outputs['outcome'], 'failed')
+    deepEqual(results(failed).slice(1), ['skipped', 'failure'])
+  })
+}
+
+const awaitChange: Scenario = async (fixture, check) => {
+  await checkReady(fixture, check, 'apply', { run: 'before' })
+  const options = { job: 'gate', replace: { 'acme/web:v1': 'acme/web:v2' } }
+  const run = await checkReady(fixture, check, 'await-change', options)
+  await check('await-change: the gate ends with the new version', async () => {
+    equal(await imageOfWeb(fixture), `${appImage}:v2`)
+    match(run.job('gate').step('gate').log, /deployment\/web .*generation 2 observed/)
+  })
+}
+
+const threeClusters: Scenario = async (fixture, check) => {
+  // All three are the one test cluster, where two applies at once would create the same objects.
+  const inTurn = { 'fail-fast: false': 'fail-fast: false\n      max-parallel: 1' }
+  const all = await checkReady(fixture, check, 'three-clusters', { job: 'report', replace: inTurn })
+  await check('three-clusters: the summary has a row for each cluster', () => {
+    const { summary, log } = all.job('report').step('gate')
+    for (const name of ['prod-eu', 'prod-us', 'prod-ap'])
+      match(summary, new RegExp(`\\| ✅ \\| ${name} \\| ready \\| 2 of 2 \\|`))
+    match(log, /✓ Rollout ready in .* · 6 targets of 3 gates/)
+  })
+  const lost = await runExample(fixture, 'three-clusters', 'one-lost', {
+    replace: { ...inTurn, ', prod-ap]': ']' },
+  })
+  await check('three-clusters: a cluster whose job did not run is unknown', () => {
+    const { outputs, summary, annotations } = lost.job('report').step('gate')
+    ok(!lost.hasPassed)
+    deepEqual([outputs['outcome'], outputs['reason']], ['unknown', 'report-missing'])
+    match(summary, /^### ❓ Rollout unknown after .* · prod-ap: its report is missing/)
+    equal(annotations.length, 1)
+  })
+}
+
+const shared: Scenario = async (fixture, check) => {
+  const called = await checkReady(fixture, check, 'call-reusable-workflow', {
+    run: 'reusable',
+    job: `${fixture.namespace}/Deploy and gate/deploy`,
+  })
+  await check('call-reusable-workflow: the outcome is an output of the called workflow', () => {
+    match(called.job('notify').step('notify').log, /is ready/)
+  })
+  const composite = await checkReady(fixture, check, 'composite-action', { run: 'composite', step: 'deploy/gate' })
+  await check('composite-action: the outcome is an output of the action', () => {
+    equal(composite.job('deploy').step('deploy').outputs['outcome'], 'ready')
+  })
+}
+
+const preview: Scenario = async (fixture, check) => {
+  // The namespace is named after the pull request.
+  const number = Number.parseInt(fixture.namespace.replace(/^act-/, ''), 16)
+  const event = (action: string): WorkflowEvent => ({
+    name: 'pull_request',
+    payload: {
+      action,
+      number,
+      pull_request: { ...createPullRequest(), number },
+      repository: { full_name: 'acme/shop' },
+    },
+  })
+  const path = `/api/v1/namespaces/preview-${number}`
+  try {
+    await checkReady(fixture, check, 'preview', { job: 'preview', event: event('opened') })
+    await check('preview: the check that a rule can require has passed', () => {
+      deepEqual(
+        fixture.written.checks.map(({ name, conclusion }) => [name, conclusion]),
+        [['Preview', 'success']],
+      )
+    })
+    const closed = await runExample(fixture, 'preview', 'closed', { event: event('closed') })
+    await check('preview: the namespace is deleted with the pull request', async () => {
+      ok(closed.hasPassed)
+      ok((await fixture.api.get(path)).metadata['deletionTimestamp'])
+    })
+  } finally {
+    await fixture.api.delete(path).catch(() => {})
+  }
+}
+
+/** The scenarios of the workflows in `examples/`, by name. */
+export const exampleScenarios: Readonly<Record<string, Scenario>> = {
+  'example-apply': apply,
+  'example-manifests': manifests,
+  'example-rendered': rendered,
+  'example-server-side-apply': serverSideApply,
+  'example-migration': migration,
+  'example-rollback': rollback,
+  'example-retry': retry,
+  'example-await-change': awaitChange,
+  'example-three-clusters': threeClusters,
+  'example-shared': shared,
+  'example-preview': preview,
+}

@@ -1,0 +1,61 @@
+import { writeFileSync } from 'node:fs'
+import { renderReport } from '../../src/report/json-report.ts'
+import { cases } from '../report/cases.ts'
+import { runCommand } from '../support/command.ts'
+import { enterWorkFolder } from './work-folder.ts'
+
+let leave: () => void
+
+beforeEach(() => {
+  ;({ leave } = enterWorkFolder())
+  for (const [name, key] of Object.entries({ eu: 'one-ready', us: 'missing-image' })) {
+    const timeline = cases[key]
+    if (timeline !== undefined) writeFileSync(`${name}.json`, renderReport(timeline))
+  }
+})
+
+afterEach(() => leave())
+
+const merge = (...args: readonly string[]) => runCommand(['merge', ...args])
+
+it('prints a line for each gate, the outcome and the evidence; the exit code is that of wait', async () => {
+  const { code, stdout, stderr } = await merge('eu=eu.json', 'us=us.json')
+  expect(code).toBe(1)
+  expect(stdout).toContain('  eu  ✓ ready in 31 s: 1 of 1 target\n  us  ✗ failed after 22 s: image-not-found: ')
+  expect(stdout).toContain('✗ Rollout failed after 31 s · deployment/web in us: image ghcr.io/acme/web:v2 not found\n')
+  expect(stderr).toBe('')
+  expect((await merge('eu.json')).code).toBe(0)
+})
+
+it('--summary prints Markdown, and the log to stderr', async () => {
+  const { stdout, stderr } = await merge('eu=eu.json', 'us=us.json', '--summary')
+  expect(stdout).toMatch(/^### ❌ Rollout failed /)
+  expect(stderr).toMatch(/^Rollout Gate · 2 gates/)
+})
+
+it('--json prints one report, which can be merged again', async () => {
+  const { stdout } = await merge('eu=eu.json', 'us=us.json', '--json')
+  writeFileSync('all.json', stdout)
+  const again = await merge('west=all.json', 'ap.json', '--json')
+  expect(JSON.parse(again.stdout)).toMatchObject({
+    outcome: 'unknown',
+    gates: [{ name: 'west/eu' }, { name: 'west/us' }, { name: 'ap.json', outcome: 'unknown' }],
+  })
+})
+
+it.each<[string, readonly string[], string]>([
+  ['no report', [], 'REPORT: No report is named. Write one path per line, like reports/prod-eu/report.json.\n'],
+  [
+    'two formats',
+    ['eu.json', '--json', '--summary'],
+    '--json: It cannot be combined with --summary. Keep one of them.\n',
+  ],
+  [
+    'an input of the gate',
+    ['eu.json', '--timeout=5m'],
+    '--timeout: This command does not take it. --help lists its flags.\n',
+  ],
+])('%s is a mistake', async (_, args, message) => {
+  const { code, stderr } = await merge(...args)
+  expect([code, stderr]).toEqual([2, message])
+})

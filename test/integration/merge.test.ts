@@ -1,0 +1,112 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { renderReport } from '../../src/report/json-report.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
+import { contractViolations } from '../cluster/contract.ts'
+import { pullRequestEnvironment } from '../github/action-contexts.ts'
+import { startGitHub } from '../github/github-server.ts'
+import { storeWrites } from '../github/stored-writes.ts'
+import { cases } from '../report/cases.ts'
+import { startInProcess } from '../support/in-process-action.ts'
+import type { ActionRun } from '../support/runner.ts'
+
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'merge-'))
+})
+
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Writes the reports of the cases to `reports/<name>/report.json` of the workspace. */
+function writeReports(reports: Readonly<Record<string, string>>): void {
+  for (const [name, key] of Object.entries(reports)) {
+    const timeline = cases[key]
+    if (timeline === undefined) throw new Error(`no case ${key}`)
+    write(`reports/${name}/report.json`, renderReport(timeline))
+  }
+}
+
+function write(path: string, text: string): void {
+  const file = join(folder, 'workspace', path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text)
+}
+
+async function run(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<ActionRun> {
+  const ended = await startInProcess(folder, inputs, { env: { NO_COLOR: '1', ...env } }).ended
+  expect(contractViolations(ended, [])).toEqual([])
+  return ended
+}
+
+function errorsOf({ log }: ActionRun): string[] {
+  return [...log.matchAll(/^::error[^:]*::(.*)$/gm)].map(([, message]) => message ?? '')
+}
+
+const merge = 'prod-eu=reports/eu/report.json\nprod-us=reports/us/report.json'
+
+it('reports of gates that are ready pass the job, without a kubeconfig', async () => {
+  writeReports({ eu: 'one-ready', us: 'all-ready' })
+  const ended = await run({ merge }, { KUBECONFIG: '/nowhere' })
+  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready', 'duration-seconds': '31' } })
+  expect(ended.log.split('\n').slice(0, 3)).toEqual([
+    'Rollout Gate · 2 gates · 4 targets',
+    '  prod-eu  ✓ ready in 31 s: 1 of 1 target',
+    '  prod-us  ✓ ready in 31 s: 3 of 3 targets',
+  ])
+  expect(ended.summary).toMatch(/^### ✅ Rollout ready in 31 s · 4 targets of 2 gates\n/)
+  const report = reportSchema.parse(JSON.parse(readFileSync(ended.outputs['report'] ?? '', 'utf8')))
+  expect(report.gates?.map(({ name }) => name)).toEqual(['prod-eu', 'prod-us'])
+})
+
+it('a failed gate fails the job, with one annotation and the resources of all gates', async () => {
+  writeReports({ eu: 'missing-image', us: 'all-ready' })
+  const ended = await run({ merge })
+  expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-not-found' } })
+  expect(ended.outputs['message']).toMatch(/^prod-eu: deployment\/web/)
+  expect(errorsOf(ended)).toHaveLength(1)
+  const [first] = JSON.parse(ended.outputs['failed-resources'] ?? '[]')
+  expect(first).toMatchObject({ target: 'deployment.apps/web', gate: 'prod-eu' })
+})
+
+it('a missing report fails the job as unknown', async () => {
+  writeReports({ eu: 'one-ready' })
+  const ended = await run({ merge })
+  expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'unknown', reason: 'report-missing' } })
+})
+
+it('a superseded gate passes the job with on-superseded: pass', async () => {
+  writeReports({ eu: 'superseded', us: 'one-ready' })
+  expect(await run({ merge })).toMatchObject({ exitCode: 1, outputs: { outcome: 'superseded' } })
+  const passed = await startInProcess(folder, { merge, 'on-superseded': 'pass' }).ended
+  expect(passed).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded' } })
+})
+
+it('all mistakes of inputs that a merge does not use are reported at once', async () => {
+  writeReports({ eu: 'one-ready', us: 'one-ready' })
+  const ended = await run({ merge, resources: 'deployment/web', timeout: '5m', 'stall-timeout': '5' })
+  expect(ended.outputs['outcome']).toBe('misconfigured')
+  expect(errorsOf(ended).map((text) => text.split(':')[0])).toEqual(['stall-timeout', 'resources', 'timeout'])
+})
+
+it('a file that is no report is a mistake that names the file', async () => {
+  write('reports/eu/report.json', 'kind: Config')
+  const ended = await run({ merge })
+  expect(ended.outputs['outcome']).toBe('misconfigured')
+  expect(errorsOf(ended)).toEqual(['reports/eu/report.json: It is not JSON. Name the file of the output `report`.'])
+})
+
+it('the extras on GitHub show the merged outcome', async () => {
+  writeReports({ eu: 'one-ready', us: 'missing-image' })
+  const github = await startGitHub()
+  const written = storeWrites(github)
+  const extras = { 'github-token': 'ghs_sesame0123456789', 'check-run': 'true', comment: 'true', name: 'All clusters' }
+  const ended = await startInProcess(folder, { merge, ...extras }, { env: pullRequestEnvironment(folder, github.url) })
+    .ended
+  await github.close()
+  expect(github.breaches).toEqual([])
+  expect(ended.exitCode).toBe(1)
+  expect(written.checks).toMatchObject([{ name: 'All clusters', status: 'completed', conclusion: 'failure' }])
+  expect(written.comments[0]?.['body']).toContain('deployment/web in prod-us')
+})
