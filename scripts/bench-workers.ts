@@ -147,6 +147,7 @@ function simulate(pods: number): void {
     clocks: {},
   }))
   const redact = createRedactor()
+  const siblings = new Map<string, KubeObject>()
   let cpuUs = 0
   let batch: { readonly at: number; readonly type: 'ADDED' | 'MODIFIED'; readonly line: string }[] = []
   const gate = new Gate(targets, settings, () => true)
@@ -170,7 +171,11 @@ function simulate(pods: number): void {
       at = each.at
       const object = redact(parseJson(Buffer.from(each.line)) as KubeObject)
       const { apiVersion, kind, metadata } = object
-      handle({ type: each.type, object: shareEqualParts(object, gate.store.get({ apiVersion, kind, ...metadata })) })
+      const controller = metadata.ownerReferences?.[0]?.uid ?? ''
+      const known = gate.store.get({ apiVersion, kind, ...metadata }) ?? siblings.get(controller)
+      const compact = shareEqualParts(object, known)
+      siblings.set(controller, compact)
+      handle({ type: each.type, object: compact })
     }
     const { user, system } = process.cpuUsage(before)
     cpuUs += user + system
