@@ -7,6 +7,11 @@ export default {
   // Builds the bundle that tests start as a process.
   globalSetup: '<rootDir>/test/support/program.ts',
   maxWorkers: '100%',
+  // `npm run coverage`: the rules and the state machine, on which verdicts rest.
+  collectCoverageFrom: ['src/gate/**/*.ts', 'src/lifecycle/**/*.ts'],
+  coverageProvider: 'v8',
+  coverageReporters: ['html', 'text-summary', ['text', { skipFull: true }]],
+  coverageThreshold: { './src/gate/': { branches: 95 }, './src/lifecycle/': { branches: 95 } },
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   transform: {
     '\\.ts$': [
