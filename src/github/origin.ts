@@ -47,7 +47,7 @@ export class Origin {
     return this.#pullRequest === 'none' ? undefined : this.#pullRequest
   }
 
-  /** Events about a fork's commit list no pull requests, and GitHub does not find them by commit. */
+  /** An event about a commit of a fork lists no pull requests, and the repository may not have the commit's branch. */
   async #ofFork(signal: AbortSignal): Promise<number | undefined> {
     const { owner, repo, forkBranch } = this.run
     if (forkBranch === undefined) return undefined
