@@ -1,16 +1,18 @@
 import { parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './errors.ts'
-
-/** Converts the text of an input to its value; undefined after a mistake. */
-type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
-
-/** The type of a value: its name in the command line's help (empty for a switch), and its parser. */
-interface ValueType<T> {
-  readonly placeholder: string
-  readonly parse: Parse<T>
-  /** The text has several lines. It is not trimmed, because mistakes contain its line numbers. */
-  readonly isLines?: boolean
-}
+import {
+  boolean,
+  duration,
+  jobNumber,
+  lines,
+  matrix,
+  number,
+  oneOf,
+  type Parse,
+  pattern,
+  text,
+  type ValueType,
+} from './input-types.ts'
 
 /** The groups of inputs in the documentation, in its order. */
 export const inputGroups = ['What to gate', 'Where', 'Clocks', 'Verdict', 'Log and files', 'GitHub'] as const
@@ -63,45 +65,6 @@ function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): 
     flag: 'shown',
   } as const
   return { ...defaults, ...type, isLines, parse, ...row }
-}
-
-const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
-
-/** Unchanged text; undefined if empty. */
-const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
-
-const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
-
-/** Booleans of YAML 1.2's core schema, as in `core.getBooleanInput` of the actions toolkit. */
-const boolean: ValueType<boolean> = {
-  placeholder: '',
-  parse: (written, addMistake) => {
-    if (/^(true|True|TRUE)$/.test(written)) return true
-    if (/^(false|False|FALSE)$/.test(written)) return false
-    addMistake(`${quote(written)} is neither true nor false. Write one of them.`)
-    return undefined
-  },
-}
-
-/** A whole number up to 1,000. */
-const number: ValueType<number> = {
-  placeholder: 'NUMBER',
-  parse: (written, addMistake) => {
-    if (/^\d{1,9}$/.test(written) && Number(written) <= 1_000) return Number(written)
-    addMistake(`${quote(written)} is not a whole number from 0 to 1000.`)
-    return undefined
-  },
-}
-
-function oneOf<const W extends string>(...words: W[]): ValueType<W> {
-  return {
-    placeholder: words.join('|'),
-    parse: (written, addMistake) => {
-      const word = words.find((word) => word === written)
-      if (word === undefined) addMistake(`${quote(written)} is not one of ${words.join(', ')}.`)
-      return word
-    },
-  }
 }
 
 /** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
@@ -198,50 +161,12 @@ export function parseExpectedImages(text: string, addMistake: AddMistake): Expec
   return Object.fromEntries(expected)
 }
 
-/**
- * The leaves of a job's `matrix` context, as JSON: `{"region": "eu"}` has the leaf `eu`. Empty without a matrix, and on a
- * runner that does not evaluate defaults.
- */
-const matrix: ValueType<readonly string[]> = {
-  placeholder: 'JSON',
-  parse: (written) => {
-    try {
-      return leavesOf(JSON.parse(written))
-    } catch {
-      return []
-    }
-  },
-}
-
-function leavesOf(value: unknown): string[] {
-  if (value === null) return []
-  return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
-}
-
-/** The number of a job; undefined on a server that has none. */
-const jobNumber: ValueType<string | undefined> = {
-  placeholder: 'NUMBER',
-  parse: (written) => /^\d{1,19}$/.exec(written)?.[0],
-}
-
-/** One line that matches a pattern. */
-function pattern(regex: RegExp, expected: string): ValueType<string | undefined> {
-  return {
-    placeholder: 'TEXT',
-    parse: (written, addMistake) => {
-      if (written === '' || regex.test(written)) return written || undefined
-      addMistake(`${quote(written)} is not ${expected}.`)
-      return undefined
-    },
-  }
-}
-
 const gateName = pattern(/^\P{Cc}{1,200}$/u, 'a name: one line of at most 200 characters')
 const commitId = pattern(
   /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/i,
   'the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id',
 )
-/** GitHub rejects these characters and longer names: https://docs.github.com/rest/deployments/environments */
+/** GitHub rejects these characters, and names of more than 255. */
 const environmentName = pattern(
   /^[^'"`,;\\\p{Cc}]{1,255}$/u,
   'the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\',

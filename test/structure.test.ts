@@ -10,6 +10,7 @@ const sources = readSources(root)
 const layers: readonly (readonly string[])[] = [
   ['src/errors.ts', 'src/version.ts', 'src/node-version.ts'],
   ['src/duration.ts'],
+  ['src/input-types.ts'],
   ['src/inputs.ts'],
   ['src/workspace.ts'],
   ['src/cluster'],

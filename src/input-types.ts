@@ -1,0 +1,93 @@
+import { parseDuration } from './duration.ts'
+import { type AddMistake, quote } from './errors.ts'
+
+/** Converts the text of an input to its value; undefined after a mistake. */
+export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
+
+/** The type of a value: its name in the command line's help (empty for a switch), and its parser. */
+export interface ValueType<T> {
+  readonly placeholder: string
+  readonly parse: Parse<T>
+  /** The text has several lines. It is not trimmed, because mistakes contain its line numbers. */
+  readonly isLines?: boolean
+}
+
+/** A duration as Kubernetes writes it, in milliseconds. */
+export const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
+
+/** Unchanged text; undefined if empty. */
+export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
+
+/** Several lines, unchanged. */
+export const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
+
+/** Booleans of YAML 1.2's core schema, as in `core.getBooleanInput` of the actions toolkit. */
+export const boolean: ValueType<boolean> = {
+  placeholder: '',
+  parse: (written, addMistake) => {
+    if (/^(true|True|TRUE)$/.test(written)) return true
+    if (/^(false|False|FALSE)$/.test(written)) return false
+    addMistake(`${quote(written)} is neither true nor false. Write one of them.`)
+    return undefined
+  },
+}
+
+/** A whole number up to 1,000. */
+export const number: ValueType<number> = {
+  placeholder: 'NUMBER',
+  parse: (written, addMistake) => {
+    if (/^\d{1,9}$/.test(written) && Number(written) <= 1_000) return Number(written)
+    addMistake(`${quote(written)} is not a whole number from 0 to 1000.`)
+    return undefined
+  },
+}
+
+/** One of some words. */
+export function oneOf<const W extends string>(...words: W[]): ValueType<W> {
+  return {
+    placeholder: words.join('|'),
+    parse: (written, addMistake) => {
+      const word = words.find((word) => word === written)
+      if (word === undefined) addMistake(`${quote(written)} is not one of ${words.join(', ')}.`)
+      return word
+    },
+  }
+}
+
+/**
+ * The leaves of a job's `matrix` context, as JSON: `{"region": "eu"}` has the leaf `eu`. Empty without a matrix, and on a
+ * runner that does not evaluate defaults.
+ */
+export const matrix: ValueType<readonly string[]> = {
+  placeholder: 'JSON',
+  parse: (written) => {
+    try {
+      return leavesOf(JSON.parse(written))
+    } catch {
+      return []
+    }
+  },
+}
+
+function leavesOf(value: unknown): string[] {
+  if (value === null) return []
+  return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
+}
+
+/** The number of a job; undefined on a server that has none. */
+export const jobNumber: ValueType<string | undefined> = {
+  placeholder: 'NUMBER',
+  parse: (written) => /^\d{1,19}$/.exec(written)?.[0],
+}
+
+/** One line that matches a pattern. */
+export function pattern(regex: RegExp, expected: string): ValueType<string | undefined> {
+  return {
+    placeholder: 'TEXT',
+    parse: (written, addMistake) => {
+      if (written === '' || regex.test(written)) return written || undefined
+      addMistake(`${quote(written)} is not ${expected}.`)
+      return undefined
+    },
+  }
+}
