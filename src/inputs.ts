@@ -437,7 +437,8 @@ const definitions = {
     default: 'false',
     ...forGitHub,
     description: 'Whether the environment exists only for a while, as that of a preview.',
-    details: 'GitHub does not keep such an environment in the list of environments in use.',
+    details:
+      'It marks the deployment for GitHub and other tools. GitHub lists the environment until somebody deletes it, so use one `environment` for all previews, or delete it with the preview.',
   }),
   matrix: input(matrix, {
     name: 'matrix',

@@ -10,7 +10,7 @@ import { title } from './texts.ts'
 const descriptionLimit = 140
 const environmentLimit = 255
 
-type State = 'in_progress' | 'success' | 'failure'
+type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
 interface DeploymentSettings extends Pick<Inputs, 'environment' | 'transientEnvironment'> {
   /** Called when a status is written. */
@@ -120,8 +120,21 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A deployment has no state for `cancelled` or `unknown`. */
+/**
+ * Only `success` satisfies a branch rule and makes earlier deployments to the environment inactive. `error`: the rollout
+ * may have succeeded, but could not be seen. `inactive`: nobody waits for it any more.
+ */
 function stateOf({ verdict }: Timeline): State {
-  if (verdict === undefined) return 'in_progress'
-  return verdict.outcome === 'ready' ? 'success' : 'failure'
+  switch (verdict?.outcome) {
+    case undefined:
+      return 'in_progress'
+    case 'ready':
+      return 'success'
+    case 'unknown':
+      return 'error'
+    case 'cancelled':
+      return 'inactive'
+    default:
+      return 'failure'
+  }
 }

@@ -295,8 +295,10 @@ describe('the deployment', () => {
   it.each([
     ['ready', 'success'],
     ['failed', 'failure'],
-    ['cancelled', 'failure'],
-    ['unknown', 'failure'],
+    ['stalled', 'failure'],
+    ['superseded', 'failure'],
+    ['cancelled', 'inactive'],
+    ['unknown', 'error'],
   ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
     await makers['deployment-status'](createContext()).show(ended(outcome), never)
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state }])
