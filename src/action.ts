@@ -1,15 +1,21 @@
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistake, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
-import { type EndedTimeline, emptyTimeline, misconfiguredTimeline, redactTimeline } from './gate/timeline.ts'
-import type { Opened } from './github/extra.ts'
-import type { Extras } from './github/extras.ts'
+import {
+  type EndedTimeline,
+  emptyTimeline,
+  misconfiguredTimeline,
+  type Outcome,
+  redactTimeline,
+} from './gate/timeline.ts'
+import type { Extras, ExtrasHooks } from './github/extras.ts'
+import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
 import { currentRun, type WorkflowRun } from './github/workflow-run.ts'
 import { type Inputs, inputDefinitions, mistakesBesideMerge, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, extraOutputs, setOutputs } from './outputs.ts'
@@ -17,6 +23,7 @@ import { readTargetInputs } from './plan/references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, placeOf } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
+import { headline } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
@@ -24,14 +31,8 @@ import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } from './workspace.ts'
 
-/**
- * Time limit for updating the extras on GitHub after the verdict. The runner kills a cancelled job after 10 s, so it
- * gets less time.
- */
-const extrasMs = 10_000
-const extrasWhenCancelledMs = 4_000
-
 const crashMessage = 'Rollout Gate itself failed'
+const titleLimit = 200
 
 /**
  * The action: reads the inputs, gates the rollout, prints the log, writes the summary and outputs, passes or fails the
@@ -43,6 +44,8 @@ export async function runAction(): Promise<void> {
   const cancel = () => cancelled.abort()
   process.on('SIGINT', cancel).on('SIGTERM', cancel)
   const secrets = new Secrets()
+  const state = new JobState()
+  const decide = (outcome: Outcome, title: string) => write('The state', () => state.decided({ outcome, title }))
   const reportCrash = (error: unknown) => {
     core.setFailed(`${crashMessage}. Please report it with the lines below.`)
     for (const line of plainLines(secrets.redact(inspect(error)))) console.error(line)
@@ -51,13 +54,16 @@ export async function runAction(): Promise<void> {
   // An error outside of the gate's promises, such as that of a stream. What was started cannot be trusted to end.
   const crash = (error: unknown) => {
     reportCrash(error)
+    decide('unknown', crashMessage)
     process.stdout.write('', () => process.exit())
   }
   process.on('uncaughtException', crash)
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
-  const finishExtras = (timeline: EndedTimeline) =>
-    extras?.finish(timeline, cancelled.signal.aborted ? extrasWhenCancelledMs : extrasMs)
+  const finishExtras = async (timeline: EndedTimeline) => {
+    decide(timeline.verdict.outcome, plain(headline(timeline), titleLimit))
+    await extras?.finish(timeline, cancelled.signal)
+  }
   try {
     const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
     const read = readInputs(Object.fromEntries(texts))
@@ -71,9 +77,15 @@ export async function runAction(): Promise<void> {
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
-    extras = await openExtras(read, run, tracked, (link) => {
-      Object.assign(links, link)
-      write('The outputs', () => setOutputs(link))
+    extras = await openExtras(read, run, tracked, {
+      onOpened: (opened) => {
+        write('The state', () => state.opened(opened))
+        const output = extraOutputs[opened.input]
+        if (output === undefined) return
+        links[output] = opened.url || String(opened.id)
+        write('The outputs', () => setOutputs({ [output]: links[output] }))
+      },
+      onClosed: (input) => write('The state', () => state.closed(input)),
     })
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
     const work = read.inputs.written.has('merge') ? mergeGates(job) : gate(job)
@@ -92,6 +104,34 @@ export async function runAction(): Promise<void> {
     await finishExtras(emptyTimeline(verdict, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
+  }
+}
+
+/**
+ * The step at the end of the job: closes what the action left open on GitHub, since it was killed, or because GitHub did not
+ * answer in time. Without this step, a required check could block merging for ever. Never fails the job.
+ */
+export async function runPost(): Promise<void> {
+  try {
+    const left = readLeftOpen()
+    if (left === undefined) return
+    const token = core.getInput('github-token')
+    core.setSecret(token)
+    const endedItself = await endAction(left.pid, join(dirname(process.argv[1] ?? ''), 'index.js'), systemClock)
+    // A comment does not show whether it is open.
+    const open = endedItself ? left.open.filter(({ input }) => input !== 'comment') : left.open
+    const { createOctokit } = await import('./github/extras.ts')
+    const { closeExtras } = await import('./github/close.ts')
+    await closeExtras(
+      { ...left, open },
+      { octokit: createOctokit(token), run: currentRun(process.env, undefined), clock: systemClock },
+      {
+        onClosed: (input) => console.log(`${input} was still open, and is closed now.`),
+        onWarning: (text) => core.warning(plain(text)),
+      },
+    )
+  } catch (error) {
+    for (const line of plainLines(inspect(error))) console.log(line)
   }
 }
 
@@ -191,7 +231,7 @@ async function openExtras(
   { inputs, mistakes }: ReadInputs,
   run: WorkflowRun | Error,
   tracked: TrackedFiles,
-  onLink: (link: ExtraOutputs) => void,
+  state: Pick<ExtrasHooks, 'onOpened' | 'onClosed'>,
 ): Promise<Extras | undefined> {
   const { checkRun, commitStatus, deploymentStatus, comment } = inputs
   if (!checkRun && !commitStatus && !deploymentStatus && !comment) return undefined
@@ -202,12 +242,9 @@ async function openExtras(
   }
   const { openExtras } = await import('./github/extras.ts')
   const hooks = {
+    ...state,
     onWarning: (text: string) => core.warning(plain(text)),
     onNotice: (text: string) => console.log(plain(text)),
-    onOpened: ({ input, id, url }: Opened) => {
-      const output = extraOutputs[input]
-      if (output !== undefined) onLink({ [output]: url || String(id) })
-    },
   }
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }

@@ -1,7 +1,9 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runAction as run } from './action.ts'
 
-/** Runs the action. This file is one bundle, which the launchers `index.ts` and `cli.ts` load. */
+export { runPost } from './action.ts'
+
+/** Runs the action. This file is one bundle, which the launchers `index.ts`, `post.ts` and `cli.ts` load. */
 export async function runAction(): Promise<void> {
   limitYoungGeneration()
   await run()

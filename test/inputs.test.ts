@@ -263,7 +263,12 @@ describe('action.yml', () => {
   })
 
   it('runs the bundle on Node 24', () => {
-    expect(action.runs).toEqual({ using: 'node24', main: 'dist/index.js' })
+    expect(action.runs).toEqual({
+      using: 'node24',
+      main: 'dist/index.js',
+      post: 'dist/post.js',
+      'post-if': 'always()',
+    })
   })
 })
 

@@ -68,7 +68,7 @@ export class CheckRun implements Extra {
 }
 
 /** The check passes only if everything is ready. */
-function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
+export function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' ? 'cancelled' : 'failure'
 }

@@ -25,7 +25,7 @@ export class CommitStatus implements Extra {
       repo,
       sha: headSha,
       context: name,
-      state: timeline.verdict === undefined ? 'pending' : stateOf(timeline.verdict.outcome),
+      state: timeline.verdict === undefined ? 'pending' : commitState(timeline.verdict.outcome),
       description: title(timeline, descriptionLimit),
       target_url: await origin.logUrl(),
       request: { signal },
@@ -36,7 +36,7 @@ export class CommitStatus implements Extra {
 }
 
 /** Only `success` satisfies a branch rule. `error`: the rollout was not judged to the end. */
-function stateOf(outcome: Outcome): 'success' | 'failure' | 'error' {
+export function commitState(outcome: Outcome): 'success' | 'failure' | 'error' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' || outcome === 'unknown' ? 'error' : 'failure'
 }

@@ -1,4 +1,4 @@
-import type { Timeline } from '../gate/timeline.ts'
+import type { Outcome, Timeline } from '../gate/timeline.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
@@ -33,7 +33,7 @@ export class DeploymentStatus implements Extra {
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const state = stateOf(timeline)
+    const state = timeline.verdict === undefined ? 'in_progress' : deploymentState(timeline.verdict.outcome)
     if (state === this.#shown) return
     const { octokit, origin } = this.#shared
     const { owner, repo } = origin.run
@@ -124,10 +124,8 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
  * Only `success` satisfies a branch rule and makes earlier deployments to the environment inactive. `error`: the rollout
  * may have succeeded, but could not be seen. `inactive`: nobody waits for it any more.
  */
-function stateOf({ verdict }: Timeline): State {
-  switch (verdict?.outcome) {
-    case undefined:
-      return 'in_progress'
+export function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
+  switch (outcome) {
     case 'ready':
       return 'success'
     case 'unknown':

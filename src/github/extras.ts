@@ -1,7 +1,7 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import type { Clock } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
-import type { Inputs } from '../inputs.ts'
+import type { ExtraInput, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -10,30 +10,45 @@ import { Comment } from './comment.ts'
 import { CommitStatus } from './commit-status.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
 import type { Extra, Opened, Shared } from './extra.ts'
-import { describeFailure } from './failure.ts'
+import { describeFailure, type Failure } from './failure.ts'
 import { type Octokit, Origin } from './origin.ts'
 import { gateName } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
 /** Texts are raw: renderers escape them. */
-interface ExtrasHooks {
+export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
   /** Called when an extra begins to write to an object, also if it has to create it anew. */
   readonly onOpened: (opened: Opened) => void
+  /** Called when an extra shows the outcome. */
+  readonly onClosed: (input: ExtraInput) => void
 }
+
+/**
+ * Time limit for showing the outcome: longer than most secondary rate limits of GitHub, after which a required check
+ * would block merging. The runner kills a cancelled job after 10 s, so it gets less time.
+ */
+const finishMs = 90_000
+const finishWhenCancelledMs = 4_000
 
 /** All enabled extras. They do not change the verdict: a failed extra is a warning. */
 export class Extras {
-  readonly #throttles: readonly UpdateThrottle[]
+  readonly #throttles: ReadonlyMap<ExtraInput, UpdateThrottle>
   readonly #clock: Clock
+  readonly #onClosed: ExtrasHooks['onClosed']
   #present: (() => Timeline) | undefined
   #references: readonly Reference[] = []
 
-  constructor(throttles: readonly UpdateThrottle[], clock: Clock) {
+  constructor(
+    throttles: ReadonlyMap<ExtraInput, UpdateThrottle>,
+    clock: Clock,
+    onClosed: ExtrasHooks['onClosed'] = () => {},
+  ) {
     this.#throttles = throttles
     this.#clock = clock
+    this.#onClosed = onClosed
   }
 
   /** What the gate was asked for; empty before it starts. */
@@ -51,19 +66,29 @@ export class Extras {
   /** Schedules an update after a change of the state. */
   update(): void {
     if (this.#present === undefined) return
-    for (const throttle of this.#throttles) throttle.update(this.#present)
+    for (const throttle of this.#throttles.values()) throttle.update(this.#present)
   }
 
   /**
-   * Shows the outcome. Resolves when all extras show it, or after `limitMs`: each extra that does not show it gets a
-   * warning.
+   * Shows the outcome. Resolves when all extras show it, or after 90 s, or 4 s after the job was cancelled: each extra that
+   * does not show it gets a warning.
    */
-  async finish(timeline: EndedTimeline, limitMs: number): Promise<void> {
+  async finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
+    const abort = () => late.abort()
+    const stops: (() => void)[] = []
+    const hurry = () => stops.push(this.#clock.after(finishWhenCancelledMs, abort))
+    const limitMs = cancelled.aborted ? finishWhenCancelledMs : finishMs
     const endsAt = this.#clock.now() + limitMs
-    const stop = this.#clock.after(limitMs, () => late.abort())
-    await Promise.all(this.#throttles.map((throttle) => throttle.finish(timeline, late.signal, endsAt)))
-    stop()
+    stops.push(this.#clock.after(limitMs, abort))
+    cancelled.addEventListener('abort', hurry)
+    await Promise.all(
+      [...this.#throttles].map(async ([input, throttle]) => {
+        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(input)
+      }),
+    )
+    cancelled.removeEventListener('abort', hurry)
+    for (const stop of stops) stop()
   }
 }
 
@@ -76,7 +101,7 @@ export function openExtras(
   inputs: Inputs,
   run: WorkflowRun,
   tracked: TrackedFiles,
-  { onWarning, onNotice, onOpened }: ExtrasHooks,
+  { onWarning, onNotice, onOpened, onClosed }: ExtrasHooks,
   clock: Clock,
 ): Extras {
   const octokit = createOctokit(inputs.githubToken ?? '')
@@ -95,15 +120,16 @@ export function openExtras(
     enabled.push(new DeploymentStatus(shared, { ...inputs, environmentUrl: url }))
   }
   if (inputs.comment) enabled.push(new Comment(shared, onNotice))
-  const throttles = enabled.map(
-    (extra) => new UpdateThrottle(extra, clock, (failure) => onWarning(describeFailure(failure, extra.input, run))),
-  )
-  const extras = new Extras(throttles, clock)
+  const throttles = enabled.map((extra) => {
+    const onFailure = (failure: Failure) => onWarning(describeFailure(failure, extra.input, run))
+    return [extra.input, new UpdateThrottle(extra, clock, onFailure)] as const
+  })
+  const extras = new Extras(new Map(throttles), clock, onClosed)
   return extras
 }
 
 /** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */
-function createOctokit(token: string): Octokit {
+export function createOctokit(token: string): Octokit {
   const ignore = () => {}
   const log = { debug: ignore, info: ignore, warn: ignore, error: ignore }
   const request = { ...defaults.request, log }

@@ -8,6 +8,8 @@ const minIntervalMs = 15_000
 const intervalOfElapsed = 0.1
 /** Shorter than the update interval, so updates never overlap. */
 const updateTimeoutMs = 10_000
+/** Longer, because a check with many annotations needs several requests. */
+const outcomeTimeoutMs = 30_000
 const firstRetryMs = 1_000
 
 /** Limits how often an extra is updated. The outcome is always shown, with retries after temporary failures. */
@@ -39,23 +41,24 @@ export class UpdateThrottle {
 
   /**
    * Shows the outcome. Never rejects.
-   * @param endsAt when the signal will be aborted
+   * @param endsAt when the signal will be aborted at the latest
+   * @returns whether the outcome is shown
    */
-  async finish(timeline: EndedTimeline, signal: AbortSignal, endsAt: number): Promise<void> {
+  async finish(timeline: EndedTimeline, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
     // Wait for a running creation: the next update needs its id.
     const abort = () => this.#ending.abort()
     signal.addEventListener('abort', abort)
     await this.#updating
     signal.removeEventListener('abort', abort)
-    if (this.#isForbidden) return
+    if (this.#isForbidden) return false
     for (let delayMs = firstRetryMs; ; delayMs *= 2) {
-      const failure = await this.#show(timeline, signal)
-      if (failure === undefined) return
+      const failure = await this.#show(timeline, signal, outcomeTimeoutMs)
+      if (failure === undefined) return true
       const pauseMs = Math.max(delayMs, failure.retryAfterMs)
       if (failure.type !== 'temporary' || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
         this.#onFailure(failure)
-        return
+        return false
       }
       await sleep(this.#clock, pauseMs, signal)
     }
@@ -68,10 +71,7 @@ export class UpdateThrottle {
     if (timeline.verdict !== undefined) return
     const elapsedMs = startedAt - timeline.startedAt
     this.#earliest = startedAt + Math.max(minIntervalMs, elapsedMs * intervalOfElapsed)
-    const late = new AbortController()
-    const stop = this.#clock.after(updateTimeoutMs, () => late.abort())
-    const failure = await this.#show(timeline, AbortSignal.any([late.signal, this.#ending.signal]))
-    stop()
+    const failure = await this.#show(timeline, this.#ending.signal, updateTimeoutMs)
     if (failure === undefined) return
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + failure.retryAfterMs)
     if (failure.type !== 'forbidden') return
@@ -79,8 +79,11 @@ export class UpdateThrottle {
     this.#onFailure(failure)
   }
 
-  /** Never rejects. Ends with the signal, even if the request ignores it. */
-  async #show(timeline: Timeline, signal: AbortSignal): Promise<Failure | undefined> {
+  /** Never rejects. Ends with the signal or after the time, even if the request ignores it. */
+  async #show(timeline: Timeline, ending: AbortSignal, limitMs: number): Promise<Failure | undefined> {
+    const late = new AbortController()
+    const stop = this.#clock.after(limitMs, () => late.abort())
+    const signal = AbortSignal.any([late.signal, ending])
     const { promise: aborted, reject } = Promise.withResolvers<never>()
     const abort = () => reject(new DOMException('aborted', 'AbortError'))
     signal.addEventListener('abort', abort)
@@ -91,6 +94,7 @@ export class UpdateThrottle {
     } catch (error) {
       return readFailure(error, this.#clock.now())
     } finally {
+      stop()
       signal.removeEventListener('abort', abort)
     }
   }

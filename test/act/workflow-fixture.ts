@@ -121,7 +121,7 @@ export class WorkflowFixture {
     const job = finished.job('deploy')
     const { result, log, summary } = job.step('gate')
     const exitCode = result === 'success' ? 0 : 1
-    const gate = { exitCode, log, summary, outputs: keptOutputs(kept), startedAt, endedAt: Date.now() }
+    const gate = { exitCode, log, summary, outputs: keptOutputs(kept), state: {}, startedAt, endedAt: Date.now() }
     return { ...finished, ...job, checkout: join(this.folder, name, 'checkout'), gate }
   }
 

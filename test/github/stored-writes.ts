@@ -34,6 +34,21 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       list[index] = { ...present, ...body, ...fields, id }
       return { status: 200, body: { ...example, ...list[index] } }
     }
+  const read =
+    (list: readonly Stored[]): Handler =>
+    ({ path }, example) => {
+      const stored = list.find(({ id }) => id === Number(path.split('/').at(-1)))
+      return stored === undefined
+        ? { status: 404, body: { message: 'Not Found' } }
+        : { status: 200, body: { ...example, ...stored } }
+    }
+  /** The newest first, as GitHub lists statuses. */
+  const list =
+    (all: readonly Stored[], field: string): Handler =>
+    ({ path }) => ({
+      status: 200,
+      body: all.filter((stored) => String(stored[field]) === path.split('/').at(-2)).toReversed(),
+    })
   const checks: Stored[] = []
   const statuses: Stored[] = []
   const comments: Stored[] = []
@@ -48,7 +63,10 @@ export function storeWrites(github: GitHubServer): StoredWrites {
   const handlers: Readonly<Record<string, Handler>> = {
     'checks/create': create(checks, () => page),
     'checks/update': update(checks, page),
+    'checks/get': read(checks),
     'repos/create-commit-status': create(statuses, ({ path }) => ({ sha: path.split('/').at(-1) })),
+    'repos/list-commit-statuses-for-ref': list(statuses, 'sha'),
+    'issues/get-comment': read(comments),
     'issues/create-comment': create(comments, (request) => ({ ...author, issue: issueOf(request) })),
     'issues/update-comment': update(comments),
     'issues/list-comments': (request) => ({
@@ -57,6 +75,7 @@ export function storeWrites(github: GitHubServer): StoredWrites {
     }),
     'repos/create-deployment': create(deployments),
     'repos/create-deployment-status': create(deploymentStatuses, (request) => ({ deployment: issueOf(request) })),
+    'repos/list-deployment-statuses': list(deploymentStatuses, 'deployment'),
   }
   for (const [operation, handler] of Object.entries(handlers)) github.handlers.set(operation, handler)
   return { checks, comments, statuses, deployments, deploymentStatuses }

@@ -8,7 +8,6 @@ import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { createTimeline, start } from '../report/builders.ts'
 
 const second = 1_000
-const limitMs = 10 * second
 
 type Answer = () => Promise<void>
 
@@ -40,7 +39,10 @@ function setUp() {
   const clock = new ManualClock(start)
   const extra = new FakeExtra(clock)
   const failures: Failure[] = []
-  const extras = new Extras([new UpdateThrottle(extra, clock, (failure) => failures.push(failure))], clock)
+  const closed: string[] = []
+  const job = new AbortController()
+  const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
+  const extras = new Extras(new Map([[extra.input, throttle]]), clock, (input) => closed.push(input))
   const { verdict: _, ...open } = createTimeline()
   /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
@@ -56,7 +58,7 @@ function setUp() {
     clock.advance(0)
     await nextTurn()
   }
-  return { clock, extra, extras, failures, open, pass, begin }
+  return { clock, closed, extra, extras, failures, job, open, pass, begin }
 }
 
 describe('progress', () => {
@@ -91,12 +93,12 @@ describe('progress', () => {
   })
 
   it('that failed once is shown by the next update, without a warning', async () => {
-    const { extra, extras, failures, pass, begin } = setUp()
+    const { begin, extra, extras, failures, job, pass } = setUp()
     extra.answer = fails(httpError(502))
     await begin()
     extra.answer = async () => {}
     await pass(20, () => extras.update())
-    await extras.finish(createTimeline(), limitMs)
+    await extras.finish(createTimeline(), job.signal)
     expect(extra.shown).toEqual(['0 open', '15 open', '20 ready'])
     expect(failures).toEqual([])
   })
@@ -120,11 +122,11 @@ describe('progress', () => {
   })
 
   it('that is forbidden is reported once and not retried', async () => {
-    const { extra, extras, failures, pass, begin } = setUp()
+    const { begin, extra, extras, failures, job, pass } = setUp()
     extra.answer = fails(httpError(403))
     await begin()
     await pass(60, () => extras.update())
-    await extras.finish(createTimeline(), limitMs)
+    await extras.finish(createTimeline(), job.signal)
     expect(extra.shown).toEqual(['0 open'])
     expect(failures).toMatchObject([{ type: 'forbidden' }])
   })
@@ -140,27 +142,64 @@ describe('progress', () => {
 
 describe('the end', () => {
   it('is shown at once, however little time has passed, and leaves no timer behind', async () => {
-    const { clock, extra, extras, pass, begin } = setUp()
+    const { begin, clock, extra, extras, job, pass } = setUp()
     await begin()
     await pass(2)
     extras.update()
-    await extras.finish(createTimeline(), limitMs)
+    await extras.finish(createTimeline(), job.signal)
     expect(extra.shown).toEqual(['0 open', '2 ready'])
     expect(clock.pending).toEqual([])
   })
 
+  it('waits for a secondary rate limit to end', async () => {
+    const { closed, extra, extras, failures, job, pass } = setUp()
+    extra.answer = fails(httpError(403, { 'retry-after': '60' }))
+    const finished = extras.finish(createTimeline(), job.signal)
+    await nextTurn()
+    extra.answer = async () => {}
+    await pass(60)
+    await finished
+    expect(extra.shown).toEqual(['0 ready', '60 ready'])
+    expect(closed).toEqual(['check-run'])
+    expect(failures).toEqual([])
+  })
+
+  it('has 4 s left when the job is cancelled meanwhile', async () => {
+    const { clock, closed, extra, extras, failures, job, pass } = setUp()
+    extra.answer = fails(httpError(403, { 'retry-after': '60' }))
+    const finished = extras.finish(createTimeline(), job.signal)
+    await pass(10)
+    job.abort()
+    await pass(4)
+    await finished
+    expect(failures).toMatchObject([{ type: 'temporary' }])
+    expect(closed).toEqual([])
+    expect(clock.pending).toEqual([])
+  })
+
+  it('is tried again when a request is not answered for 30 s', async () => {
+    const { extra, extras, job, pass } = setUp()
+    extra.answer = hangs
+    const finished = extras.finish(createTimeline(), job.signal)
+    await pass(30)
+    extra.answer = async () => {}
+    await pass(2)
+    await finished
+    expect(extra.shown).toEqual(['0 ready', '31 ready'])
+  })
+
   it('is shown when the gate never began', async () => {
-    const { extra, extras } = setUp()
-    await extras.finish(createTimeline(), limitMs)
+    const { extra, extras, job } = setUp()
+    await extras.finish(createTimeline(), job.signal)
     expect(extra.shown).toEqual(['0 ready'])
   })
 
   it('waits for an update under way, so that nothing is created twice', async () => {
-    const { extra, extras, pass, begin } = setUp()
+    const { begin, extra, extras, job, pass } = setUp()
     const made = Promise.withResolvers<void>()
     extra.answer = () => made.promise
     await begin()
-    const finished = extras.finish(createTimeline(), limitMs)
+    const finished = extras.finish(createTimeline(), job.signal)
     await pass(3)
     expect(extra.shown).toEqual(['0 open'])
     extra.answer = async () => {}
@@ -170,20 +209,21 @@ describe('the end', () => {
   })
 
   it('is retried while there is time, then reported as a failure', async () => {
-    const { clock, extra, extras, failures, pass } = setUp()
+    const { clock, closed, extra, extras, failures, job, pass } = setUp()
     extra.answer = fails(httpError(503))
-    const finished = extras.finish(createTimeline(), limitMs)
-    await pass(10)
+    const finished = extras.finish(createTimeline(), job.signal)
+    await pass(90)
     await finished
-    expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready'])
+    expect(extra.shown).toEqual(['0 ready', '1 ready', '3 ready', '7 ready', '15 ready', '31 ready', '63 ready'])
+    expect(closed).toEqual([])
     expect(failures).toMatchObject([{ type: 'temporary', cause: 'GitHub answered 503' }])
     expect(clock.pending).toEqual([])
   })
 
   it('that succeeds in a retry is no failure', async () => {
-    const { extra, extras, failures, pass } = setUp()
+    const { extra, extras, failures, job, pass } = setUp()
     extra.answer = fails(httpError(500))
-    const finished = extras.finish(createTimeline(), limitMs)
+    const finished = extras.finish(createTimeline(), job.signal)
     await nextTurn()
     extra.answer = async () => {}
     await pass(2)
@@ -193,13 +233,13 @@ describe('the end', () => {
   })
 
   it.each([
-    ['GitHub asks for a longer pause than there is time', httpError(429, { 'retry-after': '60' }), 'temporary'],
+    ['GitHub asks for a longer pause than there is time', httpError(429, { 'retry-after': '120' }), 'temporary'],
     ['GitHub rejects the request', httpError(422), 'invalid'],
     ['the token lacks the permission', httpError(404), 'forbidden'],
   ])('is not retried when %s', async (_, error, type) => {
-    const { clock, extra, extras, failures } = setUp()
+    const { clock, extra, extras, failures, job } = setUp()
     extra.answer = fails(error)
-    await extras.finish(createTimeline(), limitMs)
+    await extras.finish(createTimeline(), job.signal)
     expect(clock.now()).toBe(start)
     expect(failures).toMatchObject([{ type }])
   })
@@ -208,7 +248,7 @@ describe('the end', () => {
     const { clock, extra, extras, failures, begin, pass } = setUp()
     extra.answer = hangs
     await begin()
-    const finished = extras.finish(createTimeline(), 4 * second)
+    const finished = extras.finish(createTimeline(), AbortSignal.abort())
     await pass(4)
     await finished
     expect(clock.now()).toBe(start + 4 * second)

@@ -13,6 +13,8 @@ export interface ActionRun {
   outputs: Record<string, string>
   /** The job summary. */
   summary: string
+  /** The variables of the step at the end of the job. */
+  state: Record<string, string>
   startedAt: number
   endedAt: number
 }
@@ -40,7 +42,7 @@ export class RunnerJob {
   readonly workspace: string
   readonly env: NodeJS.ProcessEnv
   readonly watching = Promise.withResolvers<void>()
-  readonly #files: { readonly output: string; readonly summary: string }
+  readonly #files: { readonly output: string; readonly summary: string; readonly state: string }
   readonly #logFile: string
   readonly #onText: (text: string) => void
   readonly #startedAt = Date.now()
@@ -51,7 +53,11 @@ export class RunnerJob {
     inputs: Readonly<Record<string, string>>,
     { env = {}, onText = () => {} }: ActionOptions = {},
   ) {
-    this.#files = { output: join(folder, 'outputs.txt'), summary: join(folder, 'summary.md') }
+    this.#files = {
+      output: join(folder, 'outputs.txt'),
+      summary: join(folder, 'summary.md'),
+      state: join(folder, 'state.txt'),
+    }
     this.workspace = join(folder, 'workspace')
     const temp = join(folder, 'temp')
     for (const path of [this.workspace, temp]) mkdirSync(path, { recursive: true })
@@ -66,6 +72,7 @@ export class RunnerJob {
       GITHUB_WORKSPACE: this.workspace,
       GITHUB_OUTPUT: this.#files.output,
       GITHUB_STEP_SUMMARY: this.#files.summary,
+      GITHUB_STATE: this.#files.state,
       RUNNER_TEMP: temp,
       ...environmentOf(inputs),
       ...env,
@@ -80,6 +87,12 @@ export class RunnerJob {
     if (targetLine.test(this.#log)) this.watching.resolve()
   }
 
+  /** The variables that the runner sets for the step at the end of the job. */
+  get state(): Record<string, string> {
+    const saved = Object.entries(parseOutputs(readFileSync(this.#files.state, 'utf8')))
+    return Object.fromEntries(saved.map(([name, value]) => [`STATE_${name}`, value]))
+  }
+
   end(exitCode: number | null, endedAt = Date.now()): ActionRun {
     this.watching.resolve()
     return {
@@ -87,6 +100,7 @@ export class RunnerJob {
       log: this.#log,
       outputs: parseOutputs(readFileSync(this.#files.output, 'utf8')),
       summary: readFileSync(this.#files.summary, 'utf8'),
+      state: this.state,
       startedAt: this.#startedAt,
       endedAt,
     }
@@ -103,7 +117,7 @@ export function startAction(
   folder: string,
   inputs: Readonly<Record<string, string>>,
   options: ActionOptions = {},
-): StartedAction & { readonly process: ChildProcess } {
+): StartedAction & { readonly process: ChildProcess; readonly job: RunnerJob } {
   const job = new RunnerJob(folder, inputs, options)
   const child = spawn(process.execPath, [resolve(root, entry)], {
     cwd: job.workspace,
@@ -119,7 +133,8 @@ export function startAction(
     child.once('error', reject)
     child.once('close', (exitCode) => resolve(job.end(exitCode, endedAt)))
   })
-  return { watching: job.watching.promise, ended, process: child, kill: (signal) => child.kill(signal) }
+  const kill = (signal: NodeJS.Signals) => child.kill(signal)
+  return { watching: job.watching.promise, ended, process: child, job, kill }
 }
 
 /** The runner sets a variable for every input of action.yml, empty if the input has no default. */

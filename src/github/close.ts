@@ -1,0 +1,131 @@
+import type { Clock } from '../cluster/clock.ts'
+import { emptyTimeline } from '../gate/timeline.ts'
+import type { ExtraInput } from '../inputs.ts'
+import { markdown } from '../report/escape.ts'
+import { conclusionOf } from './check-run.ts'
+import { commentMarker } from './comment.ts'
+import { commitState } from './commit-status.ts'
+import { deploymentState } from './deployment-status.ts'
+import type { Opened } from './extra.ts'
+import { describeFailure, type Failure, ifPresent } from './failure.ts'
+import type { LeftOpen } from './job-state.ts'
+import type { Octokit } from './origin.ts'
+import { UpdateThrottle } from './update-throttle.ts'
+import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
+
+/** Limits of GitHub for the summary of a check and for a comment, and for the description of a status. */
+const textLimit = 65_535
+const descriptionLimit = 140
+const latestStatuses = 100
+
+/** Time limit for all requests. Waits for most secondary rate limits to end. */
+const closeMs = 60_000
+
+interface Leftover {
+  readonly octokit: Octokit
+  readonly run: WorkflowRun
+  readonly verdict: LeftOpen['verdict']
+  /** The outcome in one line, or that there is none. */
+  readonly title: string
+}
+
+/** Closes one object. Resolves to false if it shows an outcome already. Rejects with octokit's error. */
+type Close = (left: Leftover, opened: Opened, signal: AbortSignal) => Promise<boolean>
+
+/**
+ * Gives everything that the action left open the outcome of the gate; without an outcome, the check becomes `cancelled`, and
+ * status and deployment become `error`. Never rejects.
+ *
+ * @param log.onClosed called with the extra that was still open
+ */
+export async function closeExtras(
+  { verdict, open }: LeftOpen,
+  { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
+  log: { readonly onClosed: (input: ExtraInput) => void; readonly onWarning: (text: string) => void },
+): Promise<void> {
+  const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
+  const left: Leftover = { octokit, run, verdict, title }
+  const now = clock.now()
+  const timeline = emptyTimeline({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
+  const late = new AbortController()
+  const stop = clock.after(closeMs, () => late.abort())
+  await Promise.all(
+    open.map(async (opened) => {
+      const { input } = opened
+      const show = async (_: unknown, signal: AbortSignal) => {
+        if (await closers[input](left, opened, signal)) log.onClosed(input)
+      }
+      const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, input, run))
+      await new UpdateThrottle({ input, show }, clock, onFailure).finish(timeline, late.signal, now + closeMs)
+    }),
+  )
+  stop()
+}
+
+const closers: Readonly<Record<ExtraInput, Close>> = {
+  'check-run': async ({ octokit, run: { owner, repo }, verdict, title }, { id }, signal) => {
+    const check = { owner, repo, check_run_id: id, request: { signal } }
+    const found = await ifPresent(octokit.rest.checks.get(check))
+    if (found === undefined || found.data.status === 'completed') return false
+    const summary = withNote(title, found.data.output.summary ?? '')
+    const conclusion = verdict === undefined ? 'cancelled' : conclusionOf(verdict.outcome)
+    await octokit.rest.checks.update({ ...check, status: 'completed', conclusion, output: { title, summary } })
+    return true
+  },
+  'commit-status': async ({ octokit, run, verdict, title }, { headSha, name }, signal) => {
+    const { owner, repo } = run
+    const request = { owner, repo, request: { signal } }
+    const { data } = await octokit.rest.repos.listCommitStatusesForRef({
+      ...request,
+      ref: headSha,
+      per_page: latestStatuses,
+    })
+    const latest = data.find(({ context }) => context === name)
+    if (latest?.state !== 'pending' || !isOfRun(latest.target_url ?? '', run)) return false
+    await octokit.rest.repos.createCommitStatus({
+      ...request,
+      sha: headSha,
+      context: name,
+      state: verdict === undefined ? 'error' : commitState(verdict.outcome),
+      description: title.slice(0, descriptionLimit),
+      target_url: latest.target_url ?? '',
+    })
+    return true
+  },
+  'deployment-status': async ({ octokit, run, verdict, title }, { id }, signal) => {
+    const { owner, repo } = run
+    const request = { owner, repo, deployment_id: id, request: { signal } }
+    const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: latestStatuses })
+    const latest = data.toSorted((one, other) => other.id - one.id)[0]
+    if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
+    await octokit.rest.repos.createDeploymentStatus({
+      ...request,
+      state: verdict === undefined ? 'error' : deploymentState(verdict.outcome),
+      description: title.slice(0, descriptionLimit),
+      log_url: latest.log_url ?? '',
+      ...(latest.environment_url ? { environment_url: latest.environment_url } : {}),
+    })
+    return true
+  },
+  comment: async ({ octokit, run: { owner, repo }, title }, { id, name }, signal) => {
+    const comment = { owner, repo, comment_id: id, request: { signal } }
+    const found = await ifPresent(octokit.rest.issues.getComment(comment))
+    if (found === undefined) return false
+    const marker = commentMarker(name)
+    const body = found.data.body?.replace(marker, '').trimStart() ?? ''
+    await octokit.rest.issues.updateComment({ ...comment, body: withNote(title, body, `${marker}\n`) })
+    return true
+  },
+}
+
+/** Another run of the same commit may have written the latest status. */
+function isOfRun(url: string, run: WorkflowRun): boolean {
+  const page = logUrlOf({ ...run, attempt: undefined })
+  return url === page || url.startsWith(`${page}/`)
+}
+
+/** The summary of the last update, below a note with the outcome. */
+function withNote(title: string, summary: string, start = ''): string {
+  const note = `${start}> [!WARNING]\n> ${markdown(title)}. Below is the last state that was shown; the log has all.\n\n`
+  return note + summary.slice(0, textLimit - note.length)
+}

@@ -1,0 +1,85 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { getState, saveState } from '@actions/core'
+import { type Clock, sleep } from '../cluster/clock.ts'
+import type { Outcome } from '../gate/timeline.ts'
+import type { ExtraInput } from '../inputs.ts'
+import type { Opened } from './extra.ts'
+
+/** What the action leaves for its step at the end of the job. It contains no token. */
+export interface LeftOpen {
+  /** The process of the action. */
+  readonly pid: number
+  /** Undefined if the gate has none yet. `title` is safe to print. */
+  readonly verdict?: { readonly outcome: Outcome; readonly title: string } | undefined
+  /** What shows no outcome yet, by the extra. Not empty. */
+  readonly open: readonly Opened[]
+}
+
+/** The launcher `post.ts` reads the variable `STATE_open`. */
+const stateName = 'open'
+
+/** Records what the extras have open on GitHub. The runner keeps the last record, also if the process is killed. */
+export class JobState {
+  readonly #open = new Map<ExtraInput, Opened>()
+  #verdict: LeftOpen['verdict']
+
+  readonly opened = (opened: Opened): void => {
+    this.#open.set(opened.input, opened)
+    this.#save()
+  }
+
+  readonly closed = (input: ExtraInput): void => {
+    if (this.#open.delete(input)) this.#save()
+  }
+
+  readonly decided = (verdict: LeftOpen['verdict']): void => {
+    this.#verdict = verdict
+    if (this.#open.size > 0) this.#save()
+  }
+
+  #save(): void {
+    // Without this file, the function would print an obsolete command instead.
+    if (!existsSync(process.env['GITHUB_STATE'] ?? '')) return
+    const left: LeftOpen = { pid: process.pid, verdict: this.#verdict, open: [...this.#open.values()] }
+    saveState(stateName, left.open.length === 0 ? '' : left)
+  }
+}
+
+/** What the action of this job left open; undefined if nothing. @throws SyntaxError for a state of another program */
+export function readLeftOpen(): LeftOpen | undefined {
+  const text = getState(stateName)
+  return text === '' ? undefined : (JSON.parse(text) as LeftOpen)
+}
+
+/** The action needs some 6 s after a signal; see `finishWhenCancelledMs`. */
+const endMs = 8_000
+const pollMs = 100
+const never = new AbortController().signal
+
+/**
+ * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker exec`
+ * outside of the container, and the process goes on: it would show its rollout as running again.
+ * @param entry the absolute path of the process' program
+ * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
+ */
+export async function endAction(pid: number, entry: string, clock: Clock): Promise<boolean> {
+  const isRunning = () => programOf(pid) === entry
+  if (!isRunning()) return false
+  process.kill(pid, 'SIGINT')
+  const endsAt = clock.now() + endMs
+  while (isRunning() && clock.now() < endsAt) await sleep(clock, pollMs, never)
+  if (!isRunning()) return true
+  process.kill(pid, 'SIGKILL')
+  return false
+}
+
+/** The script that a Node process runs; undefined if it has ended, and on systems other than Linux. */
+function programOf(pid: number): string | undefined {
+  try {
+    const [, script] = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return script && resolve(script)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,165 @@
+import { getOctokit } from '@actions/github'
+import type { Outcome } from '../../src/gate/timeline.ts'
+import { closeExtras } from '../../src/github/close.ts'
+import type { LeftOpen } from '../../src/github/job-state.ts'
+import { readWorkflowRun } from '../../src/github/workflow-run.ts'
+import type { ExtraInput } from '../../src/inputs.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { createContext, headSha } from './action-contexts.ts'
+import { type GitHubServer, startGitHub } from './github-server.ts'
+import { type StoredWrites, storeWrites } from './stored-writes.ts'
+
+const { variables, payload } = createContext()
+const run = readWorkflowRun(variables, payload)
+const logUrl = 'https://github.com/acme/shop/actions/runs/77/job/501'
+const name = 'Rollout'
+
+let github: GitHubServer
+let octokit: ReturnType<typeof getOctokit>
+let written: StoredWrites
+let closed: ExtraInput[]
+let warnings: string[]
+
+beforeAll(async () => {
+  github = await startGitHub()
+  octokit = getOctokit('ghs_0123', { baseUrl: github.url })
+})
+
+beforeEach(async () => {
+  github.requests.length = 0
+  written = storeWrites(github)
+  closed = []
+  warnings = []
+})
+
+afterEach(() => {
+  expect(github.breaches.splice(0)).toEqual([])
+})
+
+afterAll(() => github.close())
+
+const own = { owner: 'acme', repo: 'shop' }
+
+/** Opens everything, as a gate does. Returns what it leaves. */
+async function open(): Promise<LeftOpen['open']> {
+  const { checks, issues, repos } = octokit.rest
+  const check = await checks.create({
+    ...own,
+    name,
+    head_sha: headSha,
+    status: 'in_progress',
+    output: { title: 'x', summary: 'so far' },
+  })
+  await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: logUrl })
+  const deployment = await repos.createDeployment({ ...own, ref: headSha, environment: 'shop' })
+  const { id } = deployment.data as { id: number }
+  await repos.createDeploymentStatus({
+    ...own,
+    deployment_id: id,
+    state: 'in_progress',
+    log_url: logUrl,
+    environment_url: 'https://shop.example',
+  })
+  const comment = await issues.createComment({ ...own, issue_number: 12, body: 'so far' })
+  const opened = { url: '', headSha, name }
+  return [
+    { ...opened, input: 'check-run', id: check.data.id },
+    { ...opened, input: 'commit-status', id: 2 },
+    { ...opened, input: 'deployment-status', id },
+    { ...opened, input: 'comment', id: comment.data.id },
+  ]
+}
+
+async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Promise<void> {
+  const log = { onClosed: (input: ExtraInput) => closed.push(input), onWarning: (text: string) => warnings.push(text) }
+  const clock = new EventLoopClock(Date.now(), 20, () => {})
+  let isOver = false
+  const closing = closeExtras({ pid: 1, open, verdict }, { octokit, run, clock }, log).finally(() => {
+    isOver = true
+  })
+  await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
+  await closing
+}
+
+const all: ExtraInput[] = ['check-run', 'commit-status', 'deployment-status', 'comment']
+
+test.each<[Outcome | undefined, string, string, string]>([
+  [undefined, 'cancelled', 'error', 'error'],
+  ['ready', 'success', 'success', 'success'],
+  ['failed', 'failure', 'failure', 'failure'],
+  ['unknown', 'failure', 'error', 'error'],
+  ['cancelled', 'cancelled', 'error', 'inactive'],
+])(
+  'what is open gets the outcome %s: check %s, status %s, deployment %s',
+  async (outcome, check, status, deployment) => {
+    const verdict = outcome && { outcome, title: 'Rollout of *web*' }
+    const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
+    await close(await open(), verdict)
+    expect(written.checks).toMatchObject([{ status: 'completed', conclusion: check, output: { title } }])
+    expect(Object(written.checks[0]?.['output']).summary).toMatch(/so far$/)
+    expect(written.statuses.at(-1)).toMatchObject({
+      state: status,
+      context: name,
+      sha: headSha,
+      target_url: logUrl,
+      description: title,
+    })
+    expect(written.deploymentStatuses.at(-1)).toMatchObject({
+      state: deployment,
+      log_url: logUrl,
+      environment_url: 'https://shop.example',
+    })
+    expect(String(written.comments[0]?.['body'])).toMatch(/^<!-- rollout-gate \w+ -->\n> \[!WARNING\]\n> .*\n\nso far$/)
+    expect(closed.sort()).toEqual(all.toSorted())
+    expect(warnings).toEqual([])
+  },
+)
+
+test('what shows an outcome already keeps it', async () => {
+  const left = (await open()).filter(({ input }) => input !== 'comment')
+  await close(left, { outcome: 'ready', title: 'Rollout ready' })
+  closed = []
+  const before = structuredClone(written)
+  await close(left)
+  expect(written).toEqual(before)
+  expect(closed).toEqual([])
+})
+
+test('what a later run of the same commit wrote is left to that run', async () => {
+  const left = (await open()).filter(({ input }) => ['commit-status', 'deployment-status'].includes(input))
+  const later = 'https://github.com/acme/shop/actions/runs/777/job/9'
+  const { repos } = octokit.rest
+  await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: later })
+  await repos.createDeploymentStatus({
+    ...own,
+    deployment_id: Number(left[1]?.id),
+    state: 'in_progress',
+    log_url: later,
+  })
+  await close(left)
+  expect(written.statuses.at(-1)).toMatchObject({ state: 'pending' })
+  expect(written.deploymentStatuses.at(-1)).toMatchObject({ state: 'in_progress' })
+})
+
+test('what was deleted meanwhile is not missed', async () => {
+  const left = (await open()).filter(({ input }) => ['check-run', 'comment'].includes(input))
+  written.checks.length = 0
+  written.comments.length = 0
+  await close(left)
+  expect([closed, warnings]).toEqual([[], []])
+})
+
+test('a temporary failure is tried again, another one is a warning', async () => {
+  const left = await open()
+  const refused = new Set<string>()
+  github.refuse = ({ operation }) => {
+    if (operation === 'repos/create-deployment-status') return { status: 403, message: 'Resource not accessible' }
+    if (operation !== 'checks/update' || refused.has(operation)) return undefined
+    refused.add(operation)
+    return { status: 502 }
+  }
+  await close(left)
+  github.refuse = () => undefined
+  expect(written.checks).toMatchObject([{ conclusion: 'cancelled' }])
+  expect(warnings).toEqual([expect.stringContaining('deployments: write')])
+})
