@@ -4,6 +4,7 @@ import { type Clock, systemClock } from './clock.ts'
 import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
 import { failureOf, isForbidden, notFound } from './failures.ts'
 import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
+import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
@@ -82,6 +83,7 @@ export class Cluster {
   readonly #client: Client
   readonly #clock: Clock
   readonly #reflectors = new Map<string, Reflector>()
+  readonly #firstLists: FirstLists
   #discovered: { readonly resources: readonly ApiResource[]; readonly at: number } | undefined
   #discovering: Promise<readonly ApiResource[]> | undefined
   #stale: readonly string[] = []
@@ -98,6 +100,7 @@ export class Cluster {
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
+    this.#firstLists = new FirstLists(clock)
   }
 
   /** The API server's version (`v1.34.4`), after discovery and if it may be read. */
@@ -223,6 +226,7 @@ export class Cluster {
       redactText: this.#known.redactText,
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
+      firstLists: this.#firstLists,
       known,
     })
     this.#reflectors.set(requestKey(request), reflector)

@@ -15,6 +15,7 @@ import {
   statusOf,
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
+import type { FirstLists } from './first-lists.ts'
 import { asKind, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
@@ -36,6 +37,8 @@ interface ReflectorOptions {
    * which of the two. Resolves once the sink received the result.
    */
   readonly onUnmatched: (object: KubeObject) => Promise<void>
+  /** Delays the first watch. */
+  readonly firstLists?: FirstLists
   /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
 }
@@ -82,6 +85,8 @@ export class Reflector {
   readonly #objects = new Map<string, KubeObject>()
   /** The first object of each controller, while it exists. */
   readonly #siblings = new Map<string, KubeObject>()
+  #endFirstList = () => {}
+  #isFirstWatch = true
   #isSynced = false
   /** The resource version where the next watch starts. If undefined, a list comes first. */
   #resourceVersion: string | undefined
@@ -124,6 +129,7 @@ export class Reflector {
 
   /** Resolves when closed; never rejects. */
   async run(): Promise<void> {
+    this.#endFirstList = this.#options.firstLists?.begin() ?? this.#endFirstList
     while (!this.#closing.signal.aborted) {
       try {
         if (this.#resourceVersion === undefined || this.#refreshes.length > 0) await this.#list()
@@ -183,6 +189,7 @@ export class Reflector {
       // If the list was interrupted, its refreshes wait for the next one.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
       else this.#listed.push(...refreshes)
+      this.#endFirstList()
     }
     await this.#resolveListed()
   }
@@ -205,8 +212,11 @@ export class Reflector {
 
   /** One watch until its end. The next one starts at the last resource version. */
   async #watch(): Promise<void> {
-    const { clock, client, path } = this.#options
+    const { clock, client, path, firstLists } = this.#options
     const signal = this.#renewInterrupt()
+    if (this.#isFirstWatch) await firstLists?.untilEnded(signal)
+    if (signal.aborted) return
+    this.#isFirstWatch = false
     // Random, so the watches do not all end together.
     const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
     let healthyFrom = Number.POSITIVE_INFINITY

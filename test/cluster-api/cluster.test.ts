@@ -147,6 +147,39 @@ describe('watching', () => {
     expect(observed.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
   })
 
+  test('the first watch waits for the other first lists, at most a second', async () => {
+    const clock = new ManualClock()
+    const { server, cluster } = await start({}, 'sesame-open', clock)
+    const observed = new Observations()
+    const released = Promise.withResolvers<'answer'>()
+    server.intercept(({ path }) => (path.endsWith('/events') ? released.promise : 'answer'))
+    cluster.watch({ apiVersion: 'v1', kind: 'Event', namespace: 'shop' }, observed.sink)
+    cluster.watch(pods, observed.sink)
+    await observed.until('SYNCED Pod')
+    await clock.untilPending(1_000, 30_000)
+    expect(server.openWatches).toEqual([])
+    clock.advance(1_000)
+    await server.until(({ openWatches }) => openWatches.length === 1)
+    expect(server.openWatches).toMatchObject([{ plural: 'pods' }])
+    released.resolve('answer')
+    await server.until(({ openWatches }) => openWatches.length === 2)
+  })
+
+  test('no watch is opened if the result of the last first list closes the cluster', async () => {
+    const { server, cluster } = await start()
+    const closed = Promise.withResolvers<void>()
+    cluster.watch(pods, ({ type }) => {
+      if (type !== 'SYNCED') return
+      setImmediate(() => {
+        cluster.close()
+        closed.resolve()
+      })
+    })
+    await closed.promise
+    await fetch(server.url).catch(() => {})
+    expect(server.requests.filter(({ url }) => url.includes('watch=true'))).toEqual([])
+  })
+
   test('a watch that fails stays unavailable while other watches succeed', async () => {
     const { server, cluster } = await start()
     const observed = new Observations()
