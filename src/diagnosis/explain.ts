@@ -123,6 +123,7 @@ function explainTarget(
     hint: hintFor(target, reasonFor(record, verdict), {
       object: facts.get(target),
       denied: context.denied,
+      unreadable: verdict?.unreadable,
       hasEnded: facts.hasEnded,
       namespaceState: facts.namespaceState,
       endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,

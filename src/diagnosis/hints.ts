@@ -27,7 +27,7 @@ export function gateHint(
 ): string | undefined {
   if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.target, verdict.reason, { denied })
+  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable })
 }
 
 /** The hint of a target that is not ready. */

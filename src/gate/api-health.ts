@@ -178,7 +178,10 @@ export class ApiHealth {
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
     return isRefused
       ? verdictOf(outcome, 'credentials-expired', { message })
-      : verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message })
+      : {
+          ...verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message }),
+          unreadable: subjectOf(failing) || undefined,
+        }
   }
 
   /** The present outages for the heartbeat, one sentence for each kind. */

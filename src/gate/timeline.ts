@@ -28,6 +28,8 @@ export interface Verdict<O extends TargetOutcome = Outcome> {
   readonly form?: Sentence['form']
   /** The denied access, if it ended the gate. */
   readonly denied?: HintFacts<unknown>['denied']
+  /** The kinds that the API server could not read, if that ended the gate although the server answers. */
+  readonly unreadable?: HintFacts<unknown>['unreadable']
 }
 
 /** A verdict with the message that belongs to its reason. */

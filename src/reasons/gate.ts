@@ -169,7 +169,12 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'the API server did not answer',
     title: 'the cluster could not be reached',
     sentence: ({ detail: { outage, message = '' } }) => clause(joined(outage, message)),
-    hint: () => `Check the network between this runner and the API server. ${rolloutMayBeFine}`,
+    hint: ({ unreadable }) =>
+      `${
+        unreadable === undefined
+          ? 'Check the network between this runner and the API server.'
+          : `The API server answers, but cannot read ${unreadable}: check the conversion webhook of their CustomResourceDefinition, or the server of their APIService.`
+      } ${rolloutMayBeFine}`,
   },
   'kind-unknown': {
     class: 'input',

@@ -86,6 +86,8 @@ export interface HintFacts<Detail> {
   readonly object?: KubeObject
   /** All denied access, if some of it ended the gate; `wasReadable`: the target could be read before. */
   readonly denied?: { readonly wasReadable: boolean; readonly access: readonly DeniedAccess[] }
+  /** The kinds that the API server could not read (`Widgets`), if that ended the gate. */
+  readonly unreadable?: string | undefined
   /** An event reports that a Job with the target's name has ended. */
   readonly hasEnded?: boolean
   /** The target's namespace does not exist, or is being deleted. */

@@ -98,6 +98,18 @@ test('an API that comes back within two minutes decides nothing, and the stall c
   expect(secondsOf(timeline)).toBeGreaterThan(399)
 })
 
+test('a server that sends only bookmarks is healthy, and its rollout stalls', async () => {
+  const timeline = await gate({}, () => {
+    const send = () => {
+      server.sendBookmarks()
+      clock.after(10_000, send)
+    }
+    send()
+  })
+  expect(timeline.verdict).toMatchObject({ outcome: 'stalled', reason: 'readiness-failing' })
+  expect(timeline.entries.some(({ text }) => text.includes('does not answer'))).toBe(false)
+})
+
 test('credentials that are refused later, also after they were read again, leave the outcome unknown', async () => {
   const timeline = await gate({}, () => {
     server.refuseTokens()

@@ -195,6 +195,46 @@ describe.each(Object.entries(cuts).map(([name, cut], index) => [name, cut, index
   },
 )
 
+interface SentEvent {
+  readonly type: string
+  readonly object: { readonly metadata: Record<string, unknown> }
+}
+
+/** What a stream contains instead of each event. */
+const streams: Readonly<Record<string, (event: SentEvent, first: SentEvent) => readonly SentEvent[]>> = {
+  'every event twice': (event) => [event, event],
+  'an old event after every event': (event, first) => (event === first ? [event] : [event, first]),
+  'objects of 1 MB': ({ type, object }) => {
+    const metadata = { ...object.metadata, annotations: { 'example.com/large': 'x'.repeat(1 << 20) } }
+    return [{ type, object: { ...object, metadata } }]
+  },
+}
+
+describe.each(Object.entries(streams))('no verdict is changed by watches with %s', (_, eventsFor) => {
+  test.each(['update', 'image-not-found', 'no-readiness-probe'])('%s', async (name) => {
+    let changed = 0
+    const prepare = (server: ApiServer) =>
+      server.intercept((request, response) => {
+        if (!request.query.has('watch')) return 'answer'
+        const write = response.write.bind(response) as (chunk: unknown) => boolean
+        let first: SentEvent | undefined
+        response.write = (chunk: unknown) => {
+          const event = JSON.parse(String(chunk)) as SentEvent
+          first ??= event
+          changed += 1
+          return write(
+            `${eventsFor(event, first)
+              .map((each) => JSON.stringify(each))
+              .join('\n')}\n`,
+          )
+        }
+        return 'answer'
+      })
+    expect(difference(name, await play(name, { prepare }))).toBeUndefined()
+    expect(changed).toBeGreaterThan(0)
+  })
+})
+
 describe('no verdict is changed by a server that was restored from a backup, with lower resource versions', () => {
   test.each(['update', 'image-not-found', 'no-readiness-probe'])('at any moment of %s', async (name) => {
     const differences: string[] = []
