@@ -82,7 +82,8 @@ async function explain(
     ]
   }
   if (error instanceof ConnectionError && error.certificate) {
-    return ['api-unreachable', `The TLS connection to the cluster ${host} failed: ${certificate ?? explainTls(error)}`]
+    const cause = certificate === undefined ? `: ${explainTls(error)}` : `. ${certificate}`
+    return ['api-unreachable', `The TLS connection to the cluster ${host} failed${cause}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
   return [

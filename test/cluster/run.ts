@@ -1,4 +1,5 @@
 import { runScript } from './command.ts'
+import { writeFaultResults } from './fault-results.ts'
 import { printResults } from './print-results.ts'
 import { runScenarios } from './run-scenario.ts'
 import { choose } from './scenarios/index.ts'
@@ -6,5 +7,9 @@ import { withTestCluster } from './test-cluster.ts'
 
 await runScript(async () => {
   const chosen = choose(process.argv.slice(2))
-  await withTestCluster(async (cluster) => printResults(await runScenarios(chosen, cluster)))
+  await withTestCluster(async (cluster) => {
+    const results = await runScenarios(chosen, cluster)
+    writeFaultResults(results)
+    printResults(results)
+  })
 })

@@ -1,7 +1,10 @@
 import { join } from 'node:path'
 import { table } from '../../scripts/markdown.ts'
+import { systemClock } from '../../src/cluster/clock.ts'
+import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { readHeader } from '../../src/recording/reader.ts'
+import { readFaultResults } from '../cluster/fault-results.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -9,6 +12,7 @@ import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
+import { type Connection, connectionFaults, openSite, waysToConnect } from './connections.ts'
 import { type Fault, faults, stages } from './faults.ts'
 
 /** Rollouts that have ended, and their right ends. */
@@ -102,6 +106,65 @@ describe.each(names)('%s', (name) => {
   )
 })
 
+/** Requests are repeated for 30 s. With this speed, the tests wait for 1 s. Time limits of requests, 30 s, stay as they are. */
+const speed = 30
+const speedUpFrom = systemClock.now()
+const fastClock = {
+  ...systemClock,
+  now: () => speedUpFrom + (systemClock.now() - speedUpFrom) * speed,
+  after: (ms: number, work: () => void) => systemClock.after(ms < 10_000 ? ms / speed : ms, work),
+}
+
+/** The error of the first requests, as `reason: message`; undefined if they succeed. */
+async function errorOf({ cluster, user = {}, env = {} }: Connection): Promise<string | undefined> {
+  const kubeconfig = JSON.stringify({
+    clusters: [{ name: 'test', cluster }],
+    users: [{ name: 'ci', user }],
+    contexts: [{ name: 'prod', context: { cluster: 'test', user: 'ci' } }],
+    'current-context': 'prod',
+  })
+  const places = { env, home: '/nowhere', serviceAccount: '/nowhere' }
+  const options = { clock: fastClock, mask: () => {}, userAgent: 'test', places }
+  const client = connect({ kubeconfig }, options)
+  try {
+    await client.discover()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error
+    return `${error.reason}: ${error.mistakes.map(({ message }) => message).join(' ')}`
+  } finally {
+    client.close()
+  }
+}
+
+/** The error of each fault of a connection. */
+const connectionErrors = new Map<string, string>()
+
+let site: Awaited<ReturnType<typeof openSite>>
+beforeAll(async () => {
+  site = await openSite()
+})
+afterAll(() => site.close())
+
+test.each(connectionFaults.map((fault) => [fault.title, fault] as const))(
+  'the error names what is wrong: %s',
+  async (_, { title, open, names }) => {
+    const error = (await errorOf(await open(site))) ?? 'none'
+    expect(error).toMatch(/^api-unreachable: /)
+    expect(error).toContain(names)
+    connectionErrors.set(title, error)
+  },
+)
+
+test.each(waysToConnect.map((way) => [way.title, way] as const))(
+  'the API server is reached %s',
+  async (_, { open, asks }) => {
+    const connection = await open(site)
+    expect(await errorOf(connection)).toBeUndefined()
+    if (asks !== undefined) expect(connection.asked).toContain(asks)
+  },
+)
+
 const everyCase = isThorough ? test : test.skip
 
 everyCase('docs/reliability.md contains the results', () => {
@@ -115,20 +178,71 @@ everyCase('docs/reliability.md contains the results', () => {
   const text = [
     '# Reliability',
     '',
-    'Made by `UPDATE_SNAPSHOTS=1 CI=true npm test -- test/reliability`. Each fault is applied to two requests of one stage, or to',
-    'all of them, while the gate judges three rollouts: a ready one, one with an invalid image name, and a failed Job.',
-    '**right** means that all three have the same outcome as without the fault. Otherwise the cell contains the outcome, which is',
-    'never falsely ready or failed. The time is that of the slowest rollout.',
+    'What the gate does when something between it and the rollout fails. Made by tests: `UPDATE_SNAPSHOTS=1 CI=true npm test --',
+    'test/reliability`. An outcome is never falsely ready or failed: the gate judges right, or reports that it could not see.',
+    '',
+    '## Connections',
+    '',
+    'The error of the first requests (outcome `misconfigured`, reason `api-unreachable`).',
+    '',
+    ...table(['fault', 'error'], connectionRows()),
+    '',
+    'The API server is reached:',
+    '',
+    ...waysToConnect.map(({ title }) => `- ${title}`),
+    '- past the proxy of the environment, as NO_PROXY requires: hosts, domains, addresses, CIDR ranges',
+    '  (`test/cluster-api/proxy.test.ts`)',
+    '',
+    '## Requests',
+    '',
+    'Each fault is applied to two requests of one stage, or to all of them, while the gate judges three rollouts: a ready one, one',
+    'with an invalid image name, and a failed Job. **right** means that all three have the same outcome as without the fault.',
+    'Otherwise the cell contains the outcome. The time is that of the slowest rollout.',
     '',
     ...table(['fault', 'stage', 'two requests', 'every request'], rows),
     '',
-    'Further faults (connections that break within an event, restarts, expired resource versions, half-open connections,',
-    'withdrawn access) are tested at every event of the recordings in `test/integration/cuts.test.ts` and',
-    '`test/integration/blind.test.ts`, and on a real cluster in `test/cluster/scenarios/connections.ts`.',
+    '## Watches',
+    '',
+    'These faults happen at every event of recordings of real rollouts (`test/integration/cuts.test.ts`, `test/integration/blind.test.ts`),',
+    'and change no verdict: connections that are reset or break within an event, expired resource versions, restarts of the server,',
+    'a server that was restored from a backup with lower resource versions, repeated events, old events after new ones, objects of',
+    '1 MB, and streams with bookmarks only.',
+    '',
+    '## On a real cluster',
+    '',
+    'Results of `npm run test:cluster`: the gate watches a real rollout (Kubernetes 1.34) while the fault happens. The healthy rollout',
+    'becomes ready, the container of the crashing one exits, and the image of the last one does not exist.',
+    '',
+    ...table(['fault', ...clusterRollouts], clusterRows()),
     '',
   ]
   expectSnapshot(text.join('\n'), 'reliability.md', join(import.meta.dirname, '../../docs'))
 })
+
+/** Ports differ in each run. */
+function connectionRows(): string[][] {
+  return connectionFaults.map(({ title }) => [
+    title,
+    (connectionErrors.get(title) ?? '')
+      .replace(/^[a-z-]+: /, '')
+      .replaceAll(/(127\.0\.0\.1|\[::1\]):\d+/g, '$1:PORT')
+      .replaceAll(/\d{4}-\d\d-\d\d/g, 'DATE')
+      .replace('EAI_AGAIN', 'ENOTFOUND'),
+  ])
+}
+
+const clusterRollouts = ['healthy', 'crashing', 'missing-image']
+
+/** A row for each fault; a rollout that no scenario has is empty. */
+function clusterRows(): string[][] {
+  return [...Map.groupBy(readFaultResults(), ({ fault }) => fault)].map(([fault, results]) => [
+    fault,
+    ...clusterRollouts.map((name) => {
+      const result = results.find(({ rollout }) => rollout === name)
+      return result === undefined ? '' : `${result.end}${result.isRight ? '' : ' (not expected)'}`
+    }),
+  ])
+}
 
 function describeEndings(fault: string, stage: string, duration: string): string {
   const all = names.map((name) => ({ name, ending: endings.get([name, fault, stage, duration].join('|')) }))

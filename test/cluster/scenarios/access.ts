@@ -50,6 +50,7 @@ function tokenRevoked(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-revoked-${rollout.name}`,
+    documented: { fault: 'The token is revoked.', rollout: rollout.name },
     kubeconfig: kubeconfigOf(user),
     setup: setupRollout(rollout),
     during: async (fixture) => {
@@ -70,6 +71,7 @@ function tokenRenewed(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-renewed-${rollout.name}`,
+    documented: { fault: 'The token is revoked; the kubeconfig file contains a new one.', rollout: rollout.name },
     kubeconfig: (content, fixture) => {
       fixture.write(file, kubeconfigOf(user)(content, fixture))
       return file
@@ -108,6 +110,7 @@ function tokenExpired(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-expired-${rollout.name}`,
+    documented: { fault: 'The token expires.', rollout: rollout.name },
     needsOwnCluster: true,
     kubeconfig: kubeconfigOf(user),
     setup: setupExpiry(rollout),
@@ -124,18 +127,21 @@ function tokenExpired(rollout: Rollout): Scenario {
 /** How a kubeconfig renews a token: the file that contains the token, and how the kubeconfig refers to it. */
 interface Renewal {
   readonly name: string
+  readonly title: string
   readonly kubeconfig: (content: string) => string
   readonly write: (fixture: Fixture, user: string) => void
 }
 
 const byFile: Renewal = {
   name: 'by-file',
+  title: 'the token file',
   kubeconfig: (content) => withTokenFile(content, 'token'),
   write: (fixture, name) => fixture.write('token', fixture.tokens.get(name) ?? ''),
 }
 
 const byProgram: Renewal = {
   name: 'by-program',
+  title: 'the credential program',
   kubeconfig: (content) => withCredentialProgram(content, 'cat', ['credential.json']),
   write: (fixture, name) => {
     const apiVersion = 'client.authentication.k8s.io/v1'
@@ -149,6 +155,7 @@ function tokenExpiredAndRenewed(renewal: Renewal, rollout: Rollout): Scenario {
   return {
     ...web,
     name: `token-expired-and-renewed-${renewal.name}-${rollout.name}`,
+    documented: { fault: `The token expires; ${renewal.title} returns a new one.`, rollout: rollout.name },
     needsOwnCluster: true,
     kubeconfig: renewal.kubeconfig,
     setup: async (fixture) => {
@@ -171,6 +178,7 @@ function bindingRemoved(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `role-binding-removed-${rollout.name}`,
+    documented: { fault: 'The RoleBinding is removed.', rollout: rollout.name },
     kubeconfig: kubeconfigOf(user),
     setup: setupRollout(rollout),
     during: async (fixture) => {
@@ -189,6 +197,7 @@ function bindingRestored(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `role-binding-restored-${rollout.name}`,
+    documented: { fault: 'The RoleBinding is removed, and restored after 18 s.', rollout: rollout.name },
     kubeconfig: kubeconfigOf(user),
     setup: setupRollout(rollout),
     during: async (fixture) => {
@@ -242,6 +251,7 @@ export const access: Scenario[] = [
     ...web,
     // Established watches continue, so the action is refused only when it renews a watch.
     name: 'token-expired-without-a-cut',
+    documented: { fault: 'The token expires, and no connection ends.', rollout: 'healthy' },
     needsOwnCluster: true,
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
@@ -262,6 +272,7 @@ export const access: Scenario[] = [
     ...web,
     // The Role allows single names only, and there are more names than single watches.
     name: 'role-for-single-names',
+    documented: { fault: 'The Role permits single names only.', rollout: 'healthy' },
     inputs: { resources: manyNames.map((name) => `deployment/${name}`).join('\n') },
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
@@ -280,6 +291,7 @@ export const access: Scenario[] = [
   {
     ...web,
     name: 'role-incomplete',
+    documented: { fault: 'The Role permits only pods.', rollout: 'healthy' },
     needsOwnCluster: true,
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
@@ -295,6 +307,7 @@ export const access: Scenario[] = [
     ...web,
     // The user may list, but not watch: the action polls.
     name: 'role-without-watch',
+    documented: { fault: 'The Role permits no watch.', rollout: 'healthy' },
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
       await createUser(fixture, user, [{ apiGroups: ['', 'apps'], resources: ['*'], verbs: ['get', 'list'] }])
@@ -309,6 +322,7 @@ export const access: Scenario[] = [
     ...web,
     // The controllers report enough for the outcome.
     name: 'role-for-workloads-only',
+    documented: { fault: 'The Role permits only Deployments.', rollout: 'healthy' },
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
       const verbs = ['get', 'list', 'watch']
@@ -326,6 +340,7 @@ export const access: Scenario[] = [
     ...web,
     // Established watches continue, so the action is refused only when it renews a watch.
     name: 'role-binding-removed-without-a-cut',
+    documented: { fault: 'The RoleBinding is removed, and no connection ends.', rollout: 'healthy' },
     kubeconfig: kubeconfigOf(user),
     setup: async (fixture) => {
       await createUser(fixture, user)
@@ -344,6 +359,7 @@ export const access: Scenario[] = [
   },
   {
     name: 'wrong-token',
+    documented: { fault: 'The token was never valid.', rollout: 'healthy' },
     inputs: { resources: 'deployment/web' },
     kubeconfig: (content) => withToken(content, 'not-the-one'),
     setup: (fixture) => fixture.apply(deployment('web')),

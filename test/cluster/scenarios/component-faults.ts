@@ -12,6 +12,7 @@ const secondsUntilMidRollout = 3
 function during(fault: ComponentFault, rollout: Rollout): Scenario {
   return {
     name: `${fault.name}-${rollout.name}`,
+    documented: { fault: fault.title, rollout: rollout.name },
     inputs: web,
     fault,
     setup: (fixture) => fixture.apply(rollout.deployment),
@@ -36,6 +37,10 @@ export const componentFaults: Scenario[] = [
   {
     // The pods never report that they have started, so the rollout is neither ready nor failed.
     name: 'kubelet-killed-before-the-start',
+    documented: {
+      fault: 'The kubelet is killed before the pods start, for longer than the stall timeout.',
+      rollout: 'healthy',
+    },
     inputs: { ...web, 'stall-timeout': '15s' },
     fault: kubeletKilled,
     setup: (fixture) =>

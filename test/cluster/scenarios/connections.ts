@@ -15,6 +15,8 @@ const secondsUntilWatched = 2
 /** An outage of the connections between the action and the API server. */
 interface Outage {
   name: string
+  /** For docs/reliability.md. */
+  title: string
   begin(fixture: Fixture): void | Promise<void>
   /** Minimum duration; each outage lasts at least until the API shows the end of the rollout. */
   atLeastSeconds: number
@@ -24,19 +26,33 @@ interface Outage {
 
 const halfOpen: Outage = {
   name: 'half-open',
+  title: 'Connections carry nothing any more, and new ones neither',
   begin: ({ proxy }) => proxy.halfOpen(),
   // Longer than the action waits for a byte, so that its probe of the server fails too.
   atLeastSeconds: 35,
   withinSeconds: 45,
 }
-const resets: Outage = { name: 'resets', begin: ({ proxy }) => proxy.reset(), atLeastSeconds: 10, withinSeconds: 15 }
-const refused: Outage = { name: 'refused', begin: ({ proxy }) => proxy.refuse(), atLeastSeconds: 10, withinSeconds: 15 }
+const resets: Outage = {
+  name: 'resets',
+  title: 'Every connection is reset',
+  begin: ({ proxy }) => proxy.reset(),
+  atLeastSeconds: 10,
+  withinSeconds: 15,
+}
+const refused: Outage = {
+  name: 'refused',
+  title: 'Every connection is refused',
+  begin: ({ proxy }) => proxy.refuse(),
+  atLeastSeconds: 10,
+  withinSeconds: 15,
+}
 
 /** An outage shorter than two minutes changes no outcome. */
-function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollout: Rollout): Scenario {
+function thenBack({ name, title, begin, atLeastSeconds, withinSeconds }: Outage, rollout: Rollout): Scenario {
   return {
     ...web,
     name: `${name}-then-back-${rollout.name}`,
+    documented: { fault: `${title}, until the end of the rollout.`, rollout: rollout.name },
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
       await begin(fixture)
@@ -53,10 +69,11 @@ function thenBack({ name, begin, atLeastSeconds, withinSeconds }: Outage, rollou
 }
 
 /** After two minutes without an answer the outcome is `unknown`, whatever happened to the rollout. */
-function forGood({ name, begin }: Outage, rollout: Rollout): Scenario {
+function forGood({ name, title, begin }: Outage, rollout: Rollout): Scenario {
   return {
     ...web,
     name: `${name}-for-good-${rollout.name}`,
+    documented: { fault: `${title}, for good.`, rollout: rollout.name },
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
       await fixture.wait(secondsUntilWatched)
@@ -75,6 +92,7 @@ function atTheTimeout(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `half-open-at-the-timeout-${rollout.name}`,
+    documented: { fault: 'Connections carry nothing any more, until the timeout.', rollout: rollout.name },
     inputs: { ...web.inputs, timeout: '45s' },
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
@@ -93,6 +111,7 @@ function lost(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `connections-lost-${rollout.name}`,
+    documented: { fault: 'Open connections carry nothing any more; new ones work.', rollout: rollout.name },
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
       await fixture.wait(secondsUntilWatched)
@@ -112,6 +131,7 @@ function cut(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `cut-again-and-again-${rollout.name}`,
+    documented: { fault: 'All connections are closed every 3 s.', rollout: rollout.name },
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
       await release(fixture)
@@ -135,6 +155,7 @@ function slow(rollout: Rollout): Scenario {
   return {
     ...web,
     name: `slow-${rollout.name}`,
+    documented: { fault: 'The network is slow (latency 300 ms, 100 KB/s).', rollout: rollout.name },
     setup: async (fixture) => {
       fixture.proxy.slow({ latencyMs: 300, pieceBytes: 2048, pauseMs: 20 })
       await fixture.apply(rollout.deployment)
@@ -158,6 +179,7 @@ const deadlines: Scenario[] = [
   {
     ...shortOutage,
     name: 'half-open-across-the-stall-timeout',
+    documented: { fault: 'Connections carry nothing any more, across the stall timeout.', rollout: 'healthy' },
     inputs: { ...web.inputs, 'stall-timeout': '15s' },
     setup: (fixture) => fixture.apply(healthy.deployment),
     during: async (fixture) => {
@@ -169,6 +191,7 @@ const deadlines: Scenario[] = [
   {
     ...shortOutage,
     name: 'half-open-while-it-is-created',
+    documented: { fault: 'Connections carry nothing any more while the Deployment is created.', rollout: 'healthy' },
     inputs: { resources: 'configmap/settings\ndeployment/web', 'milestone-timeouts': 'created=10s' },
     setup: (fixture) => fixture.apply(coreObject('ConfigMap', 'settings')),
     during: async (fixture) => {
@@ -180,6 +203,7 @@ const deadlines: Scenario[] = [
   {
     ...shortOutage,
     name: 'half-open-while-it-is-replaced',
+    documented: { fault: 'Connections carry nothing any more while the Deployment is replaced.', rollout: 'healthy' },
     setup: (fixture) => fixture.apply(healthy.deployment),
     during: async (fixture) => {
       await fixture.delete('Deployment', 'web')
@@ -227,6 +251,7 @@ const unreachableAtStart: Scenario[] = [
   {
     ...web,
     name: 'refused-from-the-start',
+    documented: { fault: 'Every connection is refused from the start.', rollout: 'healthy' },
     setup: ({ proxy }) => proxy.refuse(),
     expect: neverReached,
     decidedBy: secondsAfterStart(28),
@@ -235,6 +260,7 @@ const unreachableAtStart: Scenario[] = [
   {
     ...web,
     name: 'half-open-from-the-start',
+    documented: { fault: 'Connections carry nothing from the start.', rollout: 'healthy' },
     setup: async ({ proxy }) => proxy.halfOpen(),
     expect: neverReached,
     decidedBy: secondsAfterStart(28),
@@ -243,6 +269,7 @@ const unreachableAtStart: Scenario[] = [
   {
     ...web,
     name: 'refused-at-the-start-then-back',
+    documented: { fault: 'Every connection is refused for the first 12 s.', rollout: 'healthy' },
     setup: async (fixture) => {
       await fixture.apply(deployment('web'))
       await fixture.proxy.refuse()

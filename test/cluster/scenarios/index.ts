@@ -24,7 +24,7 @@ import { temporaryFailures } from './temporary-failures.ts'
 import { unreadableKinds } from './unreadable-kinds.ts'
 
 /** Every scenario, in the order of the result table. */
-const scenarios: readonly Scenario[] = [
+export const scenarios: readonly Scenario[] = [
   ...healthy,
   ...temporaryFailures,
   ...statefulSetsAndDaemonSets,

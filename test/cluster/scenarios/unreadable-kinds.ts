@@ -60,12 +60,13 @@ const webAndWidget: Pick<Scenario, 'inputs' | 'inputsFrom'> = {
 }
 
 /** One kind cannot be read for a while after its object was ready. */
-function untilRepaired(name: string, breakConversion: BreakConversion, rollout: Rollout): Scenario {
+function untilRepaired(name: string, fault: string, breakConversion: BreakConversion, rollout: Rollout): Scenario {
   const isReady = rollout.expect.outcome === 'ready'
   return {
     ...webAndWidget,
     ...withWidget(rollout),
     name: `${name}-${rollout.name}`,
+    documented: { fault, rollout: rollout.name },
     during: async (fixture) => {
       await breakConversion(fixture)
       await release(fixture)
@@ -86,14 +87,28 @@ function untilRepaired(name: string, breakConversion: BreakConversion, rollout: 
 /** Rollouts beside a custom resource that the API server cannot convert. */
 export const unreadableKinds: Scenario[] = [
   ...rollouts.flatMap((rollout) => [
-    untilRepaired('kind-unreadable', unreachable, rollout),
-    untilRepaired('conversion-answers-500', answers500, rollout),
+    untilRepaired(
+      'kind-unreadable',
+      'The conversion webhook of another target’s kind cannot be reached for a while.',
+      unreachable,
+      rollout,
+    ),
+    untilRepaired(
+      'conversion-answers-500',
+      'The conversion webhook of another target’s kind answers 500 for a while.',
+      answers500,
+      rollout,
+    ),
   ]),
   {
     ...webAndWidget,
     ...withWidget(healthy),
     // The Deployment becomes ready, and the gate does not.
     name: 'conversion-answers-500-for-good',
+    documented: {
+      fault: 'The conversion webhook of another target’s kind answers 500 until the timeout.',
+      rollout: 'healthy',
+    },
     inputs: { timeout: '50s' },
     during: async (fixture) => {
       fixture.markDecided(50)
@@ -109,6 +124,7 @@ export const unreadableKinds: Scenario[] = [
       ...withWidget(rollout),
       // No target needs the kind.
       name: `conversion-answers-500-beside-${rollout.name}`,
+      documented: { fault: 'The conversion webhook of a kind that is no target answers 500.', rollout: rollout.name },
       inputs: { resources: 'deployment/web' },
       during: async (fixture) => {
         await answers500(fixture)
