@@ -17,7 +17,6 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   '/repos/{owner}/{repo}/check-runs': ['post'],
   '/repos/{owner}/{repo}/check-runs/{check_run_id}': ['get', 'patch'],
   '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
-  '/repos/{owner}/{repo}/commits/{ref}': ['get'],
   '/repos/{owner}/{repo}/commits/{ref}/statuses': ['get'],
   '/repos/{owner}/{repo}/deployments': ['post'],
   '/repos/{owner}/{repo}/deployments/{deployment_id}/statuses': ['get', 'post'],
@@ -25,6 +24,7 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   '/repos/{owner}/{repo}/issues/comments/{comment_id}': ['get', 'patch'],
   '/repos/{owner}/{repo}/pulls': ['get'],
   '/repos/{owner}/{repo}/pulls/{pull_number}': ['get'],
+  '/repos/{owner}/{repo}/pulls/{pull_number}/commits': ['get'],
   '/repos/{owner}/{repo}/statuses/{sha}': ['post'],
 }
 

@@ -6,6 +6,7 @@ import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
 export type Octokit = InstanceType<typeof GitHub>
 
 const lookupMs = 3_000
+const pageSize = 100
 
 /**
  * Where a gate comes from: its commit, pull request and log. All extras of a gate share one, so that they agree. What the
@@ -34,11 +35,18 @@ export class Origin {
     return this.#headSha
   }
 
+  /**
+   * The head; or the commit in the workspace, if it is an older one of the pull request: somebody pushed after the checkout,
+   * and the newer commit must not get the result of the one that was deployed.
+   */
   async #headOfPullRequest(signal: AbortSignal): Promise<string> {
-    const { owner, repo, pullRequest } = this.run
+    const { owner, repo, pullRequest, checkedOut } = this.run
+    const { pulls } = this.#octokit.rest
     const request = { owner, repo, pull_number: Number(pullRequest), request: { signal } }
-    const { data } = await withPermission('pull-requests: read', this.#octokit.rest.pulls.get(request))
-    return data.head.sha
+    const { head } = (await withPermission('pull-requests: read', pulls.get(request))).data
+    if (checkedOut === undefined || checkedOut === head.sha) return head.sha
+    const commits = await withPermission('pull-requests: read', pulls.listCommits({ ...request, per_page: pageSize }))
+    return commits.data.some(({ sha }) => sha === checkedOut) ? checkedOut : head.sha
   }
 
   /** The number of the pull request; undefined if there is none. Rejects with octokit's error. */
@@ -80,7 +88,7 @@ export class Origin {
     if (runner === '') return logUrlOf(this.run)
     // Asked once: the link is worth no delay, and the token may lack `actions: read`.
     const request = { signal: AbortSignal.timeout(lookupMs) }
-    const parameters = { owner, repo, run_id: runId, attempt_number: attempt ?? 1, per_page: 100, request }
+    const parameters = { owner, repo, run_id: runId, attempt_number: attempt ?? 1, per_page: pageSize, request }
     try {
       const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(parameters)
       // Several jobs of a run may have the same name, but a runner runs one at a time.

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
 export interface WorkflowRun {
@@ -13,6 +14,8 @@ export interface WorkflowRun {
   readonly pullRequest?: number | 'none' | undefined
   /** The branch of a fork, `owner:branch`: the head of a pull request that the event does not contain. */
   readonly forkBranch?: string | undefined
+  /** The commit that the workspace contains; undefined if it cannot be read. */
+  readonly checkedOut?: string | undefined
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
   /** The repository's page, without a trailing slash. */
@@ -71,7 +74,21 @@ export interface Payload {
  */
 export function currentRun(variables: RunnerVariables, sha: string | undefined): WorkflowRun {
   const path = variables['GITHUB_EVENT_PATH']
-  return readWorkflowRun(variables, path ? JSON.parse(readFileSync(path, 'utf8')) : {}, sha)
+  const run = readWorkflowRun(variables, path ? JSON.parse(readFileSync(path, 'utf8')) : {}, sha)
+  return { ...run, checkedOut: checkedOutCommit(variables['GITHUB_WORKSPACE'] || '.') }
+}
+
+/** Reads `.git/HEAD`, and the branch that it refers to: `actions/checkout` writes both as files. */
+function checkedOutCommit(workspace: string): string | undefined {
+  const read = (name: string) => readFileSync(join(workspace, '.git', name), 'utf8').trim()
+  try {
+    const head = read('HEAD')
+    const branch = /^ref: (refs\/heads\/\S+)$/.exec(head)?.[1]
+    const commit = branch === undefined || branch.includes('..') ? head : read(branch)
+    return /^[0-9a-f]{40,64}$/.test(commit) ? commit : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** @throws Error with the missing variable, outside of a workflow run */

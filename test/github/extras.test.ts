@@ -502,6 +502,22 @@ describe('the origin', () => {
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
   })
 
+  it.each([
+    ['its head, if that is in the workspace', headSha, undefined],
+    ['the older commit in the workspace, if somebody pushed after the checkout', githubSha, [githubSha, headSha]],
+    ['its head, if the workspace contains a commit of another branch', githubSha, ['3'.repeat(40), headSha]],
+  ])('of a comment on a pull request is %s', async (_, checkedOut, commits) => {
+    answer('pulls/get', { number: 12, head: { sha: headSha } })
+    answer(
+      'pulls/list-commits',
+      commits?.map((sha) => ({ sha })),
+    )
+    const { variables, payload } = createIssueComment()
+    const origin = new Origin(octokit, { ...readWorkflowRun(variables, payload), checkedOut }, '501')
+    expect(await origin.commit(never)).toBe(commits?.[0] === githubSha ? githubSha : headSha)
+    expect(operations()).toEqual(['pulls/get', ...(commits === undefined ? [] : ['pulls/list-commits'])])
+  })
+
   it('of a comment on an issue has no pull request, not even that of the default branch', async () => {
     const context = createIssueComment(false)
     await makers.comment(context).show(createTimeline(), never)

@@ -1,4 +1,7 @@
-import { type Payload, readWorkflowRun } from '../../src/github/workflow-run.ts'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { currentRun, type Payload, readWorkflowRun } from '../../src/github/workflow-run.ts'
 import {
   type ActionContext,
   createContext,
@@ -84,5 +87,31 @@ describe('the run', () => {
 
   it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('names the missing variable %s outside of a workflow', (name) => {
     expect(() => read(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
+  })
+
+  describe('the commit in the workspace', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
+    afterAll(() => rmSync(folder, { recursive: true }))
+
+    const checkedOut = (files: Readonly<Record<string, string>>) => {
+      const workspace = mkdtempSync(join(folder, 'checkout-'))
+      for (const [name, text] of Object.entries(files)) {
+        mkdirSync(join(workspace, name, '..'), { recursive: true })
+        writeFileSync(join(workspace, name), text)
+      }
+      const { variables } = createContext({ GITHUB_WORKSPACE: workspace })
+      return currentRun(variables, undefined).checkedOut
+    }
+
+    it.each<[string, Record<string, string>, string | undefined]>([
+      ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha],
+      ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha],
+      ['a branch without commits', { '.git/HEAD': 'ref: refs/heads/main\n' }, undefined],
+      ['a branch with a hostile name', { '.git/HEAD': 'ref: refs/heads/../../secret\n', secret: headSha }, undefined],
+      ['a submodule', { '.git': 'gitdir: ../.git/modules/x\n' }, undefined],
+      ['no repository', {}, undefined],
+    ])('is read from the checkout of %s', (_, files, commit) => {
+      expect(checkedOut(files)).toBe(commit)
+    })
   })
 })
