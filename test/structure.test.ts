@@ -120,3 +120,11 @@ it('files that the documentation names exist', () => {
   )
   expect(missing).toEqual([])
 })
+
+it('CONTRIBUTING lists every script that a contributor runs', () => {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  const unlisted = Object.keys(scripts).filter((name) => !new RegExp(`npm (?:run )?${name}\\b`).test(contributing))
+  // npm runs these.
+  expect(unlisted).toEqual(['postpack', 'prepack'])
+})

@@ -11,8 +11,8 @@ import {
   type Expectation,
   expectationOf,
   expectationsFile,
-  type OperatorExpectation,
   operatorRecordingsFolder,
+  type RightVerdict,
   readExpectations,
   recordingPath,
   recordingsFolder,
@@ -44,7 +44,7 @@ async function recordWorkloads(names: readonly string[]): Promise<void> {
 async function recordOperators(names: readonly string[]): Promise<void> {
   const chosen = chooseOperatorScenarios(names)
   await record(chosen, operatorRecordingsFolder, playOperators, new Map(), ({ note, expect, cause }) => {
-    const expectation: OperatorExpectation = { note, truth: [expect.outcome].flat(), ...(cause && { cause }) }
+    const expectation: RightVerdict = { note, truth: [expect.outcome].flat(), ...(cause && { cause }) }
     return expectation
   })
 }

@@ -15,8 +15,11 @@ export const recordingsFolder = resolve(import.meta.dirname, '../recordings')
 /** Recordings of custom resources under real operators, made by `npm run recordings -- operators`. */
 export const operatorRecordingsFolder = join(recordingsFolder, 'operators')
 
-/** What is right for a recording under an operator: not the moments, which change with the rules of the operator's kinds. */
-export interface OperatorExpectation {
+/** Recordings of rollouts that were judged wrongly, from users: CONTRIBUTING.md, "A wrong verdict". */
+export const incidentsFolder = join(recordingsFolder, 'incidents')
+
+/** What is right for a recording: not the moments, which change with the rules. */
+export interface RightVerdict {
   /** What happens. */
   note: string
   /** The outcomes that are right. */
