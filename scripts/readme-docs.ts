@@ -95,10 +95,12 @@ function comparison(): readonly string[] {
   const cells = rows.map(({ title, right, results }) => [
     title,
     ...names.map((name) => {
-      const { end, seconds } = results[name]
+      const { end, seconds, reason } = results[name]
       if (end === 'unsupported') return 'cannot'
       if (end === 'waiting') return `waits > ${Math.floor(limitSeconds / 60)} min`
-      const text = `${end} ${seconds < 10 ? seconds : Math.round(seconds)} s`
+      const time =
+        seconds < 10 ? `${seconds} s` : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
+      const text = `${reason ? code(reason) : end} ${time}`
       // `kubectl rollout status` is right about a healthy update: it ends when the controller reports the end.
       const isEarly = right === 'passed' && seconds < results.rolloutStatus.seconds - earlySeconds
       return end === right && !isEarly ? text : `**${text}${isEarly ? ', too early' : ''}**`

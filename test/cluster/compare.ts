@@ -219,9 +219,9 @@ function startWatching(
 async function startGate(folder: string, inputs: Readonly<Record<string, string>>): Promise<ToolResult> {
   const action = startAction(entry, join(folder, 'gate'), inputs)
   const limit = globalThis.setTimeout(() => action.process.kill(), limitSeconds * 1_000)
-  const { exitCode, startedAt, endedAt } = await action.ended
+  const { exitCode, startedAt, endedAt, outputs } = await action.ended
   clearTimeout(limit)
-  return resultOf(action.process.signalCode, exitCode, startedAt, endedAt)
+  return { ...resultOf(action.process.signalCode, exitCode, startedAt, endedAt), reason: outputs['reason'] ?? '' }
 }
 
 /** Runs a program with a log. Never throws because of its exit code. */

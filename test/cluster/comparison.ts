@@ -9,6 +9,8 @@ export type ToolName = 'gate' | 'rolloutStatus' | 'wait' | 'helm' | 'kubedog'
 export interface ToolResult {
   readonly end: 'passed' | 'failed' | 'waiting' | 'unsupported'
   readonly seconds: number
+  /** The reason that the gate gave; empty if it passed. */
+  readonly reason?: string
 }
 
 export interface ComparisonRow {
