@@ -30,6 +30,7 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       const id = Number(path.split('/').at(-1))
       const index = list.findIndex((stored) => stored.id === id)
       const present = list[index]
+      // Deleted meanwhile: https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#404-not-found
       if (present === undefined) return { status: 404, body: { message: 'Not Found' } }
       list[index] = { ...present, ...body, ...fields, id }
       return { status: 200, body: { ...example, ...list[index] } }
