@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { type Cluster, connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { issueCertificates } from '../support/certificates.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
 
@@ -71,6 +72,19 @@ describe('first requests that fail', () => {
     expect(error.reason).toBe('credentials-expired')
     expect(error.message).toContain('user "test" (context "test")')
     expect(server.requests.length).toBeLessThanOrEqual(6)
+  })
+
+  test('for a client certificate that has expired, which the API server answers with 401', async () => {
+    const { server } = await start({ tokens: [] })
+    const { client } = await issueCertificates({ client: { days: -1 } })
+    const kubeconfig = JSON.parse(server.kubeconfig())
+    const data = (pem: string) => Buffer.from(pem).toString('base64')
+    kubeconfig.users[0].user = { 'client-certificate-data': data(client.cert), 'client-key-data': data(client.key) }
+    const error = await userError(open(JSON.stringify(kubeconfig)).cluster.discover())
+    expect(error.reason).toBe('credentials-expired')
+    expect(error.message).toMatch(
+      /The client certificate of user "test" in the kubeconfig expired on \d{4}-\d\d-\d\d\. Renew it\.$/,
+    )
   })
 
   test('for a bad certificate, at once', async () => {
