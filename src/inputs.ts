@@ -517,14 +517,17 @@ function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
     }))
 }
 
-/** The mistakes of written inputs that a merge of reports does not use. */
-export function mistakesBesideMerge({ written }: Inputs): readonly Mistake[] {
-  return inputDefinitions
+/** The mistakes of inputs that a merge of reports does not use, and of one that it needs. */
+export function mistakesBesideMerge({ written, deploymentStatus, environment }: Inputs): readonly Mistake[] {
+  const unused = inputDefinitions
     .filter(({ name, isForMerge }) => !isForMerge && written.has(name))
     .map(({ name }) => ({
       input: name,
       message: 'It has no effect with `merge`, which watches no cluster. Remove it, or gate in a step of its own.',
     }))
+  if (!deploymentStatus || environment !== undefined) return unused
+  const message = 'With `merge` it needs `environment`, because the reports may be of several clusters.'
+  return [...unused, { input: 'deployment-status', message }]
 }
 
 /**

@@ -101,6 +101,15 @@ it.each(files)('the $type in $place has only inputs and outputs that exist', (bl
   expect(unknownNames(block)).toEqual([])
 })
 
+it('every example is run by a scenario and listed', () => {
+  const read = (path: string) => readFileSync(join(root, path), 'utf8')
+  const [scenarios, list] = [read('test/act/examples.ts'), read('examples/README.md')]
+  const names = readdirSync(join(root, 'examples/workflows')).map((name) => name.replace(/\.yml$/, ''))
+  expect(names.filter((name) => !scenarios.includes(`'${name}`) || !list.includes(`(workflows/${name}.yml)`))).toEqual(
+    [],
+  )
+})
+
 it('every block that uses the action is checked', () => {
   const unchecked = blocks.filter(({ type, text }) => type === 'other' && /uses:.*rollout-gate@/.test(text))
   expect(unchecked.map(({ place }) => place)).toEqual([])

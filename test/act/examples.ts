@@ -145,7 +145,7 @@ const retry: Scenario = async (fixture, check) => {
   )
   const lost = await runExample(fixture, 'retry', 'no-registry', {
     // Nothing listens on port 1.
-    replace: { 'ghcr.io/acme/web:v1': '127.0.0.1:1/web:v1', '3m': '4s', '5m': '4s' },
+    replace: { 'ghcr.io/acme/web:v1': '127.0.0.1:1/web:v1', '3m': '12s', '5m': '4s' },
   })
   await check('retry: after an unreachable registry there is a second gate', () => {
     equal(lost.job('deploy').step('first').outputs['reason'], 'image-registry-unreachable')

@@ -90,6 +90,14 @@ it('all mistakes of inputs that a merge does not use are reported at once', asyn
   expect(errorsOf(ended).map((text) => text.split(':')[0])).toEqual(['stall-timeout', 'resources', 'timeout'])
 })
 
+it('deployment-status without an environment is a mistake', async () => {
+  writeReports({ eu: 'one-ready', us: 'one-ready' })
+  const ended = await run({ merge, 'deployment-status': 'true', 'github-token': 'ghs_sesame0123456789' })
+  expect(errorsOf(ended)).toEqual([
+    'deployment-status: With `merge` it needs `environment`, because the reports may be of several clusters.',
+  ])
+})
+
 it('a file that is no report is a mistake that names the file', async () => {
   write('reports/eu/report.json', 'kind: Config')
   const ended = await run({ merge })
