@@ -116,7 +116,8 @@ export async function runPost(): Promise<void> {
     const left = readLeftOpen()
     if (left === undefined) return
     const token = core.getInput('github-token')
-    core.setSecret(token)
+    // The runner warns about an empty mask.
+    if (token !== '') core.setSecret(token)
     const endedItself = await endAction(left.pid, join(dirname(process.argv[1] ?? ''), 'index.js'), systemClock)
     // A comment does not show whether it is open.
     const open = endedItself ? left.open.filter(({ input }) => input !== 'comment') : left.open

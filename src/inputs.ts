@@ -200,7 +200,7 @@ const definitions = {
     isReplayed: false,
     description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
-      "Its content is masked in the log, kept in memory and never written to disk. If it is empty, as with a missing secret, the file in the environment variable `KUBECONFIG` is used, then `~/.kube/config`; the log has the one that is used. The service account of the runner's pod is used only with `context: in-cluster`.",
+      "Its content is masked in the log, kept in memory and never written to disk. Store it as a secret in base64 (`base64 -w0`): of a secret with several lines, the runner masks each line in every log. If it is empty, as with a missing secret, the file in the environment variable `KUBECONFIG` is used, then `~/.kube/config`; the log has the one that is used. The service account of the runner's pod is used only with `context: in-cluster`.",
   }),
   context: input(text, {
     name: 'context',

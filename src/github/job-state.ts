@@ -33,8 +33,9 @@ export class JobState {
     if (this.#open.delete(input)) this.#save()
   }
 
+  /** The first verdict counts: a crash after it does not change it. */
   readonly decided = (verdict: LeftOpen['verdict']): void => {
-    this.#verdict = verdict
+    this.#verdict ??= verdict
     if (this.#open.size > 0) this.#save()
   }
 
@@ -65,13 +66,21 @@ const never = new AbortController().signal
  */
 export async function endAction(pid: number, entry: string, clock: Clock): Promise<boolean> {
   const isRunning = () => programOf(pid) === entry
-  if (!isRunning()) return false
-  process.kill(pid, 'SIGINT')
+  if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
   const endsAt = clock.now() + endMs
   while (isRunning() && clock.now() < endsAt) await sleep(clock, pollMs, never)
   if (!isRunning()) return true
-  process.kill(pid, 'SIGKILL')
+  sendSignal(pid, 'SIGKILL')
   return false
+}
+
+/** False if the process has just ended, or belongs to another user. */
+function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
 }
 
 /** The script that a Node process runs; undefined if it has ended, and on systems other than Linux. */
