@@ -36,7 +36,7 @@ const kubeconfigFile = join(folder, 'kubeconfig')
 const usageFile = join(folder, 'usage')
 const megabyte = 1 << 20
 
-const [load = 0] = loadavg()
+const [loadBefore = 0] = loadavg()
 
 try {
   execFileSync(process.execPath, [join(root, 'scripts/build.ts'), '--published', '--into', bundle], { stdio: 'ignore' })
@@ -47,7 +47,8 @@ try {
   const scale = await measureScale({ deployments: 200, pods: 5_000, durationMs: 20_000 })
   const growth = [100, 300, 1_000, 3_000, 10_000, 30_000, 50_000].map(simulate)
   const soak = runWorker('soak', soakHours) as Soak
-  const results: Results = { load, start, reaction, scale, growth, soak }
+  const [loadAfter = 0] = loadavg()
+  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scale, growth, soak }
   const text = render(results)
   if (process.argv.includes('--print')) console.log(text)
   else writeFileSync(join(root, 'docs/performance.md'), text)

@@ -33,8 +33,8 @@ export interface Soak {
 }
 
 export interface Results {
-  /** The load of the machine before the first measurement. */
-  readonly load: number
+  /** The load of the machine before the first measurement and after the last one. */
+  readonly load: readonly [before: number, after: number]
   readonly start: ReadonlyMap<string, readonly Run[]>
   readonly reaction: Reaction
   readonly scale: Scale
@@ -176,7 +176,7 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '',
     'Written by `npm run bench`; the texts below the tables are part of `scripts/performance-document.ts`.',
     '',
-    `Machine: ${availableParallelism()} cores, Node ${process.versions.node}. Load by other programs before the run: ${load.toFixed(1)}. With a load, elapsed`,
+    `Machine: ${availableParallelism()} cores, Node ${process.versions.node}. Load before the run ${load[0].toFixed(1)}, after it ${load[1].toFixed(1)}. With a load by other programs, elapsed`,
     'times contain waiting, CPU times grow too, and the memory of the large rollout contains what waits to be read. Ratios of',
     'programs that alternate are comparable.',
     '',
