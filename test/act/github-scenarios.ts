@@ -1,4 +1,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
 import { documentedSteps, type Step } from './documented.ts'
@@ -196,6 +199,62 @@ export async function mergeBlock(fixture: WorkflowFixture, check: Check): Promis
   await check('the comment on the pull request has the last outcome', () => {
     equal(written.comments.length, 1)
     match(String(written.comments[0]?.['body']), /Rollout failed/)
+  })
+  await check("no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
+}
+
+/**
+ * A `node` that kills the action once everything is open on GitHub, as a runner does that removes a job's container: act
+ * needs Docker and an image for a job with `container:`.
+ * @returns its path, in a new folder
+ */
+function killingNode(): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'rollout-gate-node-')), 'node')
+  const isOpen = ['check-run', 'commit-status', 'deployment-status', 'comment']
+    .map((input) => `grep -q '"${input}"' "$GITHUB_STATE"`)
+    .join(' && ')
+  // Other shells drop variables such as INPUT_CHECK-RUN.
+  const script = `#!/bin/bash
+case "$*" in
+  */dist/index.js) ;;
+  # act looks up the program behind \`node\`.
+  *process.execPath*) echo '${path}'; exit ;;
+  *) exec '${process.execPath}' "$@" ;;
+esac
+'${process.execPath}' "$@" &
+until ${isOpen} || ! kill -0 $!; do sleep 0.2; done
+kill -9 $!
+wait $!
+`
+  writeFileSync(path, script, { mode: 0o755 })
+  return path
+}
+
+/** A gate that is killed in the middle of a rollout. */
+export async function killed(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const node = killingNode()
+  const stalled = { 'web.yaml': [deployment('web', { readiness: 'never' })] }
+  const run = await fixture.run('killed', {
+    steps: [apply, gate({ resources: 'deployment/web' }), afterwards],
+    manifests: stalled,
+    event,
+    node,
+  })
+  rmSync(dirname(node), { recursive: true })
+  await check('the job fails, and the gate has no outcome', () => {
+    equal(run.hasPassed, false)
+    equal(run.step('afterwards').log.trim(), 'failure')
+  })
+  await check(
+    'the step at the end of the job closes the check as cancelled, and the status and the deployment as an error',
+    () => {
+      deepEqual(Object.values(conclusions(fixture)), ['cancelled'])
+      deepEqual(Object.values(states(fixture)), ['error'])
+      equal(fixture.written.deploymentStatuses.at(-1)?.['state'], 'error')
+    },
+  )
+  await check('the comment states that the job ended before the rollout', () => {
+    match(String(fixture.written.comments[0]?.['body']), /The job ended before/)
   })
   await check("no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
 }
