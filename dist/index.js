@@ -1,2 +1,2 @@
 import { startOnCurrentNode } from './node-version.js';
-await startOnCurrentNode(async () => (await import('./entrypoints.js')).runAction());
+await startOnCurrentNode(async () => (await import('./entrypoints.js')).runAction(), true);

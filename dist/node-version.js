@@ -1,15 +1,24 @@
 const needed = { major: 22, minor: 19 };
-export async function startOnCurrentNode(start) {
-    const tooOld = whyTooOld(process.versions.node);
+export async function startOnCurrentNode(start, isAction = false) {
+    const tooOld = whyTooOld(process.versions.node, isAction ? `${process.platform}-${process.arch}` : undefined);
     if (tooOld === undefined)
         return start();
-    console.error(tooOld);
+    if (isAction)
+        console.log(`::error title=Rollout Gate cannot start::${tooOld}`);
+    else
+        console.error(tooOld);
     process.exitCode = 1;
 }
-export function whyTooOld(version) {
+export function whyTooOld(version, runner) {
     const [major = 0, minor = 0] = version.split('.').map(Number);
     if (major > needed.major || (major === needed.major && minor >= needed.minor))
         return undefined;
-    return (`Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ` +
-        'Update Node. In a workflow, Rollout Gate runs on Node 24, which every runner since 2.327.1 contains.');
+    return `Rollout Gate needs Node ${needed.major}.${needed.minor} or newer (this is v${version}). ${remedy(runner)}`;
+}
+function remedy(runner) {
+    if (runner === undefined)
+        return 'Update Node.';
+    if (runner === 'linux-arm')
+        return 'The runner has no Node 24 for Linux on 32-bit ARM: use a runner on ARM64 or x64.';
+    return 'Update the runner to 2.327.1 or newer, which contains Node 24. With act, use an image that contains it.';
 }
