@@ -128,6 +128,15 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
     addMistake(message)
   }
   const { words: named, flags } = splitFlags(args, addFlagMistake)
+  const joined = named.find((word) => /\s/.test(word))
+  if (joined !== undefined) {
+    const written = exclude && joined === named[0] ? `!${joined}` : joined
+    const [first = '', ...others] = written.trim().split(/\s+/)
+    addMistake(
+      `The quotes join ${quote(written)} to one word. Leave the blank outside: '${first}' ${others.join(' ')}.`,
+    )
+    return []
+  }
   const values = readFlagValues(flags, addFlagMistake)
   if (exclude && (values.waitFor !== undefined || Object.keys(values.clocks).length > 0))
     addFlagMistake('An excluded resource takes no --for and no clocks. Leave them out.')

@@ -286,6 +286,12 @@ describe('mistakes', () => {
       '"deploy,svc/web" is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.',
     ],
     ['/web', '"/web" is not TYPE/NAME. Write one kind and one name with one slash between them: deployment/web.'],
+    ["'!secret --all'", `The quotes join "!secret --all" to one word. Leave the blank outside: '!secret' --all.`],
+    [
+      '"deployment/web --timeout=5m"',
+      `The quotes join "deployment/web --timeout=5m" to one word. Leave the blank outside: 'deployment/web' --timeout=5m.`,
+    ],
+    ['deployment "web api"', `The quotes join "web api" to one word. Leave the blank outside: 'web' api.`],
     ['!', 'No resource is named. Write one like deployment/web.'],
     ['--timeout=5m', 'No resource is named. Write one like deployment/web.'],
     ['kubectl wait deployment/web', 'Write only the reference, without the kubectl command: deployment/web.'],
