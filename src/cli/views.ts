@@ -54,13 +54,14 @@ async function runView(
   try {
     const inputs = await readCommandInputs(args, context, name, mistakes)
     if (inputs === undefined) return cancelledCode
-    const cluster = connectTo(inputs.inputs, { mask: secrets.add, clock: systemClock })
-    close = () => cluster.close()
-    cancelled.addEventListener('abort', close)
-    const kinds = await cluster.discover()
-    return await show({ ...inputs, cluster, kinds }).catch((error: unknown) => {
+    try {
+      const cluster = connectTo(inputs.inputs, { mask: secrets.add, clock: systemClock })
+      close = () => cluster.close()
+      cancelled.addEventListener('abort', close)
+      return await show({ ...inputs, cluster, kinds: await cluster.discover() })
+    } catch (error) {
       throw inputs.locate(error)
-    })
+    }
   } catch (error) {
     // Closing the cluster makes its requests fail.
     if (cancelled.aborted) return cancelledCode

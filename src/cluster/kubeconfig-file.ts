@@ -58,9 +58,12 @@ export function readKubeconfig(
   if (listed) return readList(listed, places.home)
   const standard = join(places.home, '.kube', 'config')
   if (existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
+  const remedy =
+    places.env['GITHUB_ACTIONS'] === 'true'
+      ? 'If the input comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.'
+      : 'Log in to the cluster first, or give the path of the file.'
   throw mistake(
-    'No kubeconfig was found: the input is empty, $KUBECONFIG is not set, and there is no ~/.kube/config. If the input ' +
-      'comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.' +
+    `No kubeconfig was found: the input is empty, $KUBECONFIG is not set, and there is no ~/.kube/config. ${remedy}` +
       (inCluster
         ? ' To gate the cluster of the pod that this job runs in, set the input `context` to in-cluster.'
         : ''),
@@ -94,7 +97,7 @@ function interpret(given: string, home: string): KubeconfigDocument {
   if (decoded !== undefined) return parse(decoded, [text])
   if (looksLikePath(text)) {
     throw mistake(
-      `The file ${text} does not exist. A relative path starts at the workspace: was it checked out, or is it written by a later step?`,
+      `The file ${text} does not exist.${/^[/~]|^[A-Za-z]:/.test(text) ? '' : ` A relative path starts at ${process.cwd()}.`} Is it written by a later step?`,
     )
   }
   return parse(text)

@@ -46,6 +46,13 @@ function applyPod(server: ApiServer, status: object = { phase: 'Pending' }): voi
   })
 }
 
+test('a mistake in the kubeconfig or its context names the flag', async () => {
+  const server = await start()
+  const { stderr, code } = run(server, ['trace', 'pod/web', '--context=pord'])
+  expect(await code).toBe(2)
+  expect(stderr.text).toMatch(/^--kubeconfig: The kubeconfig has no context "pord"/)
+})
+
 describe('trace', () => {
   test('prints one view for each change without a terminal, and ends with 130', async () => {
     const server = await start()

@@ -195,8 +195,13 @@ describe('mistakes', () => {
     )
   })
 
-  test('nothing anywhere', () => {
-    expect(mistake({})).toContain('No kubeconfig was found')
+  test('nothing anywhere: in a job the secret may be empty, elsewhere a login is missing', () => {
+    const found = /^kubeconfig: No kubeconfig was found: /
+    const inJob = mistake({}, { GITHUB_ACTIONS: 'true' })
+    expect(inJob).toMatch(found)
+    expect(inJob).toMatch(/secrets are not available\.$/)
+    expect(mistake({})).toMatch(found)
+    expect(mistake({})).toMatch(/\. Log in to the cluster first, or give the path of the file\.$/)
   })
 
   test('YAML that is none, with its line and without its content', () => {
@@ -214,8 +219,8 @@ describe('mistakes', () => {
   })
 
   test.each([
-    ['./missing.yaml', 'The file ./missing.yaml does not exist'],
-    ['/home/runner/config', 'The file /home/runner/config does not exist'],
+    ['./missing.yaml', `The file ./missing.yaml does not exist. A relative path starts at ${process.cwd()}.`],
+    ['/home/runner/config', 'The file /home/runner/config does not exist. Is it written by a later step?'],
     ['missing.yaml', 'The file missing.yaml does not exist'],
     [Buffer.from('00fffe80c1f5'.repeat(8), 'hex').toString('base64'), 'does not decode to text'],
     [base64(base64(text())), 'encoded twice'],
