@@ -76,7 +76,7 @@ export const commands: readonly Command[] = [
       ['wait -n shop deployment/web job/migrate --timeout=20m', 'both in shop; the Job may take 20 minutes'],
       ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
-      ['wait -', 'after kubectl apply -f k8s/ |: all that was applied'],
+      ['wait -', 'all that was applied: kubectl apply -f k8s/ | rollout-gate wait -'],
       ['wait -f k8s/', 'all objects of the manifests; problems point to their lines'],
       ['wait job/migrate --stream-logs=job/migrate', 'with the log of the Job, live'],
     ],
@@ -114,7 +114,7 @@ export const commands: readonly Command[] = [
     summary: 'one outcome, summary and report from the reports of several gates',
     description:
       'Reads the reports of gates, such as those of a matrix of clusters, and prints one log, summary or report. The gravest outcome decides; the exit code is that of wait.\n\n' +
-      'A REPORT is the file of the output report, or of wait --json; NAME=REPORT names its gate. A REPORT that does not exist is unknown: write each expected one, because a job that did not run leaves no report.',
+      'A REPORT is the file of the output report, or of wait --json; NAME=REPORT names its gate. List every report that you expect: one that does not exist makes the outcome unknown, because its job may not have run.',
     examples: [
       ['merge eu/report.json us/report.json', 'the outcome of both, and the evidence of what failed'],
       ['merge eu=reports/1.json us=reports/2.json --summary', 'with names, as Markdown: >> "$GITHUB_STEP_SUMMARY"'],
@@ -179,7 +179,9 @@ export const commands: readonly Command[] = [
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
       filenameFlag,
-      ...inputFlagsNamed('settle-time', 'max-restarts', 'timeout'),
+      ...inputFlagsNamed('settle-time', 'max-restarts'),
+      // A view has no timeout by default.
+      ...inputFlagsNamed('timeout').map((flag) => ({ ...flag, default: undefined })),
       ...clusterFlags,
       colorFlag,
     ],
@@ -248,7 +250,12 @@ export function renderCommandHelp(program: string, command: Command): string {
     ...(takesReferences
       ? ['', 'Flags of a reference: they apply to the reference before them, or to all if they come first.']
       : []),
-    ...table(ofReferences.map((flag) => [flagForm(flag), flag.description])),
+    ...table(
+      ofReferences.map((flag) => {
+        const input = isElsewhere(flag) ? command.flags.find(({ name }) => name === flag.name) : undefined
+        return [flagForm(flag), describeFlag({ ...flag, default: input?.default })]
+      }),
+    ),
     '',
     takesReferences ? 'Other flags, anywhere:' : 'Flags:',
     ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),

@@ -43,7 +43,7 @@ export async function runCommandLine(
   context: CommandContext,
 ): Promise<number> {
   const { stdout, stderr, program } = context
-  if (first === '--version') {
+  if (first === '--version' || first === 'version') {
     stdout.write(`${version}\n`)
     return 0
   }

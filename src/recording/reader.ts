@@ -50,6 +50,8 @@ async function firstLine(path: string): Promise<string> {
     for await (const line of readLines(path)) if (line.trim() !== '') return line
     return ''
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new UserError([{ input: path, message: 'This file does not exist.' }])
     const why = error instanceof Error ? error.message : String(error)
     throw new UserError([{ input: path, message: `The recording cannot be read: ${why}` }])
   }

@@ -67,6 +67,13 @@ describe('recordings', () => {
     expect(second).toEqual(first)
   })
 
+  test('names a file that does not exist', async () => {
+    expect(await runCommand(['replay', 'web.ndjson'])).toMatchObject({
+      code: 2,
+      stderr: 'web.ndjson: This file does not exist.\n',
+    })
+  })
+
   test('print their log, with the name of each file if there are several', async () => {
     written('ready', header, added(rolledOut()), synced)
     written('absent', header, synced)

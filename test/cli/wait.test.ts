@@ -177,11 +177,12 @@ describe('mistakes', () => {
 
 describe('the program', () => {
   test('prints its version', async () => {
-    expect(await runCli(['--version'])).toEqual({
-      code: 0,
-      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-      stderr: '',
-    })
+    for (const argument of ['--version', 'version'])
+      expect(await runCli([argument])).toEqual({
+        code: 0,
+        stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+        stderr: '',
+      })
   })
 
   test('has help for itself and for each command, with examples', async () => {
@@ -198,6 +199,8 @@ describe('the program', () => {
     const wait = helps[names.indexOf('wait')]?.stdout
     for (const clock of ['timeout', 'stall-timeout', 'settle-time', 'await-change'])
       expect(wait).toContain(`--${clock}=DURATION`)
+    expect(wait).toContain('How long it may take. Default: 10m.')
+    expect(helps[names.indexOf('trace')]?.stdout).not.toContain('Default: 10m')
   })
 
   test('is a plugin of kubectl when called by the name of one', async () => {
