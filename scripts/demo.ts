@@ -34,6 +34,4 @@ for (const [index, { name, title }] of rollouts.entries()) {
   console.log(`\n   exit code ${exitCode}: the job ${exitCode === 0 ? 'continues' : 'fails'}`)
 }
 console.log(`\nThe job summary of both: ${summaryFile}`)
-console.log(
-  'Its second timeline (drawn by any Markdown preview) shows when each pull failed, and the summary contains the fix.',
-)
+console.log('Open it in a Markdown preview. For the second rollout it shows the cause, a diagram, and what to do.')
