@@ -15,7 +15,14 @@ import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
 import { serviceRule } from './network/service.ts'
-import { apiServiceRule, crdRule, existsRule, namespaceRule, pdbRule } from './platform/condition-kinds.ts'
+import {
+  apiServiceRule,
+  crdRule,
+  existsRule,
+  namespaceRule,
+  pdbRule,
+  resourceQuotaRule,
+} from './platform/condition-kinds.ts'
 import { hpaRule } from './platform/hpa.ts'
 import { pvcRule } from './platform/pvc.ts'
 import { commonMilestones, type Rule } from './rule.ts'
@@ -177,6 +184,12 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Namespace',
     rule: namespaceRule,
     readyWhen: 'it is Active',
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'ResourceQuota',
+    rule: resourceQuotaRule,
+    readyWhen: 'its limits are enforced: its status contains them',
   },
 ]
 

@@ -75,7 +75,7 @@ const types: readonly (readonly [Check, string])[] = [
      readinessGates rules schedulingGates taints volumeMounts`,
   ],
   [list(text), 'args command finalizers values'],
-  [labels, 'annotations labels matchLabels'],
+  [labels, 'annotations hard labels matchLabels'],
   [selector, 'selector'],
   [list(object({ status: text })), 'conditions'],
   [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
@@ -91,9 +91,16 @@ const fieldTypes: ReadonlyMap<string, Check> = new Map(
 
 /** The kinds that rules read by their fields, by group and kind. The rules of custom resources accept any type. */
 const checkedKinds: ReadonlySet<string> = new Set([
-  ...['Event', 'Namespace', 'Node', 'PersistentVolumeClaim', 'Pod', 'ReplicationController', 'Service'].map(
-    (kind) => `/${kind}`,
-  ),
+  ...[
+    'Event',
+    'Namespace',
+    'Node',
+    'PersistentVolumeClaim',
+    'Pod',
+    'ReplicationController',
+    'ResourceQuota',
+    'Service',
+  ].map((kind) => `/${kind}`),
   ...['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'].map((kind) => `apps/${kind}`),
   'autoscaling/HorizontalPodAutoscaler',
   'batch/Job',

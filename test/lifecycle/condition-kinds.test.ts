@@ -5,6 +5,7 @@ import {
   existsRule,
   namespaceRule,
   pdbRule,
+  resourceQuotaRule,
 } from '../../src/lifecycle/platform/condition-kinds.ts'
 import { hpaRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
@@ -239,6 +240,38 @@ describe('a Namespace', () => {
     const status = { phase: 'Terminating' }
     expect(judgeObject(namespaceRule, { status }).problems).toMatchObject([{ reason: 'terminating' }])
     expect(judgeObject(namespaceRule, { status }, { deletionTimestamp: iso(1) }).problems).toHaveLength(1)
+  })
+})
+
+describe('a ResourceQuota', () => {
+  const spec = { hard: { pods: '10', 'requests.memory': '1Gi' } }
+  const used = { pods: '0', 'requests.memory': '0' }
+
+  it.each([
+    ['ready when its status contains its limits', { hard: { ...spec.hard }, used }, 'ready'],
+    ['ready when its limits are used up', { hard: { ...spec.hard }, used: spec.hard }, 'ready'],
+    ['not ready while its previous limit is enforced', { hard: { ...spec.hard, pods: '5' }, used }, 'progressing'],
+    ['not ready while a new limit is not enforced', { hard: { pods: '10' }, used }, 'progressing'],
+    ['not ready while a removed limit is enforced', { hard: { ...spec.hard, secrets: '1' }, used }, 'progressing'],
+  ])('is %s', (_, status, expected) => {
+    expect(judgeObject(resourceQuotaRule, { spec, status })).toMatchObject({ status: expected, problems: [] })
+  })
+
+  it.each([[undefined], [{}]])('is not reconciled with the status %j: nothing is enforced', (status) => {
+    expect(judgeObject(resourceQuotaRule, { spec, status })).toMatchObject({
+      status: 'progressing',
+      message: 'waiting for its controller: its limits are not enforced yet',
+      problems: [{ reason: 'not-reconciled', class: 'slow' }],
+    })
+  })
+
+  it('without limits is ready', () => {
+    expect(judgeObject(resourceQuotaRule, { spec: {}, status: {} }).status).toBe('ready')
+  })
+
+  it('is not ready while it is being deleted', () => {
+    const status = { hard: spec.hard, used }
+    expect(judgeObject(resourceQuotaRule, { spec, status }, { deletionTimestamp: iso(1) }).status).toBe('progressing')
   })
 })
 

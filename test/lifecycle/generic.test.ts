@@ -521,13 +521,13 @@ describe('an object whose status contains no signal', () => {
   })
 
   it('is ready at once if its kind is built in', () => {
-    const quota = {
-      apiVersion: 'v1',
-      kind: 'ResourceQuota',
+    const claim = {
+      apiVersion: 'resource.k8s.io/v1',
+      kind: 'ResourceClaim',
       metadata: resource().metadata,
-      status: { used: { pods: '2' } },
+      status: { reservedFor: [{ resource: 'pods', name: 'web', uid: 'u' }] },
     }
-    expect(judge(0, [0, quota]).status).toBe('ready')
+    expect(judge(0, [0, claim]).status).toBe('ready')
   })
 })
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Condition, KubeObject } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Awaited } from '../assessment.ts'
@@ -5,6 +6,7 @@ import {
   conditionProblem,
   conditionSignal,
   conditionsIn,
+  isEmpty,
   isStale,
   notReconciled,
   ownProblem,
@@ -139,6 +141,34 @@ export const pdbRule: Rule = {
       readyMessage: 'observed',
       milestones: statusMilestones(observedMilestone(object), ready, problem === undefined ? '' : messageOf(problem)),
       problems: problem === undefined ? [] : [problem],
+    })
+  },
+}
+
+/**
+ * A ResourceQuota: ready when its status contains its limits. The API server enforces the limits in the status: for a
+ * changed quota the previous ones, for a new quota none (pkg/controller/resourcequota/resource_quota_controller.go and
+ * k8s.io/apiserver, pkg/admission/plugin/resourcequota/controller.go).
+ */
+export const resourceQuotaRule: Rule = {
+  milestones: commonMilestones,
+  relatives: () => [],
+  assess: (object, context) => {
+    const { hard: limits = {} } = (object.spec ?? {}) as { hard?: object }
+    const { hard: enforced = {} } = (object.status ?? {}) as { hard?: object }
+    // The API server writes both in the same canonical form.
+    const ready = isDeepStrictEqual(limits, enforced)
+    return conclude(object, context, {
+      ready,
+      readyMessage: 'its limits are enforced',
+      milestones: statusMilestones(
+        ready
+          ? { state: 'done', message: 'observed' }
+          : { state: 'open', message: 'waiting for its controller: its limits are not enforced yet' },
+        ready,
+        '',
+      ),
+      problems: !ready && isEmpty(object.status) ? [notReconciled(object, context)] : [],
     })
   },
 }
