@@ -87,6 +87,20 @@ export const placement: Scenario[] = [
     decidedBy: secondsAfterStart(5),
   },
   {
+    name: 'quota-raised',
+    inputs: { resources: 'resourcequota/small' },
+    setup: async (fixture) => {
+      const quota = (pods: string) =>
+        coreObject('ResourceQuota', 'small', { spec: { hard: { pods, cpu: '2500m', memory: '2048Mi' } } })
+      await fixture.apply(quota('1'))
+      await fixture.apply(quota('20'))
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: (informer) =>
+      informer.get('ResourceQuota', 'small')?.['status']?.hard?.pods === '20' ? Date.now() : undefined,
+    takesSeconds: 2,
+  },
+  {
     ...web,
     name: 'service-account-late',
     setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { serviceAccountName: 'deployer' }))),
