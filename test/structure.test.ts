@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { importsOf, partOf, readSources } from '../scripts/imports.ts'
 import { knownKinds } from '../src/lifecycle/rules.ts'
@@ -119,6 +119,17 @@ it('files that the documentation names exist', () => {
       .map((path) => `${document} names ${path}`),
   )
   expect(missing).toEqual([])
+})
+
+it('names of the code that CONTRIBUTING contains exist', () => {
+  const tests = readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+  const code = new Set([...sources.values(), ...tests].flatMap((text) => text.match(/\w+/g) ?? []))
+  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
+  const names = [...contributing.matchAll(/`([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)`/g)].map(([, name = '']) => name)
+  expect(names).not.toEqual([])
+  expect(names.filter((name) => !code.has(name))).toEqual([])
 })
 
 it('CONTRIBUTING lists every script that a contributor runs', () => {
