@@ -152,7 +152,8 @@ async function gate(job: Job): Promise<EndedTimeline> {
   const { inputs, mistakes } = job.read
   // The secret of the input may be missing, and then this is another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
-  const connection = { mask, onSource, clock: systemClock }
+  const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
+  const connection = { mask, onSource, onRetry, clock: systemClock }
   const references = await readTargetInputs(inputs, workspace())
   const links = linkMistakes(inputs, workspace())
   // The other checks would read these files.

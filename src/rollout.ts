@@ -74,6 +74,8 @@ export interface Rollout extends RolloutInputs {
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
   readonly onSource?: (source: string) => void
+  /** Called once with a sentence if the first requests fail and are repeated for longer than 2 s. */
+  readonly onRetry?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
   readonly clock: Clock
@@ -81,7 +83,7 @@ export interface Rollout extends RolloutInputs {
   readonly requiresRecording?: boolean
 }
 
-type Connection = Pick<Rollout, 'mask' | 'onSource' | 'clock'>
+type Connection = Pick<Rollout, 'mask' | 'onSource' | 'onRetry' | 'clock'>
 
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 const furtherMistakesMs = 5_000
@@ -207,10 +209,18 @@ async function openFiles(
  * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
-export function connectTo(inputs: Inputs, { mask, onSource, clock }: Connection): Cluster {
+export function connectTo(inputs: Inputs, { mask, onSource, onRetry, clock }: Connection): Cluster {
   const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
   const isOnlyServer = !inputs.checkRun && !inputs.deploymentStatus && !inputs.comment
-  return connect(inputs, { mask, onSource, clock, secrets, isOnlyServer, userAgent: `rollout-gate/${version}` })
+  return connect(inputs, {
+    mask,
+    onSource,
+    onRetry,
+    clock,
+    secrets,
+    isOnlyServer,
+    userAgent: `rollout-gate/${version}`,
+  })
 }
 
 async function planTargets(

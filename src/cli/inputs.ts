@@ -1,4 +1,3 @@
-import { systemClock } from '../cluster/clock.ts'
 import { describePlace, type Mistake, UserError } from '../errors.ts'
 import { inputDefinitions, readInputs } from '../inputs.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
@@ -6,7 +5,7 @@ import { mergeReferences, parseReferences } from '../plan/references.ts'
 import { looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
 import { checkInputs, type RolloutInputs } from '../rollout.ts'
 import { type Arguments, inputFlags, sharedFlags, type WrittenReference } from './arguments.ts'
-import { type CommandContext, printMessage } from './output.ts'
+import { type CommandContext, connectionOf, printMessage } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
@@ -24,10 +23,11 @@ export interface CommandInputs extends RolloutInputs {
  */
 export async function readCommandInputs(
   args: Arguments,
-  { readStdin, cancelled, program, secrets, stderr }: CommandContext,
+  context: CommandContext,
   command: string,
   further: readonly Mistake[] = [],
 ): Promise<CommandInputs | undefined> {
+  const { readStdin, cancelled, program, stderr } = context
   const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
   const stdinFile = files.includes('-') ? [{ words: ['-'], flags: new Map<string, string>() }] : []
   const references = [...args.references, ...stdinFile]
@@ -62,8 +62,7 @@ export async function readCommandInputs(
       manifests,
     })
     const named = await withManifests(parsed, manifests, hasManifests ? stdin : '')
-    const connection = { mask: secrets.add, clock: systemClock }
-    const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connection)
+    const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connectionOf(context))
     const notice = read.inputs.namespace === undefined ? noticeOfNamespace(args.references) : undefined
     if (notice !== undefined) printMessage(stderr, notice)
     return { ...checked, locate: locateAll }

@@ -1,4 +1,5 @@
 import { stripVTControlCharacters } from 'node:util'
+import { systemClock } from '../cluster/clock.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistake, type UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
@@ -64,6 +65,11 @@ export function printLines(output: Output, lines: readonly string[]): void {
 /** Prints text as one line that is safe in a terminal. */
 export function printMessage(output: Output, text: string): void {
   output.write(`${plain(text)}\n`)
+}
+
+/** The secrets, notices and clock of a command's connection to the cluster. */
+export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
+  return { mask: secrets.add, onRetry: (message: string) => printMessage(stderr, message), clock: systemClock }
 }
 
 export function printMistakes(output: Output, { mistakes }: UserError): void {

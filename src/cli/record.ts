@@ -1,4 +1,3 @@
-import { systemClock } from '../cluster/clock.ts'
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { describeWriteFailure, startRecording } from '../recording/writer.ts'
@@ -9,6 +8,7 @@ import { readCommandInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
+  connectionOf,
   exitCodeOf,
   misconfiguredCode,
   printMessage,
@@ -18,7 +18,7 @@ import { openTerminalLog } from './terminal-log.ts'
 
 /** `record`: writes to a file everything that a gate would watch. Returns the exit code. */
 export async function record(args: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, secrets, cancelled } = context
+  const { stdout, stderr, cancelled } = context
   const { path, durationMs, mistakes } = readRecordFlags(args)
   const log = openTerminalLog(stdout, args.flags, context)
   try {
@@ -31,9 +31,8 @@ export async function record(args: Arguments, context: CommandContext): Promise<
     const rollout = {
       ...read,
       reporter: log,
-      mask: secrets.add,
+      ...connectionOf(context),
       cancelled,
-      clock: systemClock,
       requiresRecording: true,
     }
     if (args.flags.has('until-ready')) {

@@ -20,6 +20,7 @@ import { type CommandInputs, readCommandInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
+  connectionOf,
   isInteractive,
   misconfiguredCode,
   printLines,
@@ -49,13 +50,13 @@ async function runView(
   mistakes: readonly Mistake[],
   show: (view: View) => Promise<number>,
 ): Promise<number> {
-  const { cancelled, secrets, stderr } = context
+  const { cancelled, stderr } = context
   let close = () => {}
   try {
     const inputs = await readCommandInputs(args, context, name, mistakes)
     if (inputs === undefined) return cancelledCode
     try {
-      const cluster = connectTo(inputs.inputs, { mask: secrets.add, clock: systemClock })
+      const cluster = connectTo(inputs.inputs, connectionOf(context))
       close = () => cluster.close()
       cancelled.addEventListener('abort', close)
       return await show({ ...inputs, cluster, kinds: await cluster.discover() })

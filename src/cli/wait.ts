@@ -4,19 +4,19 @@ import { misconfiguredTimeline } from '../gate/timeline.ts'
 import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
-import { type CommandContext, cancelledCode, exitCodeOf, printMistakes, printReport } from './output.ts'
+import { type CommandContext, cancelledCode, connectionOf, exitCodeOf, printMistakes, printReport } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** `wait`: gates a rollout. Returns the exit code. */
 export async function wait(args: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, secrets, cancelled } = context
+  const { stdout, stderr, cancelled } = context
   const isJson = args.flags.has('json')
   const startedAt = systemClock.now()
   const log = openTerminalLog(isJson ? stderr : stdout, args.flags, context)
   try {
     const inputs = await readCommandInputs(args, context, 'wait')
     if (inputs === undefined) return cancelledCode
-    const rollout = { ...inputs, reporter: log, mask: secrets.add, cancelled, clock: systemClock }
+    const rollout = { ...inputs, reporter: log, ...connectionOf(context), cancelled }
     const timeline = await gateRollout(rollout).catch((error: unknown) => {
       throw inputs.locate(error)
     })

@@ -21,6 +21,8 @@ interface ConnectOptions {
   readonly mask: (secret: string) => void
   /** Called in `connect` with the place of the kubeconfig, if the input is empty. */
   readonly onSource?: (source: string) => void
+  /** Called once with a sentence if the first requests fail and are repeated for longer than 2 s. */
+  readonly onRetry?: (message: string) => void
   /** Further secrets to redact in everything that the cluster returns. */
   readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
@@ -59,11 +61,8 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
   // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
   const addSecret = (value: string) => secretsIn(value).forEach(secrets.add)
-  return new Cluster(kubeconfig, client, clock, {
-    redactText: secrets.redact,
-    redactTemplate: initial.redact,
-    addSecret,
-  })
+  const known = { redactText: secrets.redact, redactTemplate: initial.redact, addSecret }
+  return new Cluster(kubeconfig, client, clock, known, options.onRetry)
 }
 
 /** Shorter secrets stay in the objects (`admin` may be a password and is a word); the output redacts them too. */
@@ -82,6 +81,7 @@ export class Cluster {
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
+  readonly #onRetry: ((message: string) => void) | undefined
   readonly #reflectors = new Map<string, Reflector>()
   readonly #firstLists: FirstLists
   #discovered: { readonly resources: readonly ApiResource[]; readonly at: number } | undefined
@@ -91,7 +91,13 @@ export class Cluster {
   #closed = false
 
   /** Use `connect`. */
-  constructor(kubeconfig: Kubeconfig, client: Client, clock: Clock, known: KnownSecrets) {
+  constructor(
+    kubeconfig: Kubeconfig,
+    client: Client,
+    clock: Clock,
+    known: KnownSecrets,
+    onRetry?: (message: string) => void,
+  ) {
     this.redact = createRedactor(undefined, known)
     this.#known = known
     this.context = kubeconfig.context
@@ -100,6 +106,7 @@ export class Cluster {
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
+    this.#onRetry = onRetry
     this.#firstLists = new FirstLists(clock)
   }
 
@@ -110,7 +117,7 @@ export class Cluster {
 
   get #connection() {
     const { server, context, user, proxy, certificateEndsAt } = this.#kubeconfig
-    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt }
+    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt, onRetry: this.#onRetry }
   }
 
   /** Server time minus local time, in milliseconds; each answer makes it more exact. */

@@ -13,6 +13,9 @@ import {
 /** How long the first requests are repeated. */
 const maxInitialMs = 30_000
 
+/** Repetitions within this time are not reported. */
+const unreportedMs = 2_000
+
 /** What the first requests connect to, as error messages name it. */
 export interface Connection {
   readonly clock: Clock
@@ -23,6 +26,8 @@ export interface Connection {
   readonly proxy?: string | undefined
   /** The end of the client certificate's validity, in milliseconds since the epoch. */
   readonly certificateEndsAt?: number | undefined
+  /** Called once for requests that are repeated for longer than 2 s, with a sentence about it. */
+  readonly onRetry?: ((message: string) => void) | undefined
 }
 
 interface Forbidden {
@@ -41,14 +46,23 @@ export async function runInitially<T>(
   forbidden: Forbidden,
   requests: () => Promise<T>,
 ): Promise<T> {
-  const { clock } = connection
-  const giveUpAt = clock.now() + maxInitialMs
+  const { clock, server, onRetry } = connection
+  const startedAt = clock.now()
+  const giveUpAt = startedAt + maxInitialMs
+  let isReported = false
   for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
     try {
       return await requests()
     } catch (error) {
       const waitMs = Math.max(delayMs, retryAfterOf(error))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
+        if (!isReported && clock.now() + waitMs > startedAt + unreportedMs) {
+          isReported = true
+          const why = error instanceof Error ? withoutEnd(error.message) : 'no answer'
+          onRetry?.(
+            `The cluster ${new URL(server).host} does not answer yet: ${why}. Trying again for up to ${maxInitialMs / 1000} s.`,
+          )
+        }
         await sleep(clock, waitMs, new AbortController().signal)
         continue
       }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
-import { type Cluster, connect } from '../../src/cluster/cluster.ts'
+import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { issueCertificates } from '../support/certificates.ts'
@@ -17,20 +17,27 @@ afterEach(async () => {
 
 async function start(options: ApiServerOptions = {}, token = 'sesame-open', clock: Clock = systemClock) {
   const server = await startApiServer(options)
-  const { cluster, masked } = open(server.kubeconfig({ token, namespace: 'shop' }), clock)
+  const opened = open(server.kubeconfig({ token, namespace: 'shop' }), clock)
   endings.push(() => server.close())
-  return { server, cluster, masked }
+  return { server, ...opened }
 }
 
-function open(kubeconfig: string, clock: Clock = systemClock): { cluster: Cluster; masked: string[] } {
+function open(kubeconfig: string, clock: Clock = systemClock) {
   const masked: string[] = []
+  const notices: string[] = []
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
   const cluster = connect(
     { kubeconfig },
-    { clock, mask: (secret) => masked.push(secret), userAgent: 'rollout-gate/1', places },
+    {
+      clock,
+      mask: (secret) => masked.push(secret),
+      onRetry: (message) => notices.push(message),
+      userAgent: 'rollout-gate/1',
+      places,
+    },
   )
   endings.push(() => cluster.close())
-  return { cluster, masked }
+  return { cluster, masked, notices }
 }
 
 async function userError(promise: Promise<unknown>): Promise<UserError> {
@@ -105,16 +112,20 @@ describe('first requests that fail', () => {
     })
   })
 
-  test('for a server that does not answer, after 30 s of retries', async () => {
+  test('for a server that does not answer, after 30 s of retries, with one notice after the first seconds', async () => {
     const clock = new ManualClock()
-    const { server, cluster } = await start({}, 'sesame-open', clock)
+    const { server, cluster, notices } = await start({}, 'sesame-open', clock)
     await server.stop()
     const startedAt = clock.now()
     const failed = userError(cluster.discover())
     for (const delayMs of [200, 400, 800, 1600, ...Array(8).fill(3000)]) {
       await clock.untilPending(delayMs)
+      expect(notices).toHaveLength(delayMs < 1600 ? 0 : 1)
       clock.advance(delayMs)
     }
+    expect(notices[0]).toMatch(
+      /^The cluster \S+ does not answer yet: .*ECONNREFUSED.*\. Trying again for up to 30 s\.$/,
+    )
     expect(await failed).toMatchObject({ reason: 'api-unreachable', message: expect.stringContaining('ECONNREFUSED') })
     expect(clock.now() - startedAt).toBeGreaterThan(26_000)
     expect(clock.now() - startedAt).toBeLessThanOrEqual(30_000)
