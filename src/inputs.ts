@@ -355,7 +355,8 @@ const definitions = {
     isReplayed: false,
     isForMerge: true,
     flag: 'none',
-    description: 'The reports of other gates to merge into one summary, one report and one outcome, instead of a gate.',
+    description:
+      'The reports of other gates. The step gates nothing itself, and merges them into one summary, report and outcome.',
     details:
       'One path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`: a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake. Needs no cluster; of the other inputs, only `summary`, `on-superseded` and those of the extras on GitHub may be set. Default: none.',
   }),
