@@ -14,9 +14,13 @@ import { operatorDocs } from './operator-docs.ts'
 import { inputPage, readmeDocs } from './readme-docs.ts'
 
 /**
- * Generates the inputs and outputs of `action.yml`; their types in `action-types.yml`; `docs/reference.md`: every kind with its milestones and rule, every
- * reason with its class, proof and fix; `docs/operators.md`: the catalogue of operators; the picture in `docs/architecture.md`; `docs/inputs.md` and the marked regions
- * of the README: the inputs and outputs; and the JSON Schemas of report and recording with their TypeScript types in `schemas/`.
+ * Generates these files, or their marked regions:
+ *
+ * - `action.yml`, `action-types.yml`, `docs/inputs.md`, README: the inputs and outputs
+ * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
+ * - `docs/operators.md`: the catalogue of operators
+ * - `docs/architecture.md`: the picture of the imports
+ * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
  *
  *     node scripts/docs.ts           write the files
  *     node scripts/docs.ts --check   fail if a file is out of date

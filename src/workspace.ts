@@ -35,7 +35,8 @@ function kubeconfigPath(text: string | undefined): string | undefined {
   return path === undefined || path === '' || path.length > 4_096 || /[\n\0]/.test(path) ? undefined : path
 }
 
-function leadsOutside(path: string, workspace: string): boolean {
+/** Whether a path in the workspace leads out of it by a symbolic link. Both are absolute. */
+export function leadsOutside(path: string, workspace: string): boolean {
   return isInside(workspace, path) && !isInside(realPath(workspace), realPath(path))
 }
 
@@ -136,8 +137,8 @@ async function readObjects(root: string, names: readonly string[], env: NodeJS.P
   // In a container, another user owns the checkout. The command only reads objects, and runs no hook.
   const args = ['-c', 'safe.directory=*', '-C', root, 'cat-file', '--batch-check=%(objectname) %(objecttype)']
   // The action's inputs are secret, and the variables of a git hook name another repository.
-  const left = /^(INPUT_.*|GIT_(DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE))$/
-  const variables = Object.entries(env).filter(([name]) => !left.test(name))
+  const omitted = /^(INPUT_.*|GIT_(DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE))$/
+  const variables = Object.entries(env).filter(([name]) => !omitted.test(name))
   return new Promise((resolve) => {
     const options = {
       // Windows searches a program in this folder first, and a pull request could add git.exe to the checkout.

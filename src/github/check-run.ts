@@ -3,10 +3,9 @@ import { buildAnnotations } from '../report/annotations.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, title } from './texts.ts'
+import { boundedSummary, findLinks, summaryLimit, title } from './texts.ts'
 
-/** Limits of https://docs.github.com/rest/checks/runs */
-const summaryLimit = 65_535
+/** A limit of https://docs.github.com/rest/checks/runs */
 const annotationsPerRequest = 50
 
 /** A live check of the commit. A branch rule can require this check by its name. */

@@ -10,18 +10,17 @@ import type { Opened } from './extra.ts'
 import { describeFailure, type Failure, ifPresent } from './failure.ts'
 import type { LeftOpen } from './job-state.ts'
 import type { Octokit } from './origin.ts'
+import { descriptionLimit, summaryLimit } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
 
-/** Limits of GitHub for the summary of a check and for a comment, and for the description of a status. */
-const textLimit = 65_535
-const descriptionLimit = 140
 const latestStatuses = 100
 
 /** Time limit for all requests. Waits for most secondary rate limits to end. */
 const closeMs = 60_000
 
-interface Leftover {
+/** What all closers need. */
+interface ClosingContext {
   readonly octokit: Octokit
   readonly run: WorkflowRun
   readonly verdict: LeftOpen['verdict']
@@ -30,7 +29,7 @@ interface Leftover {
 }
 
 /** Closes one object. Resolves to false if it shows an outcome already. Rejects with octokit's error. */
-type Close = (left: Leftover, opened: Opened, signal: AbortSignal) => Promise<boolean>
+type Close = (context: ClosingContext, opened: Opened, signal: AbortSignal) => Promise<boolean>
 
 /**
  * Gives everything that the action left open the outcome of the gate; without an outcome, the check becomes `cancelled`, and
@@ -44,7 +43,7 @@ export async function closeExtras(
   log: { readonly onClosed: (input: ExtraInput) => void; readonly onWarning: (text: string) => void },
 ): Promise<void> {
   const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
-  const left: Leftover = { octokit, run, verdict, title }
+  const context: ClosingContext = { octokit, run, verdict, title }
   const now = clock.now()
   const timeline = emptyTimeline({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
   const late = new AbortController()
@@ -53,7 +52,7 @@ export async function closeExtras(
     open.map(async (opened) => {
       const { input } = opened
       const show = async (_: unknown, signal: AbortSignal) => {
-        if (await closers[input](left, opened, signal)) log.onClosed(input)
+        if (await closers[input](context, opened, signal)) log.onClosed(input)
       }
       const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, input, run))
       await new UpdateThrottle({ input, show }, clock, onFailure).finish(timeline, late.signal, now + closeMs)
@@ -127,5 +126,5 @@ function isOfRun(url: string, run: WorkflowRun): boolean {
 /** The summary of the last update, below a note with the outcome. */
 function withNote(title: string, summary: string, start = ''): string {
   const note = `${start}> [!WARNING]\n> ${markdown(title)}. Below is the last state that was shown; the log has all.\n\n`
-  return note + summary.slice(0, textLimit - note.length)
+  return note + summary.slice(0, summaryLimit - note.length)
 }

@@ -1,9 +1,6 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import type { Extra, Shared } from './extra.ts'
-import { title } from './texts.ts'
-
-/** GitHub rejects longer descriptions, which its documentation lacks: https://github.com/zalando/zappr/issues/378 */
-const descriptionLimit = 140
+import { descriptionLimit, title } from './texts.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {

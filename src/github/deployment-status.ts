@@ -4,10 +4,9 @@ import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import type { Extra, Shared } from './extra.ts'
-import { title } from './texts.ts'
+import { descriptionLimit, title } from './texts.ts'
 
-/** Limits of https://docs.github.com/rest/deployments/statuses */
-const descriptionLimit = 140
+/** A limit of https://docs.github.com/rest/deployments/deployments */
 const environmentLimit = 255
 
 type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'

@@ -51,7 +51,7 @@ export class Extras {
     this.#onClosed = onClosed
   }
 
-  /** What the gate was asked for; empty before it starts. */
+  /** The references of the gate; empty before it starts. */
   get references(): readonly Reference[] {
     return this.#references
   }
@@ -77,17 +77,17 @@ export class Extras {
     const late = new AbortController()
     const abort = () => late.abort()
     const stops: (() => void)[] = []
-    const hurry = () => stops.push(this.#clock.after(finishWhenCancelledMs, abort))
+    const onCancelled = () => stops.push(this.#clock.after(finishWhenCancelledMs, abort))
     const limitMs = cancelled.aborted ? finishWhenCancelledMs : finishMs
     const endsAt = this.#clock.now() + limitMs
     stops.push(this.#clock.after(limitMs, abort))
-    cancelled.addEventListener('abort', hurry)
+    cancelled.addEventListener('abort', onCancelled)
     await Promise.all(
       [...this.#throttles].map(async ([input, throttle]) => {
         if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(input)
       }),
     )
-    cancelled.removeEventListener('abort', hurry)
+    cancelled.removeEventListener('abort', onCancelled)
     for (const stop of stops) stop()
   }
 }

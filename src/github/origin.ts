@@ -86,7 +86,7 @@ export class Origin {
   async #findLog(): Promise<string> {
     const { owner, repo, runId, attempt, runner } = this.run
     if (runner === '') return logUrlOf(this.run)
-    // Asked once: the link is worth no delay, and the token may lack `actions: read`.
+    // One attempt: the link is worth no delay, and the token may lack `actions: read`.
     const request = { signal: AbortSignal.timeout(lookupMs) }
     const parameters = { owner, repo, run_id: runId, attempt_number: attempt ?? 1, per_page: pageSize, request }
     try {

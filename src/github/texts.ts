@@ -15,6 +15,14 @@ import type { WorkflowRun } from './workflow-run.ts'
 const namedTargets = 3
 const titleLimit = 200
 
+/** Limits of GitHub in characters: the summary of a check (https://docs.github.com/rest/checks/runs), almost also a comment. */
+export const summaryLimit = 65_535
+/**
+ * The description of a status (https://docs.github.com/rest/deployments/statuses). For the status of a commit, the
+ * documentation lacks it: https://github.com/zalando/zappr/issues/378
+ */
+export const descriptionLimit = 140
+
 /**
  * The name of the gate: the input `name`, with those values of the job's matrix that it does not contain, as GitHub names
  * jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,
@@ -28,7 +36,7 @@ export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
   { name, resources, manifests, namespace, context, matrix }: GateInputs,
 ): string {
-  if (name !== undefined) return withHash([name, legOf(matrix.filter((value) => !name.includes(value)))], [])
+  if (name !== undefined) return withHash([name, matrixText(matrix.filter((value) => !name.includes(value)))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
@@ -40,7 +48,7 @@ export function gateName(
     ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(fullReference) : []),
   ]
-  const place = [workflow, [job, legOf(matrix)].filter(isNotEmpty).join(' ')].filter(isNotEmpty).join(' / ')
+  const place = [workflow, [job, matrixText(matrix)].filter(isNotEmpty).join(' ')].filter(isNotEmpty).join(' / ')
   const words = [
     'Rollout',
     names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
@@ -52,7 +60,7 @@ export function gateName(
 }
 
 /** The values of a matrix, as in the name that GitHub gives to a job. */
-function legOf(values: readonly string[]): string {
+function matrixText(values: readonly string[]): string {
   return values.length === 0 ? '' : `(${values.join(', ')})`
 }
 

@@ -1,8 +1,8 @@
-import { globSync, lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
 import { type Report, reportSchema } from '../report/report-schema.ts'
-import { isInside } from '../workspace.ts'
+import { leadsOutside } from '../workspace.ts'
 import type { ReportFile } from './merge.ts'
 
 /** Many times the report of a gate of a thousand failed targets. */
@@ -86,7 +86,7 @@ function readReport(path: string, workspace: string, mistakes: Mistake[]): Repor
   const file = resolve(workspace, path)
   if (path === '' || !exists(file)) return undefined
   try {
-    if (isInside(workspace, file) && !isInside(realpathSync(workspace), realpathSync(file))) {
+    if (leadsOutside(file, workspace)) {
       addMistake('It is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.')
       return undefined
     }
