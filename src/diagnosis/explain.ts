@@ -6,14 +6,12 @@ import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
-import { describePath, type Manifest } from '../plan/manifests/manifest.ts'
+import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
-import { type Check, messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
+import { type Check, messageOf, type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { placeOf } from './manifest-field.ts'
-import { nodeBehind, TargetFacts } from './target-facts.ts'
-import { changesSincePreviousRevision } from './template-changes.ts'
+import { changesSincePreviousRevision, nodeBehind, TargetFacts } from './target-facts.ts'
 
 const longestLastLine = 200
 
@@ -254,4 +252,39 @@ function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolea
   const message = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return undefined
   return message === '' || messageOf(problem).includes(runtimeError(message)) ? undefined : message
+}
+
+/** The field of a manifest that a problem is about. */
+interface Place {
+  readonly path: readonly PathStep[]
+  readonly line: number
+}
+
+/**
+ * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
+ * parent. Undefined for problems without a field.
+ */
+function placeOf(problem: Problem, manifest: Manifest): Place | undefined {
+  const path = pathOf(problem, manifest)
+  return path === undefined ? undefined : { path, line: manifest.lineOf(path) }
+}
+
+function pathOf({ reason, container }: Problem, manifest: Manifest): readonly PathStep[] | undefined {
+  const { field } = reasons[reason]
+  const template: readonly PathStep[] = manifest.object.kind === 'Pod' ? [] : ['spec', 'template']
+  if (container !== undefined && field?.container !== undefined) {
+    const list = isInit(manifest, template, container) ? 'initContainers' : 'containers'
+    return [...template, 'spec', list, { name: container }, ...field.container]
+  }
+  return field?.pod === undefined ? field?.object : [...template, ...field.pod]
+}
+
+function isInit(manifest: Manifest, template: readonly PathStep[], container: string): boolean {
+  const root = manifest.object as { spec?: { template?: PodLike } & PodLike['spec'] }
+  const pod: PodLike | undefined = template.length === 0 ? (root as PodLike) : root.spec?.template
+  return pod?.spec?.initContainers?.some(({ name }) => name === container) ?? false
+}
+
+interface PodLike {
+  readonly spec?: { readonly initContainers?: readonly { readonly name?: string }[] }
 }

@@ -1,9 +1,12 @@
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
-import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, Pod, PodTemplate } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import { numberOf, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
+import { templateChanges } from '../lifecycle/workloads/template.ts'
+import type { Target } from '../plan/target.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
@@ -122,4 +125,30 @@ function podName(subject: string): string {
 /** The namespace, if its absence would explain the absence of the target. */
 export function namespaceBehind({ target, reason }: TargetRecord): string | undefined {
   return reason !== '' && reasons[reason].readsNamespace ? target.namespace : undefined
+}
+
+/**
+ * The differences between the previous revision's pod template and the gated one, one line each. Empty for a first
+ * revision, for kinds without revisions, and if older revisions cannot be read. Values of environment variables and
+ * Secrets are never shown.
+ */
+export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
+  const object = facts.get(target)
+  const template = object && templateOf(object)
+  if (object === undefined || template === undefined) return []
+  const before = previousTemplate(object, template, facts)
+  return before === undefined ? [] : templateChanges(before, template)
+}
+
+/** The template of the latest revision before the present one. */
+function previousTemplate(
+  { metadata: { uid } }: KubeObject,
+  template: PodTemplate,
+  facts: Pick<Store, 'ownedBy'>,
+): PodTemplate | undefined {
+  const order = (revision: KubeObject) => numberOf(revision) || 0
+  return revisionsOf(uid, (owner, kind) => facts.ownedBy(owner, kind))
+    .toSorted((a, b) => order(b) - order(a))
+    .map(templateOf)
+    .find((each) => each !== undefined && templateChanges(each, template).length > 0)
 }

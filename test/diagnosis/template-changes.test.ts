@@ -1,6 +1,6 @@
 import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { changesSincePreviousRevision } from '../../src/diagnosis/template-changes.ts'
+import { changesSincePreviousRevision } from '../../src/diagnosis/target-facts.ts'
 import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
 
 function template(container: Partial<Container>, spec: object = {}): PodTemplate {
