@@ -160,7 +160,8 @@ export function readReferences(
     ...linesOf(flags.get('resources') ?? '', '--resources'),
   ]
   const text = lines.map((line) => line.text).join('\n')
-  const input = lines.length > 0 && lines.every(({ place }) => place.input === 'stdin') ? 'stdin' : 'arguments'
+  const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
+  const input = isOnlyStdin ? 'stdin' : 'arguments'
   const multiline = references.filter(({ words, flags }) =>
     [...words, ...flags.values()].some((word) => /[\r\n]/.test(word)),
   )

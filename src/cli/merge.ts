@@ -12,7 +12,7 @@ import { type CommandContext, exitCodeOf, printLines, printMistakes, printReport
 
 /** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
 export async function merge({ flags, files, mistakes }: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, env } = context
+  const { stdout, stderr, env, program } = context
   const isJson = flags.has('json')
   const isSummary = flags.has('summary')
   try {
@@ -22,7 +22,12 @@ export async function merge({ flags, files, mistakes }: Arguments, context: Comm
       isJson && isSummary
         ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]
         : []
-    throwMistakes([...invalid.map(onFlag), ...mistakes, ...both])
+    const example = `${program} merge eu/report.json us/report.json`
+    const none: Mistake[] =
+      files.length === 0
+        ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
+        : []
+    throwMistakes([...invalid.map(onFlag), ...mistakes, ...both, ...none])
     const timeline = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
     const log = isJson || isSummary ? stderr : stdout
     const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true

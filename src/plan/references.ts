@@ -128,7 +128,7 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
     addMistake(message)
   }
   const { words: named, flags } = splitFlags(args, addFlagMistake)
-  const joined = named.find((word) => /\s/.test(word))
+  const joined = named.find((word, index) => /\s-/.test(word) || (index === 0 && /^[^/]*\s/.test(word)))
   if (joined !== undefined) {
     const written = exclude && joined === named[0] ? `!${joined}` : joined
     const [first = '', ...others] = written.trim().split(/\s+/)
@@ -185,7 +185,7 @@ function findSubjectMistake(
   if (kinds.includes(''))
     return `${quote(types)} has an empty kind. Write kinds with one comma between them: deploy,sts.`
   if (selector === undefined && names.length === 0)
-    return `${quote(types)} has no name. Write ${kinds[0]}/NAME, or add -l app=shop or --all.`
+    return `${quote(types)} has no name: a word alone is a kind. Write a kind and a name, like deployment/web, or add -l app=shop or --all.`
   if (names.includes('')) return `${quote(types)} has an empty name: is a variable not set? Write ${kinds[0]}/NAME.`
   return kinds.length * names.length > maxReferences ? tooManyReferences : undefined
 }

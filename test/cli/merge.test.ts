@@ -44,7 +44,11 @@ it('--json prints one report, which can be merged again', async () => {
 })
 
 it.each<[string, readonly string[], string]>([
-  ['no report', [], 'REPORT: No report is named. Write one path per line, like reports/prod-eu/report.json.\n'],
+  [
+    'no report',
+    [],
+    'REPORT: No report is named. Write one for each gate: rollout-gate merge eu/report.json us/report.json\n',
+  ],
   [
     'two formats',
     ['eu.json', '--json', '--summary'],

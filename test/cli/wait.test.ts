@@ -146,6 +146,7 @@ describe('mistakes', () => {
   test('in lines of stdin name the line', async () => {
     const { stderr } = await wait('-', { stdin: '\ndeployment\n' })
     expect(stderr).toMatch(/^stdin, line 2: "deployment" has no name/)
+    expect((await wait('-', { stdin: '' })).stderr).toMatch(/^stdin: No resource is named\. /)
   })
 
   test('never show a secret of the kubeconfig', async () => {

@@ -266,12 +266,14 @@ describe('output of other commands', () => {
 })
 
 describe('mistakes', () => {
+  const alone =
+    'has no name: a word alone is a kind. Write a kind and a name, like deployment/web, or add -l app=shop or --all.'
   const noName = '-l and --all cannot be combined with a name. Write the kind alone, like deployments -l app=shop.'
   const forms = "Write create, delete, condition=Ready, condition=Ready=False or jsonpath='{.status.phase}'=Running."
 
   it.each([
-    ['deployment', '"deployment" has no name. Write deployment/NAME, or add -l app=shop or --all.'],
-    ['deploy,sts', '"deploy,sts" has no name. Write deploy/NAME, or add -l app=shop or --all.'],
+    ['web', `"web" ${alone}`],
+    ['deploy,sts', `"deploy,sts" ${alone}`],
     ['deploy,,sts --all', '"deploy,,sts" has an empty kind. Write kinds with one comma between them: deploy,sts.'],
     ['deployment/web -l app=x', noName],
     ['deployment web --all', noName],
@@ -291,7 +293,7 @@ describe('mistakes', () => {
       '"deployment/web --timeout=5m"',
       `The quotes join "deployment/web --timeout=5m" to one word. Leave the blank outside: 'deployment/web' --timeout=5m.`,
     ],
-    ['deployment "web api"', `The quotes join "web api" to one word. Leave the blank outside: 'web' api.`],
+    ['"deployment web"', `The quotes join "deployment web" to one word. Leave the blank outside: 'deployment' web.`],
     ['!', 'No resource is named. Write one like deployment/web.'],
     ['--timeout=5m', 'No resource is named. Write one like deployment/web.'],
     ['kubectl wait deployment/web', 'Write only the reference, without the kubectl command: deployment/web.'],
