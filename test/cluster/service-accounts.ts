@@ -67,7 +67,13 @@ export function untilTokenExpired(fixture: Fixture, name: string): Promise<void>
   return waitForReadStatus(fixture, name, 401)
 }
 
-async function waitForReadStatus(fixture: Fixture, name: string, status: number, path = podsPath): Promise<void> {
+/** Returns once the API server answers a read of the account with this HTTP status: a change of access takes effect late. */
+export async function waitForReadStatus(
+  fixture: Fixture,
+  name: string,
+  status: number,
+  path = podsPath,
+): Promise<void> {
   const api = fixture.api.withToken(fixture.tokens.get(name) ?? '')
   const statusOfRead = async () => {
     try {

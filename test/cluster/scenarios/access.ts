@@ -14,6 +14,7 @@ import {
   revokeToken,
   shortenToken,
   untilTokenExpired,
+  waitForReadStatus,
   withdrawAccess,
 } from '../service-accounts.ts'
 
@@ -216,22 +217,19 @@ function bindingRestored(rollout: Rollout): Scenario {
   }
 }
 
-/** Runs the kubectl commands of the error. Returns what the user still may not read. */
+/** Runs the kubectl commands of the error. Returns what is wrong with them; throws if the user still may not read. */
 async function grantsSuffice({ outputs, log }: ActionRun, fixture: Fixture): Promise<string[]> {
   const commands = new Set([...log.matchAll(/`kubectl (create [^`]+)`/g)].map(([, command = '']) => command))
+  if (commands.size !== 2) return [`the message does not contain two commands: ${outputs['message']}`]
   if (!hasKubectl()) return []
   for (const command of commands) await run('kubectl', [`--kubeconfig=${kubeconfigPath}`, ...command.split(' ')])
-  const api = fixture.api.withToken(fixture.tokens.get(user) ?? '')
   const paths = [
     '/apis/apps/v1/namespaces/{}/deployments',
     '/apis/apps/v1/namespaces/{}/replicasets',
     '/api/v1/namespaces/{}/events',
   ]
-  const answers = await Promise.allSettled(paths.map((path) => api.get(path.replace('{}', fixture.namespace))))
-  const problems = answers.flatMap((answer) => (answer.status === 'rejected' ? [String(answer.reason)] : []))
-  return commands.size === 2
-    ? problems
-    : [`the message does not contain two commands: ${outputs['message']}`, ...problems]
+  for (const path of paths) await waitForReadStatus(fixture, user, 200, path)
+  return []
 }
 
 const manyNames = ['web', ...Array.from({ length: 9 }, (_, index) => `worker-${index}`)]
