@@ -53,11 +53,11 @@ async function serve(): Promise<void> {
     send({ kubeconfig: server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' }), workloads })
     if (isFinished) return
     await server.until(({ openWatches }) => openWatches.filter(({ plural }) => plural === 'pods').length > 0)
-    const end = await play()
+    const end = await writePods()
     send({ ...end, requests: server.requests.length - before })
 
     /** All pods pass each stage before the next one begins. */
-    async function play() {
+    async function writePods() {
       const startedAt = Date.now()
       let lastWriteAt = startedAt
       const steps = podStages.flatMap((stage) =>
@@ -129,7 +129,7 @@ function withInvalidImage(pod: KubeObject): KubeObject {
   return { ...pod, status: { ...status, containerStatuses: [{ ...container, state: { waiting } }] } } as KubeObject
 }
 
-/** Plays the rollout of many pods into the gate, 25 of each Deployment, in the form in which the cluster's objects arrive. */
+/** Feeds the gate with the rollout of many pods, 25 of each Deployment, in the form in which the cluster's objects arrive. */
 function simulate(pods: number): void {
   const workloads = createWorkloads(Math.max(1, pods / 25), Math.min(25, pods))
   const start = Date.UTC(2025, 0, 15, 12)
@@ -165,7 +165,7 @@ function simulate(pods: number): void {
     batch.push({ at, type, line })
   }
   /** Measures whole batches, since reading the CPU time takes long itself. */
-  const play = () => {
+  const handleBatch = () => {
     const before = process.cpuUsage()
     for (const each of batch) {
       at = each.at
@@ -186,7 +186,7 @@ function simulate(pods: number): void {
     put('ADDED', createDeployment(workload, 0, time()))
     put('ADDED', createReplicaSet(workload, time()))
   }
-  play()
+  handleBatch()
   for (const request of gate.requests) handle({ type: 'SYNCED', ...request })
   for (const stage of podStages) {
     for (const workload of workloads) {
@@ -196,7 +196,7 @@ function simulate(pods: number): void {
         events += 1
         if (stage === 'ready' && (index + 1) % 5 === 0) put('MODIFIED', createDeployment(workload, index + 1, time()))
       }
-      play()
+      handleBatch()
     }
   }
   const outcome = gate.verdict?.outcome
@@ -223,9 +223,9 @@ async function soak(hours: number): Promise<void> {
   let requests = 0
   const advance = (now: number) => {
     server.clockOffsetMs = now - Date.now()
-    for (; now >= startedAt + minutes * 60_000; minutes += 1) pass(new Date(now).toISOString())
+    for (; now >= startedAt + minutes * 60_000; minutes += 1) changePods(new Date(now).toISOString())
   }
-  const pass = (time: string) => {
+  const changePods = (time: string) => {
     const hour = minutes / 60
     const slot = minutes % workload.replicas
     const index = indexes[slot] ?? 0

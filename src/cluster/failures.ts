@@ -4,7 +4,7 @@ import type { Failure, WatchRequest } from './feed.ts'
 export class ApiError extends Error {
   /** HTTP status, or the `code` of a Status object inside a watch. */
   readonly status: number
-  /** The delay that the server asked for in `Retry-After`. */
+  /** The delay in the server's `Retry-After`. */
   readonly retryAfterMs: number | undefined
 
   constructor(status: number, message: string, retryAfterMs?: number) {

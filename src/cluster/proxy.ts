@@ -55,7 +55,7 @@ export interface ProxyAgent {
   createConnection(options: ConnectionOptions, callback: unknown): unknown
 }
 
-/** The agent asks a proxy for `fd00::1:6443`. An IPv6 address needs brackets (RFC 9110, 9.3.6). */
+/** The agent requests `fd00::1:6443` from a proxy. An IPv6 address needs brackets (RFC 9110, 9.3.6). */
 export function addBrackets(agent: ProxyAgent, address: string): void {
   const create = agent.createConnection.bind(agent)
   agent.createConnection = (options, callback) =>

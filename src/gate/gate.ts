@@ -179,7 +179,7 @@ export class Gate {
       const concerned = deadline.ends === 'target' ? [deadline.gated] : targets
       return concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
     })
-    return this.requests.filter((asked) => needed.some((request) => covers(asked, request)))
+    return this.requests.filter((present) => needed.some((request) => covers(present, request)))
   }
 
   /**

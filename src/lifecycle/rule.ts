@@ -27,7 +27,7 @@ export interface Rule {
   /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
   states?(object: KubeObject): readonly string[]
   /**
-   * The last state of a deleted object, if the rule knows how it ended: from its last version, or from its events,
+   * The last state of a deleted object, if its end can be derived: from its last version, or from its events,
    * because the gate may miss the last status.
    */
   lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined

@@ -22,6 +22,12 @@ describe('a claim that is not bound', () => {
   })
 })
 
+it('a claim whose volume is gone', () => {
+  const problem = createProblem('claim-lost', {}, { subject: 'persistentvolumeclaim/data', container: undefined })
+  expect(problemSentence(problem)).toBe('persistentvolumeclaim/data has lost its volume')
+  expect(hint('claim-lost', {})).toBe('The volume behind the claim is gone. Restore it, or create the claim again.')
+})
+
 describe('a condition that is False', () => {
   const noMetrics: StatusSignal = { name: 'ScalingActive', value: 'False', reason: 'FailedGetResourceMetric' }
 
