@@ -68,14 +68,14 @@ describe('the documentation of Node versions', () => {
   })
 
   it('README names the Node of action.yml, and the scripts install it', () => {
-    expect(textOf('README.md')).toContain(`the Node ${major} that the runner brings`)
+    expect(textOf('README.md')).toContain(`the Node ${major} of the runner`)
     expect(textOf('CONTRIBUTING.md')).toContain(`the Node ${major} that the action runs on`)
     expect(manifest.devDependencies.node).toMatch(new RegExp(`^${major}\\.`))
   })
 
   it('package.json, README and CONTRIBUTING name the oldest Node that starts the scripts', () => {
     const [, started] = /^>=(\d+)$/.exec(manifest.devEngines?.runtime.version) ?? []
-    expect(textOf('README.md')).toContain(`on a fresh clone, with Node ${started} or newer`)
+    expect(textOf('README.md')).toContain(`They need Node ${started} or newer`)
     expect(textOf('CONTRIBUTING.md')).toContain(`You need Node ${started} or newer`)
   })
 })
