@@ -230,7 +230,7 @@ async function planTargets(
 ): Promise<LivePlan> {
   const [resolution, streamed] = await resolveKinds(rollout, await cluster.discover(), cluster.namespace)
   // Every forbidden list has the same remedy, which grants all that is missing.
-  let remedy: Promise<string> | undefined
+  let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
     remedy ??= grantsFor(resolution, cluster)
     return remedy
@@ -250,13 +250,13 @@ async function planTargets(
   }
 }
 
-/** How to grant all access that the gate of these references lacks. */
-async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string> {
+/** How to grant all access that the gate of these references lacks; undefined if no refusal names it. */
+async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
-  const denied = await cluster.findDenied(readRequests(requests)).catch(() => [])
+  const denied = await cluster.findDenied(readRequests(requests))
   const access = denied.flatMap(({ message }) => deniedAccess(message) ?? [])
-  return access.length === 0 ? 'Grant get, list and watch on the gated resources.' : describeGrants(access)
+  return access.length === 0 ? undefined : describeGrants(access)
 }
 
 /**

@@ -150,17 +150,17 @@ export class Cluster {
   /**
    * The objects that match a selector, before anything is watched. Repeats the request like `discover`, and throws a
    * `UserError` if only the user can correct the cause, such as a forbidden list.
-   * @param remedyOf what the message recommends if the list is forbidden
+   * @param remedyOf what the message recommends if the list is forbidden; undefined for a general sentence
    */
   async select(
     request: WatchRequest,
-    remedyOf: () => Promise<string> = async () => 'Grant get, list and watch on the gated resources.',
+    remedyOf: () => Promise<string | undefined> = async () => undefined,
   ): Promise<readonly KubeObject[]> {
     const { kind, labelSelector, namespace } = request
     const selector = labelSelector === undefined ? '--all' : `-l ${labelSelector}`
     const forbidden = {
       action: `list ${kind} ${selector}${namespace === undefined ? '' : ` in namespace ${namespace}`}`,
-      remedyOf,
+      remedyOf: async () => (await remedyOf()) ?? 'Grant get, list and watch on the gated resources.',
     }
     return runInitially(this.#connection, forbidden, () => this.list(request))
   }
