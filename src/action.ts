@@ -23,7 +23,7 @@ import { readTargetInputs } from './plan/references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, placeOf } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
-import { headline } from './report/headline.ts'
+import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
@@ -32,7 +32,6 @@ import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } from './workspace.ts'
 
 const crashMessage = 'Rollout Gate itself failed'
-const titleLimit = 200
 
 /**
  * The action: reads the inputs, gates the rollout, prints the log, writes the summary and outputs, passes or fails the
@@ -61,7 +60,7 @@ export async function runAction(): Promise<void> {
   let extras: Extras | undefined
   // Called last: a failed extra must not hide the verdict.
   const finishExtras = async (timeline: EndedTimeline) => {
-    decide(timeline.verdict.outcome, plain(headline(timeline), titleLimit))
+    decide(timeline.verdict.outcome, title(timeline))
     await extras?.finish(timeline, cancelled.signal)
   }
   try {

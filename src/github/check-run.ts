@@ -1,9 +1,10 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { buildAnnotations } from '../report/annotations.ts'
+import { title } from '../report/headline.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, summaryLimit, title } from './texts.ts'
+import { boundedSummary, findLinks, summaryLimit } from './texts.ts'
 
 /** A limit of https://docs.github.com/rest/checks/runs */
 const annotationsPerRequest = 50

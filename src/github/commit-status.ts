@@ -1,6 +1,7 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
+import { title } from '../report/headline.ts'
 import type { Extra, Shared } from './extra.ts'
-import { descriptionLimit, title } from './texts.ts'
+import { descriptionLimit } from './texts.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {

@@ -3,8 +3,9 @@ import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
+import { title } from '../report/headline.ts'
 import type { Extra, Shared } from './extra.ts'
-import { descriptionLimit, title } from './texts.ts'
+import { descriptionLimit } from './texts.ts'
 
 /** A limit of https://docs.github.com/rest/deployments/deployments */
 const environmentLimit = 255

@@ -13,7 +13,7 @@ import type { WorkflowRun } from './workflow-run.ts'
 
 /** With more names, every new target would change the name of the check. */
 const namedTargets = 3
-const titleLimit = 200
+const nameLimit = 200
 
 /** Limits of GitHub in characters: the summary of a check (https://docs.github.com/rest/checks/runs), almost also a comment. */
 export const summaryLimit = 65_535
@@ -71,10 +71,10 @@ function isNotEmpty(text: string): boolean {
 /** The words in one line, with a hash of what they leave out and of what is cut off. */
 function withHash(words: readonly string[], hidden: readonly string[]): string {
   const text = plain(words.filter(isNotEmpty).join(' '))
-  const omitted = text.length > titleLimit ? [...hidden, text] : hidden
+  const omitted = text.length > nameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
   const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()))}]`
-  return `${plain(text, titleLimit - hash.length - 1)} ${hash}`
+  return `${plain(text, nameLimit - hash.length - 1)} ${hash}`
 }
 
 type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'matrix'>
@@ -96,11 +96,6 @@ function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name'
 /** All of a reference that decides what is gated: not its line and not its clocks. */
 function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
   return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
-}
-
-/** The state or the outcome in one line. */
-export function title(timeline: Timeline, limit = titleLimit): string {
-  return plain(headline(timeline), limit)
 }
 
 /** What a text on GitHub links to. */

@@ -2,7 +2,7 @@ import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets, type Source } from '../plan/target.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
-import { conclude, decidingTarget, headline, isFailing } from './headline.ts'
+import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { count, messageWithName, reasonHeadline } from './wording.ts'
 
@@ -18,7 +18,6 @@ export interface Annotation {
 const annotationLimit = 8
 /** GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
 const characterLimit = 1_500
-const titleLimit = 200
 /** A pull request shows annotations in full, so each line is short; the summary has the longer text. */
 const maxLineLength = 500
 
@@ -63,7 +62,7 @@ function ofGate(timeline: Timeline): Annotation {
     ...messages.flatMap((message) => plainLines(message, maxLineLength)),
     ...plainLines(hint, maxLineLength),
   ]
-  return { title: plain(headline(timeline), titleLimit), message: cut(text.join('\n')) }
+  return { title: title(timeline), message: cut(text.join('\n')) }
 }
 
 interface FailingTarget {

@@ -3,8 +3,16 @@ import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } fro
 import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
-import { plainLines } from './escape.ts'
+import { plain, plainLines } from './escape.ts'
 import { capitalised, count, messageWithName, outcomeLabels, reasonHeadline } from './wording.ts'
+
+/** Maximum characters of a title on GitHub: longer ones are cut there. */
+export const titleLimit = 200
+
+/** The headline, safe to print: the title of a check, a status or an annotation. `limit`: characters. */
+export function title(timeline: Timeline, limit = titleLimit): string {
+  return plain(headline(timeline), limit)
+}
 
 /**
  * The outcome in one line for people: `Rollout failed after 42 s · deployment/web: image not found (and 2 more)`. While
@@ -16,8 +24,8 @@ export function headline(timeline: Timeline): string {
   const { verb, preposition } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
   const gate = decidingGate(timeline)
-  const title = verdict?.reason ? reasons[verdict.reason].title : ''
-  const phrase = gate === undefined || title === '' ? title : `${gate.name}: ${title}`
+  const cause = verdict?.reason ? reasons[verdict.reason].title : ''
+  const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
