@@ -57,6 +57,13 @@ test('a custom resource with any spec and status gets an assessment with a messa
     status: fc.oneof(value, fc.record({ conditions: value, observedGeneration: value, parents: value, phase: value })),
     waitFor: fc.constantFrom(...waitFors),
   })
+  const [apiVersion, kind] = customKinds[2]
+  const unnamedParents = [{}, { name: [{}] }].map((parentRef) => ({
+    identity: { apiVersion, kind },
+    spec: { parentRefs: [parentRef] },
+    status: 'Ready',
+    waitFor: undefined,
+  }))
   fc.assert(
     fc.property(object, ({ identity, spec, status, waitFor }) => {
       const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 2, resourceVersion: '1' }
@@ -68,6 +75,6 @@ test('a custom resource with any spec and status gets an assessment with a messa
       expect(['ready', 'progressing', 'failed']).toContain(result)
       for (const text of [message, ...problems.map(messageOf)]) expect(text).not.toMatch(/undefined|\[object|NaN|^$/)
     }),
-    { numRuns: numRuns * 5 },
+    { numRuns: numRuns * 5, examples: unnamedParents.map((example): [typeof example] => [example]) },
   )
 })

@@ -199,7 +199,8 @@ function awaitedParent(ref: ParentRef, route: KubeObject): Awaited {
 
 function parentName({ kind = 'Gateway', namespace, name, sectionName }: ParentRef, { metadata }: KubeObject): string {
   const where = namespace === undefined || namespace === metadata.namespace ? '' : ` in ${namespace}`
-  return `${kind.toLowerCase()}/${name}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
+  const named = typeof name === 'string' ? name : '?'
+  return `${kind.toLowerCase()}/${named}${where}${sectionName === undefined ? '' : `, listener ${sectionName}`}`
 }
 
 /**
