@@ -1,7 +1,7 @@
 import tls from 'node:tls'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { collectionPath, discover, findResource, serverVersion } from './discovery.ts'
+import { collectionPath, type Discovery, discover, findResource, isKindGone, serverVersion } from './discovery.ts'
 import { failureOf, isForbidden, notFound } from './failures.ts'
 import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { FirstLists } from './first-lists.ts'
@@ -84,9 +84,8 @@ export class Cluster {
   readonly #onRetry: ((message: string) => void) | undefined
   readonly #reflectors = new Map<string, Reflector>()
   readonly #firstLists: FirstLists
-  #discovered: { readonly resources: readonly ApiResource[]; readonly at: number } | undefined
-  #discovering: Promise<readonly ApiResource[]> | undefined
-  #stale: readonly string[] = []
+  #discovered: (Discovery & { readonly at: number }) | undefined
+  #discovering: Promise<Discovery> | undefined
   #version: string | undefined
   #closed = false
 
@@ -127,7 +126,7 @@ export class Cluster {
 
   /** Group versions whose API server did not answer (`metrics.k8s.io/v1beta1`): their kinds may be missing. */
   get staleGroups(): readonly string[] {
-    return this.#stale
+    return this.#discovered?.stale ?? []
   }
 
   /**
@@ -141,7 +140,7 @@ export class Cluster {
         'Bind the user to the ClusterRole system:discovery, and to a role that may get, list and watch the gated resources.',
     }
     return runInitially(this.#connection, forbidden, async () => {
-      const [resources, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
+      const [{ resources }, version] = await Promise.all([this.#rediscover(), serverVersion(this.#client)])
       this.#version = version
       return resources
     })
@@ -230,6 +229,7 @@ export class Cluster {
       clock: this.#clock,
       redact: this.redact,
       path: () => this.#path(request),
+      isKindGone: async () => isKindGone(await this.#rediscover(), request),
       redactText: this.#known.redactText,
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
@@ -276,9 +276,9 @@ export class Cluster {
   /** The path of a request's collection. Repeats discovery for an unknown kind: its CRD may be new. */
   async #path(request: WatchRequest): Promise<string> {
     const known = this.#discovered
-    let resource = findResource(known?.resources ?? (await this.#rediscover()), request)
+    let resource = findResource((known ?? (await this.#rediscover())).resources, request)
     if (!resource && known && this.#clock.now() - known.at >= rediscoveryMs) {
-      resource = findResource(await this.#rediscover(), request)
+      resource = findResource((await this.#rediscover()).resources, request)
     }
     if (!resource) {
       throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
@@ -286,12 +286,11 @@ export class Cluster {
     return collectionPath(resource, request.namespace)
   }
 
-  #rediscover(): Promise<readonly ApiResource[]> {
+  #rediscover(): Promise<Discovery> {
     this.#discovering ??= discover(this.#client)
-      .then(({ resources, stale }) => {
-        this.#discovered = { resources, at: this.#clock.now() }
-        this.#stale = stale
-        return resources
+      .then((discovery) => {
+        this.#discovered = { ...discovery, at: this.#clock.now() }
+        return discovery
       })
       .finally(() => {
         this.#discovering = undefined

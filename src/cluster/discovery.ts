@@ -1,6 +1,7 @@
 import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
 import type { ApiResource, WatchRequest } from './feed.ts'
+import { groupOf } from './store.ts'
 
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
@@ -186,6 +187,18 @@ export function findResource(
     (resource) =>
       resource.kind === kind &&
       (resource.group === '' ? resource.version : `${resource.group}/${resource.version}`) === apiVersion,
+  )
+}
+
+/** Whether the server has no version of a kind. False if a version of its group does not answer. */
+export function isKindGone(
+  { resources, stale }: Discovery,
+  { apiVersion, kind }: Pick<WatchRequest, 'apiVersion' | 'kind'>,
+): boolean {
+  const group = groupOf(apiVersion)
+  return (
+    !resources.some((resource) => resource.group === group && resource.kind === kind) &&
+    !stale.some((groupVersion) => groupOf(groupVersion) === group)
   )
 }
 

@@ -31,6 +31,8 @@ interface ReflectorOptions {
   readonly redactText: (text: string) => string
   /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
+  /** Whether the server no longer has the kind, in any version. Asks the server. */
+  readonly isKindGone: () => Promise<boolean>
   readonly sink: Sink
   /**
    * Called with an object that no longer matches the label selector or no longer exists: only reading the object shows
@@ -373,9 +375,21 @@ export class Reflector {
     // The present objects are unknown until access is granted again.
     if (isForbidden(error)) this.#isSynced = false
     this.#report(error)
+    if (isNotFound(error)) await this.#removeIfKindIsGone()
     await this.#resolveListed()
     const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
     await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
+  }
+
+  /**
+   * The objects of a kind are deleted with its CRD. If the CRD was deleted before the watch began, no event reports it. A 404
+   * alone is no proof: the CRD may serve another version now. A server that starts answers 503, not 404.
+   */
+  async #removeIfKindIsGone(): Promise<void> {
+    if (this.#objects.size === 0) return
+    // If the server cannot be asked, the next list is refused again, or reports why it fails.
+    const isGone = await this.#options.isKindGone().catch(() => false)
+    if (isGone && !this.#closing.signal.aborted) this.#reportDifferences([])
   }
 
   #pauseAfter(error: unknown): number {

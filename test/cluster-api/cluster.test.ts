@@ -7,6 +7,7 @@ import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
 import { issueCertificates } from '../support/certificates.ts'
+import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 import { ManualClock } from './manual-clock.ts'
 import { Observations } from './observations.ts'
 
@@ -49,6 +50,16 @@ async function userError(promise: Promise<unknown>): Promise<UserError> {
   throw new Error(`not the user's mistake: ${error}`)
 }
 
+const widgetsInShop = { apiVersion: 'acme.example/v1', kind: 'Widget', namespace: 'shop' }
+const widgets = {
+  group: 'acme.example',
+  version: 'v1',
+  kind: 'Widget',
+  plural: 'widgets',
+  namespaced: true,
+  status: true,
+  verbs: ['list', 'watch'],
+}
 const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const pod = (name: string, server: ApiServer) =>
   server.apply({ apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'shop' }, spec: {} })
@@ -156,20 +167,52 @@ describe('watching', () => {
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await cluster.discover()
     const observed = new Observations()
-    cluster.watch({ apiVersion: 'acme.example/v1', kind: 'Widget', namespace: 'shop' }, observed.sink)
+    cluster.watch(widgetsInShop, observed.sink)
     await clock.untilPending(5_000)
-    server.discovery.serve({
-      group: 'acme.example',
-      version: 'v1',
-      kind: 'Widget',
-      plural: 'widgets',
-      namespaced: true,
-      status: true,
-      verbs: ['list', 'watch'],
-    })
+    server.discovery.serve(widgets)
     clock.advance(5_000)
     await observed.until('SYNCED Widget')
     expect(observed.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
+  })
+
+  describe('if the kind of a listed object answers 404 before its watch begins, the object', () => {
+    const cases: [name: string, happens: (server: ApiServer) => void, observed: readonly string[]][] = [
+      ['is deleted with its CRD', () => {}, ['MISSING 404', 'DELETED w']],
+      [
+        'exists if its CRD serves another version now',
+        (server) => server.discovery.serve({ ...widgets, version: 'v2' }),
+        ['MISSING 404'],
+      ],
+      [
+        'may exist if another version of the group does not answer',
+        (server) => {
+          server.discovery.serve({ ...widgets, version: 'v2', kind: 'Gadget', plural: 'gadgets' })
+          server.discovery.markStale('acme.example/v2')
+        },
+        ['MISSING 404'],
+      ],
+      [
+        'may exist if the kinds of the server cannot be read',
+        (server) => server.failNext(Infinity, 500, { filter: ({ path }) => path === '/apis' }),
+        ['MISSING 404'],
+      ],
+    ]
+    test.each(cases)('%s', async (_, happens, expected) => {
+      const clock = new ManualClock()
+      const { server, cluster } = await start({ resources: [...BUILT_IN_RESOURCES, widgets] }, 'sesame-open', clock)
+      server.apply({ apiVersion: 'acme.example/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'shop' } })
+      server.intercept(({ query }) => {
+        if (query.has('watch')) {
+          server.discovery.unserve(widgets)
+          happens(server)
+        }
+        return 'answer'
+      })
+      const observed = new Observations()
+      cluster.watch(widgetsInShop, observed.sink)
+      await clock.untilPending(5_000)
+      expect(observed.words).toEqual(['ADDED w', 'SYNCED Widget', ...expected])
+    })
   })
 
   test('the first watch waits for the other first lists, at most a second', async () => {

@@ -52,6 +52,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
     redact: createRedactor(),
     redactText: (text) => text,
     path,
+    isKindGone: async () => false,
     sink: observed.sink,
     onUnmatched,
   })
