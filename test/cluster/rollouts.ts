@@ -1,5 +1,11 @@
 import type { KubeObject } from './api.ts'
-import { type ClusterState, containerDied, deploymentComplete, pullRefused } from './cluster-states.ts'
+import {
+  type ClusterState,
+  containerDied,
+  deploymentComplete,
+  pullRefused,
+  secondsAfterLastStart,
+} from './cluster-states.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
 import { deployment, slowStart, template } from './objects.ts'
@@ -10,6 +16,8 @@ export interface Rollout {
   name: string
   deployment: KubeObject
   expect: Scenario['expect']
+  /** The middle of the rollout: its pods have started or failed once, and the outcome is not decided. */
+  isUnderWay: ClusterState
   /** The state from which the outcome follows. */
   decidedBy: ClusterState
   /** Time from `release` to that state. */
@@ -23,6 +31,7 @@ export const healthy: Rollout = {
   name: 'healthy',
   deployment: deployment('web', {}, template('web', { script: slowStart(15) }, schedulingGate)),
   expect: { outcome: 'ready', reason: '' },
+  isUnderWay: secondsAfterLastStart(0, 2),
   decidedBy: deploymentComplete('web'),
   takesSeconds: 18,
 }
@@ -31,6 +40,7 @@ const crashing: Rollout = {
   name: 'crashing',
   deployment: deployment('web', {}, template('web', { script: 'echo "no database" >&2; exit 1' }, schedulingGate)),
   expect: { outcome: 'failed', reason: 'crash-loop' },
+  isUnderWay: (informer) => informer.firstDeath,
   decidedBy: containerDied(3),
   takesSeconds: 32,
 }
@@ -39,6 +49,7 @@ const missingImage: Rollout = {
   name: 'missing-image',
   deployment: deployment('web', {}, template('web', { image: 'v9', imagePullPolicy: 'Always' }, schedulingGate)),
   expect: { outcome: 'failed', reason: 'image-not-found' },
+  isUnderWay: pullRefused('not found', 1),
   decidedBy: pullRefused('not found', 2),
   takesSeconds: 18,
 }

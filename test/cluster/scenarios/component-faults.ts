@@ -5,9 +5,6 @@ import type { Scenario } from '../scenario.ts'
 
 const web = { resources: 'deployment/web' }
 
-/** The containers have started, and the outcome is not decided. */
-const secondsUntilMidRollout = 3
-
 /** A component of the cluster fails in the middle of a rollout, and works again before the end. */
 function during(fault: ComponentFault, rollout: Rollout): Scenario {
   return {
@@ -18,7 +15,7 @@ function during(fault: ComponentFault, rollout: Rollout): Scenario {
     setup: (fixture) => fixture.apply(rollout.deployment),
     during: async (fixture) => {
       await release(fixture)
-      await fixture.wait(secondsUntilMidRollout)
+      await fixture.until('the rollout is under way', rollout.isUnderWay)
       await fixture.reachFault()
     },
     expect: rollout.expect,
