@@ -10,7 +10,7 @@ import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-object.ts'
 import { targetWatch } from '../plan/target.ts'
-import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts } from './target-facts.ts'
+import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
 interface Readable {
@@ -116,7 +116,11 @@ export class EvidenceReader {
         }
       }
     }
-    for (const node of record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? [])) {
+    const nodes = [
+      ...record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? []),
+      ...unexplainedPods(record, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
+    ]
+    for (const node of nodes) {
       if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
       if (!admit(this.#nodes, node, maxNodes)) continue
       const refuse = (error: unknown) => {

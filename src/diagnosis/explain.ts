@@ -1,8 +1,8 @@
 import { deniedAccess } from '../cluster/failures.ts'
-import type { Container, Pod } from '../cluster/objects.ts'
+import type { Container, Node, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
-import { isOwnProblem } from '../gate/timeline-entries.ts'
+import { isOwnProblem, recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
@@ -11,7 +11,7 @@ import { displayName, fullName, nameTargets, type Target } from '../plan/target.
 import { type Check, messageOf, type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { changesSincePreviousRevision, nodeBehind, TargetFacts } from './target-facts.ts'
+import { changesSincePreviousRevision, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 const longestLastLine = 200
 
@@ -96,7 +96,8 @@ function explainTarget(
   const { target, reason } = record
   const facts = new TargetFacts(whole, context.store)
   const manifest = context.manifests.get(target)
-  const problems = record.problems.map((problem) => ({
+  const lost = lostNodeProblem(record, facts, context)
+  const problems = [...(lost === undefined ? [] : [lost]), ...record.problems].map((problem) => ({
     ...problem,
     chain: chainOf(problem, target, facts),
     evidence: [
@@ -105,7 +106,8 @@ function explainTarget(
       ...namesakeEvidence(problem, record, context),
     ],
   }))
-  const deciding = problems.find((problem) => problem.reason === reason) ?? problems[0]
+  // Without the node, its pods cannot become ready: this problem has the hint.
+  const deciding = (lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0]
   const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
   const changes = changesSincePreviousRevision(target, facts)
   return {
@@ -118,7 +120,7 @@ function explainTarget(
     problems,
     changes: changes.length === 0 ? undefined : changes,
     notes: [...record.notes, ...unreadNotes(record, facts)],
-    hint: hintFor(target, reasonFor(record, verdict), {
+    hint: hintFor(target, lost?.reason ?? reasonFor(record, verdict), {
       object: facts.get(target),
       denied: context.denied,
       unreadable: verdict?.unreadable,
@@ -129,6 +131,32 @@ function explainTarget(
       cause: deciding?.cause && detailsOf(deciding.cause, facts),
     }),
   }
+}
+
+/** A pod without a known cause is on a node that is not ready: the problem of the first such node. */
+function lostNodeProblem(
+  record: TargetRecord<GateProblem>,
+  facts: TargetFacts,
+  { serverOffsetMs, startedAt }: Context,
+): GateProblem | undefined {
+  const pods = unexplainedPods(record, facts).flatMap((pod) => {
+    const name = pod.spec?.nodeName ?? ''
+    const ready = (facts.node(name) as Node | undefined)?.status?.conditions?.find(({ type }) => type === 'Ready')
+    return ready === undefined || ready.status === 'True' ? [] : [{ pod, name, ready }]
+  })
+  const [first] = pods
+  if (first === undefined) return undefined
+  const since = Date.parse(first.ready.lastTransitionTime ?? '') - serverOffsetMs
+  const problem: Problem = {
+    reason: 'node-unresponsive',
+    subject: `pod/${first.pod.metadata.name}`,
+    detail: { node: first.name, state: 'lost' },
+    count: 1,
+    pods: pods.filter(({ name }) => name === first.name).length,
+    firstSeenAt: Number.isNaN(since) ? startedAt : since,
+    proven: false,
+  }
+  return recordProblem(problem, record.target)
 }
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */

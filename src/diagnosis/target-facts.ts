@@ -4,6 +4,7 @@ import type { Store } from '../cluster/store.ts'
 import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
+import { condition, isReplaced } from '../lifecycle/workloads/pod-object.ts'
 import { numberOf, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
@@ -47,6 +48,15 @@ export class TargetFacts {
     return snapshot.filter(
       (object) => object.kind === kind && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
     )
+  }
+
+  /** The pod itself, or the pods of a workload of any revision. */
+  podsOf(target: Target): readonly Pod[] {
+    const object = this.get(target)
+    if (object?.kind === 'Pod') return [object as Pod]
+    const { uid } = object?.metadata ?? {}
+    const owners = [uid, ...this.#store.ownedBy(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
+    return owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod') as readonly Pod[])
   }
 
   /** The object that a problem is about. */
@@ -115,6 +125,15 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
   return isLost || reasons[problem.reason].readsNode ? pod.spec.nodeName : undefined
+}
+
+/** The pods that a target without a known cause waits for, if they have a node. */
+export function unexplainedPods({ target, outcome, problems }: TargetRecord, facts: TargetFacts): readonly Pod[] {
+  const isUnexplained = problems.every(({ reason }) => reason === 'readiness-failing')
+  if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
+  return facts
+    .podsOf(target)
+    .filter((pod) => !isReplaced(pod) && pod.spec?.nodeName && condition(pod, 'Ready')?.status !== 'True')
 }
 
 /** `web-x` of `pod/web-x`. */

@@ -8,7 +8,7 @@ import type { Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { classOf, messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { compareIdentity, hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
@@ -26,9 +26,9 @@ import {
   hasLoggedMessage,
   isOwnProblem,
   type LoggedProblems,
-  problemHeadline,
   problemStatement,
   reachedText,
+  recordProblem,
   scaleText,
   settlingText,
   verdictText,
@@ -561,12 +561,6 @@ function openStatement(state: TargetState, problem: Problem | undefined): Pick<V
   const sentence = problem && sentenceOf(problem)
   if (sentence?.text === message) return { message, form: sentence.form }
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
-}
-
-/** A problem for the report, with its sentence. */
-function recordProblem(problem: Problem, target: Target): GateProblem {
-  const headline = problemHeadline(problem, target)
-  return { ...problem, class: classOf(problem), message: messageOf(problem), headline, evidence: [] }
 }
 
 /** Measures the time without progress; held time does not count. */

@@ -4,6 +4,7 @@ import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Target } from '../plan/target.ts'
 import {
+  classOf,
   headlineOf,
   messageOf,
   type Problem,
@@ -13,7 +14,7 @@ import {
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
-import type { TargetOutcome, Verdict } from './timeline.ts'
+import type { GateProblem, TargetOutcome, Verdict } from './timeline.ts'
 
 /** After this time without an entry, a heartbeat lists the open targets. */
 export const heartbeatMs = 30_000
@@ -98,6 +99,12 @@ export function problemHeadline(problem: Problem, target: Target): string {
   const deepest = problem.cause ?? problem
   const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
   return isNamed ? headline : `${withoutMiddle(deepest.subject, subjectLimit)}: ${headline}`
+}
+
+/** A problem for the report, with its sentence. */
+export function recordProblem(problem: Problem, target: Target): GateProblem {
+  const headline = problemHeadline(problem, target)
+  return { ...problem, class: classOf(problem), message: messageOf(problem), headline, evidence: [] }
 }
 
 /** Whether the target itself has the problem. */

@@ -62,8 +62,8 @@ export interface Assessment {
   readonly notes: readonly string[]
 }
 
-/** Problems of a running container that perhaps only needs more time to become ready. */
-const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending'])
+/** Problems of a pod that perhaps only needs more time to become ready. */
+const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending', 'node-unresponsive'])
 
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {

@@ -10,6 +10,7 @@ import {
   exited,
   imageLimit,
   logHint,
+  nameLimit,
   withoutMiddle,
 } from './wording.ts'
 
@@ -58,6 +59,8 @@ export interface PodDetails {
   readonly 'sandbox-failed': { readonly message: string }
   /** The condition types of the readiness gates that are not True. */
   readonly 'readiness-gate-pending': { readonly gates: readonly string[] }
+  /** `silent`: the kubelet has not acknowledged the pod. `lost`: the node is marked as not ready. */
+  readonly 'node-unresponsive': { readonly node: string; readonly state: 'silent' | 'lost' }
   readonly evicted: EndedDetail
   readonly 'pod-failed': EndedDetail
   readonly 'pod-stuck': { readonly finalizers: readonly string[]; readonly node?: string }
@@ -107,6 +110,23 @@ export const podReasons: ReasonFamily<PodDetails> = {
       ),
     hint: (s) =>
       `A controller outside the pod sets readiness gates, most often that of a load balancer: does it run, and does it manage the pod? ${describePod(s)}.`,
+  },
+  'node-unresponsive': {
+    class: 'slow',
+    when: 'the kubelet has not acknowledged a pod 10 s after its assignment, or the node of a running pod no longer reports',
+    title: 'a node does not respond',
+    headline: ({ detail: { node } }) => `node ${withoutMiddle(node, nameLimit)} does not respond`,
+    sentence: ({ detail: { node, state } }) =>
+      predicate(
+        state === 'lost'
+          ? `is not ready because its node ${node} is not ready`
+          : `was assigned to node ${node}, whose kubelet does not respond`,
+      ),
+    hint: ({ problem }) => {
+      const node = problem?.detail.node ?? 'NODE'
+      return `Check the node, and the kubelet on it: ${clusterCommand('describe', 'node', node)}. If the node is gone for good, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
+    },
+    readsNode: true,
   },
   evicted: {
     class: 'terminal',

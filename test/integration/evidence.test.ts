@@ -8,10 +8,13 @@ import {
   condition,
   createBarePod,
   createContainer,
+  createDeployment,
   createEvent,
   createPod,
+  createReplicaSet,
   createStatus,
   deadStatus,
+  iso,
   ownedBy,
   podStatus,
   readyStatus,
@@ -293,6 +296,52 @@ describe('a node in trouble', () => {
     expect(textOf(problemOf(timeline, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
     )
+  })
+
+  const starting = (metadata: object) =>
+    createBarePod({
+      metadata,
+      status: podStatus(
+        {},
+        { phase: 'Pending', startTime: iso(-600), conditions: [condition('PodScheduled', 'True')] },
+      ),
+    })
+  const lost = {
+    ...node,
+    spec: {},
+    status: { conditions: [condition('Ready', 'Unknown', { message: 'Kubelet stopped posting node status.' })] },
+  }
+
+  test('explains a pod that its kubelet stopped to start', async () => {
+    server.apply(lost)
+    server.apply(starting({}))
+    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    expect(timeline.verdict).toMatchObject({ outcome: 'stalled', reason: 'no-progress' })
+    expect(textOf(problemOf(timeline, 'once'))).toContain(
+      'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
+    )
+    expect(problemOf(timeline, 'once').message).toBe('is not ready because its node node-1 is not ready')
+    expect(recordOf(timeline, 'once').hint).toMatch(
+      /^Check the node, and the kubelet on it: `kubectl describe node node-1`/,
+    )
+  })
+
+  test('explains a pod of a Deployment', async () => {
+    const deployment = createDeployment({ status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1 } })
+    const replicaSet = createReplicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
+    const { metadata } = createPod({}, replicaSet)
+    for (const object of [lost, deployment, replicaSet, starting(metadata)]) server.apply(object)
+    const timeline = await gate({ resources: 'deployment/web', 'stall-timeout': '5s' })
+    expect(problemOf(timeline, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
+  })
+
+  test.each(['is well', 'may not be read'])('that %s explains no pod', async (how) => {
+    server.apply({ ...lost, status: { conditions: [condition('Ready', how === 'is well' ? 'True' : 'Unknown')] } })
+    if (how === 'may not be read') server.deny({ verb: 'get', resource: 'nodes' })
+    server.apply(starting({}))
+    const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
+    expect(recordOf(timeline, 'once')).toMatchObject({ problems: [], notes: [] })
+    expect(timeline.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
   })
 
   test('that is well is not worth a word', async () => {

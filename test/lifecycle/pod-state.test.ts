@@ -1,4 +1,4 @@
-import type { ContainerStatus, EventObject, Pod } from '../../src/cluster/objects.ts'
+import type { Condition, ContainerStatus, EventObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import {
   condition,
@@ -122,6 +122,58 @@ describe('a pod with readiness gates', () => {
 
   it('does not wait for them before its containers are ready', () => {
     expect(examine(gated('ContainersNotReady')).problems).toEqual([])
+  })
+})
+
+describe('a pod whose node does not respond', () => {
+  const scheduled = condition('PodScheduled', 'True', { lastTransitionTime: iso(2) })
+  const problem = (state: 'silent' | 'lost', firstSeenAt: number) => ({
+    reason: 'node-unresponsive',
+    class: 'slow',
+    subject: 'pod/web-1-a',
+    message:
+      state === 'lost'
+        ? 'is not ready because its node node-1 is not ready'
+        : 'was assigned to node node-1, whose kubelet does not respond',
+    detail: { node: 'node-1', state },
+    count: 1,
+    firstSeenAt,
+    proven: false,
+  })
+  const examineAt = (pod: Pod, now: number, ...events: readonly EventObject[]) =>
+    reported(examinePod(pod, context({ now, objects: [pod, ...events] })))
+  const pod = (status: PodStatus) => createPod({ status: { conditions: [scheduled], ...status } })
+  const lost = (rest: Partial<Condition>, containersReady = 'True') =>
+    pod({
+      phase: 'Running',
+      startTime: iso(3),
+      conditions: [
+        scheduled,
+        condition('ContainersReady', containersReady),
+        condition('Ready', 'False', { lastTransitionTime: iso(50), ...rest }),
+      ],
+      containerStatuses: [createStatus({ ready: containersReady === 'True', ...runs })],
+    })
+
+  it.each<[string, Pod, number, unknown]>([
+    ['is no problem during the first seconds', pod({}), 11.9, []],
+    ['is one 10 s after its assignment', pod({}), 12, [problem('silent', moment(2))]],
+    ['is none once the kubelet has acknowledged the pod', pod({ startTime: iso(3) }), 60, []],
+    ['is none if the moment of the assignment is unknown', pod({ conditions: [] }), 60, []],
+    ['is one if only the node controller can have made it not ready', lost({}), 60, [problem('lost', moment(50))]],
+    ['is none if the kubelet gives a reason', lost({ reason: 'ContainersNotReady' }), 60, []],
+    ['is none if its containers are not ready either', lost({}, 'False'), 60, []],
+  ])('%s', (_, given, seconds, problems) => {
+    expect(examineAt(given, seconds).problems).toEqual(problems)
+  })
+
+  it('is examined again at the moment of the problem', () => {
+    expect(examineAt(pod({}), 5).recheckAt).toBe(moment(12))
+  })
+
+  it('has an event of the kubelet: then the status is only late', () => {
+    const assigned = pod({})
+    expect(examineAt(assigned, 60, createEvent(assigned, { reason: 'Pulling', container: 'app' })).problems).toEqual([])
   })
 })
 

@@ -172,3 +172,14 @@ it('a volume or a sandbox that fails is named with the message of the kubelet', 
     'no network sandbox: no plugin',
   )
 })
+
+describe('a node that does not respond', () => {
+  const detail = { node: 'node-1', state: 'silent' } as const
+
+  it('is named in the headline, with a hint to look at it or to delete it', () => {
+    expect(headline('node-unresponsive', detail)).toBe('node node-1 does not respond')
+    expect(hint('node-unresponsive', detail)).toBe(
+      'Check the node, and the kubelet on it: `kubectl describe node node-1`. If the node is gone for good, delete it (`kubectl delete node node-1`), so that its pods are created elsewhere.',
+    )
+  })
+})

@@ -14,12 +14,56 @@ import { condition, containerOfEvent, containersOf, eventCount, hasStarted } fro
 export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
   const scheduled = condition(pod, 'PodScheduled')
   if (scheduled?.status === 'False') return isUngated(pod) ? undefined : unschedulable(pod, context)
-  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context)
+  if (pod.status?.phase !== 'Pending') return closedReadinessGates(pod, context) ?? lostNode(pod, context)
   const failures = context.events(pod).filter(({ reason = '' }) => setupFailures.has(reason))
   // Every two minutes the kubelet lists the volumes that are not mounted; the event before contains the cause.
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
-  return last === undefined || isSetUp(pod, context) ? undefined : setupProblem(pod, last, context)
+  if (isSetUp(pod, context)) return undefined
+  return last === undefined ? silentNode(pod, context) : setupProblem(pod, last, context)
+}
+
+/** A kubelet acknowledges a new pod after about a second. */
+const acknowledgedMs = 10_000
+
+/**
+ * When a pod is overdue that its kubelet has not acknowledged: 10 s after its assignment. The kubelet sets `startTime`
+ * before anything else. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ */
+export function acknowledgedBy({ status }: Pod, context: RuleContext): number | undefined {
+  const scheduled = condition({ status }, 'PodScheduled')
+  if (status?.phase !== 'Pending' || status.startTime !== undefined || scheduled?.status !== 'True') return undefined
+  const assignedAt = context.time(scheduled.lastTransitionTime)
+  return assignedAt === undefined ? undefined : assignedAt + acknowledgedMs
+}
+
+/** A slow problem: the kubelet has not acknowledged the pod. It may only be restarting. */
+function silentNode(pod: Pod, context: RuleContext): Problem | undefined {
+  const dueAt = acknowledgedBy(pod, context)
+  return dueAt === undefined || context.now < dueAt ? undefined : nodeProblem(pod, 'silent', dueAt - acknowledgedMs)
+}
+
+/**
+ * A slow problem: the containers are ready, and the pod is not, without a reason. The kubelet always gives one, so the
+ * node controller made the pod not ready (MarkPodsNotReady, pkg/controller/util/node). It does so when the node has not
+ * reported for 40 s.
+ */
+function lostNode(pod: Pod, context: RuleContext): Problem | undefined {
+  const ready = condition(pod, 'Ready')
+  if (ready?.status !== 'False' || ready.reason || condition(pod, 'ContainersReady')?.status !== 'True')
+    return undefined
+  return nodeProblem(pod, 'lost', context.time(ready.lastTransitionTime) ?? context.now)
+}
+
+function nodeProblem({ metadata, spec }: Pod, state: 'silent' | 'lost', firstSeenAt: number): Problem {
+  return {
+    reason: 'node-unresponsive',
+    subject: `pod/${metadata.name}`,
+    detail: { node: spec?.nodeName ?? '', state },
+    count: 1,
+    firstSeenAt,
+    proven: false,
+  }
 }
 
 /** Whether the last scheduling gate was removed, and the scheduler has not updated the condition yet. */

@@ -5,7 +5,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, probesDueAt } from './container.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, type PodContainer } from './pod-object.ts'
-import { examineSetup } from './pod-setup.ts'
+import { acknowledgedBy, examineSetup } from './pod-setup.ts'
 
 /** The progress of a pod, its problems, and when they may change by time alone. */
 export interface PodState {
@@ -78,6 +78,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const { ready, settledAt } = readiness(pod, context)
   const settlesAt = ready && now < settledAt ? settledAt : undefined
   const probesDue = containers.map((each) => probesDueAt(each, context)).filter((at) => at !== undefined && at > now)
+  const acknowledgeBy = acknowledgedBy(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
   const stallHold = isPulling
@@ -91,7 +92,12 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
   )
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
-  const recheckAt = earliest([...problems.map((problem) => problem.recheckAt), ...probesDue, settlesAt])
+  const recheckAt = earliest([
+    ...problems.map((problem) => problem.recheckAt),
+    ...probesDue,
+    settlesAt,
+    acknowledgeBy > now ? acknowledgeBy : undefined,
+  ])
   const state: PodState = {
     pod,
     scheduled: (pod.spec?.nodeName ?? '') !== '',

@@ -69,12 +69,17 @@ export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
-    // The problems of existing pods come before those of replaced pods.
-    Number(a.isReplaced ?? false) - Number(b.isReplaced ?? false) ||
+    certainty(a) - certainty(b) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
     a.firstSeenAt - b.firstSeenAt
   )
+}
+
+/** The problems of existing pods come before those of replaced pods. A silent kubelet may only be late: it comes last. */
+function certainty(problem: Problem): number {
+  if (problem.reason === 'node-unresponsive' && problem.detail.state === 'silent') return 2
+  return problem.isReplaced ? 1 : 0
 }
 
 function depth(problem: Problem): number {
