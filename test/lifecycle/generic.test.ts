@@ -256,6 +256,14 @@ describe('a kind without a rule of its own is judged by', () => {
     })
   })
 
+  it('a failed state whose message names what it waits for, as an error: its controller may repeat it', () => {
+    const failed = resource({ phase: 'Failed', message: 'configmaps "settings" not found' })
+    expect(assess(failed, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
+    expect(assess(failed, 60).status).toBe('failed')
+    const stalled = condition('Stalled', 'True', { message: 'configmaps "settings" not found' })
+    expect(assess(resource({ observedGeneration: 2, conditions: [stalled] }), 10).status).toBe('failed')
+  })
+
   it.each<[string, object, string]>([
     ['beside it', { phase: 'Failed', message: 'no quota in zone b' }, 'phase is Failed: no quota in zone b'],
     ['one level below', { health: { status: 'Degraded', message: 'no quota' } }, 'health.status is Degraded: no quota'],
@@ -312,6 +320,25 @@ describe('a kind without a rule of its own is judged by', () => {
       ['reports another part as unknown', condition('DatabaseReady', 'Unknown')],
     ])('is no failure while its controller %s', (_, other) => {
       expect(judge(600, [...refused, other]).status).toBe('progressing')
+    })
+
+    it.each([
+      ['an object that does not exist', 'Secret "db" not found'],
+      ['a kind that is not served yet', 'cannot compose: no matches for kind "Bucket" in version "s3.example.com/v1"'],
+      ['an object that is not ready yet', 'the referenced resource may not yet be ready'],
+      ['a webhook that does not answer', 'failed calling webhook "v.example.com": no endpoints available for service'],
+      ['a server that does not answer', 'dial tcp 10.0.0.7:5432: connect: connection refused'],
+      ['a limit of requests', 'googleapi: Error 429: too many requests'],
+      ['a concurrent change', 'the object has been modified; please apply your changes to the latest version'],
+    ])('is no failure while its error names %s: only a deadline ends it', (_, message) => {
+      const waiting = [condition('Ready', 'False', { ...error, message })]
+      expect(judge(600, waiting)).toMatchObject({ status: 'progressing', problems: [{ reason: 'condition-false' }] })
+    })
+
+    it('is no failure where crossplane-runtime writes it, which repeats every reconciliation within a minute', () => {
+      const invalid = { ...error, reason: 'ReconcileError', message: 'cannot compose resources: spec.region is empty' }
+      expect(judge(600, [condition('Synced', 'False', invalid)]).status).toBe('progressing')
+      expect(judge(600, [condition('Ready', 'False', invalid)]).status).toBe('failed')
     })
 
     it('is no failure with a reason that names none', () => {

@@ -8,11 +8,11 @@ import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isError, type SignalSummary, summarizeSignals } from './signal-summary.ts'
-import { isSchedule, readSignals, specSuspension } from './signals.ts'
+import { isPieceOfWork, isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
 import { isTimedPause, progressStates } from './status-progress.ts'
-import { words } from './status-vocabulary.ts'
+import { type Signal, tokensOf, words } from './status-vocabulary.ts'
 
 /**
  * How long an error (a text, or the reason of a False condition) must persist: controllers retry, and a missing object
@@ -21,6 +21,15 @@ import { words } from './status-vocabulary.ts'
  */
 const errorMs = 60_000
 const errorBesideOthersMs = 180_000
+
+/**
+ * Errors that end when something else changes: another object, a kind, a server, a limit of requests. The wording is that
+ * of the API machinery (https://github.com/kubernetes/apimachinery/blob/master/pkg/api/errors/errors.go), of Go's
+ * network errors and of the usual operators.
+ */
+const dependencyError =
+  /\b(?:not found|notfound|no matches for|could ?n[o']t find|(?:does|do) ?n[o']t (?:yet )?exist|not (?:\w+ ){0,2}(?:ready|available|established|installed|reachable|synced|healthy)|not yet|waiting|wait for|in progress|unavailable|unreachable|connection (?:refused|reset)|no such host|no endpoints|timed out|timeout|deadline exceeded|failed calling webhook|has been modified|too many requests|throttl\w+|rate limit\w*|try again)\b/i
+const maxErrorLength = 4_000
 
 /**
  * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
@@ -118,16 +127,20 @@ const builtInGroups = words(`
 `)
 
 /**
- * A strike problem: a reported failure that has persisted. A slow problem: a suspension, or a condition that is False,
- * because many controllers set it while they work.
+ * A strike problem: a reported failure that has persisted. A slow problem: a suspension, a condition that is False,
+ * because many controllers set it while they work, or an error that may end when something else changes.
  */
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
   const [first, ...others] = signals
   if (first === undefined) return []
   if (meaning === 'failed') {
-    if (first.weight !== 'error') return [reportedProblem(object, [first, ...others], context)]
-    const atLeastMs = context.othersProgress ? errorBesideOthersMs : errorMs
-    return [reportedProblem(object, [first, ...others], context, atLeastMs)]
+    const isError = first.weight === 'error'
+    const mayEnd = signals.some(mayEndByItself)
+    if (isError && mayEnd) return [conditionProblem(object, signals, context)]
+    // A phase such as Failed may be the result of one attempt. Stalled is not, nor is the end of a Job-like object.
+    const isRetried = isError || (mayEnd && first.weight !== 'summary' && !isPieceOfWork(object))
+    const retriedMs = context.othersProgress ? errorBesideOthersMs : errorMs
+    return [reportedProblem(object, [first, ...others], context, isRetried ? retriedMs : undefined)]
   }
   if (meaning !== 'suspended' || (first.weight !== 'spec' && isTimedPause(object)))
     return [conditionProblem(object, signals, context)]
@@ -138,4 +151,15 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
       detail: { signals: signalsText(signals) },
     }),
   ]
+}
+
+/**
+ * Whether an error may end without a change of the object. crossplane-runtime reports each error of a reconciliation as
+ * Synced=False with one reason, and repeats the reconciliation within a minute
+ * (https://github.com/crossplane/crossplane-runtime/blob/main/pkg/ratelimiter/default.go): a provider that is being
+ * installed, a composed resource that is not ready.
+ */
+function mayEndByItself({ name, reason = '', message = '' }: Signal): boolean {
+  const isOfCrossplane = name === 'Synced' && reason === 'ReconcileError'
+  return isOfCrossplane || dependencyError.test(`${tokensOf(reason).join(' ')}: ${message.slice(0, maxErrorLength)}`)
 }

@@ -20,7 +20,7 @@ const endKeys = /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$
 /** Every signal of an object about its present generation, in the order of its spec and status. */
 export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
   const status = typeof object.status === 'string' ? { status: object.status } : ((object.status ?? {}) as Fields)
-  const isWork = isPieceOfWork(object, status)
+  const isWork = isPieceOfWork(object)
   // Only conditions have their own observedGeneration.
   const fields = isGenerationStale(object) ? [] : readFields(status, { isWork, spec: (object.spec ?? {}) as Fields })
   const signals = [
@@ -105,8 +105,10 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
   return kind.startsWith('Cron') || kind.endsWith('Schedule') || schedule !== undefined || schedules !== undefined
 }
 
-function isPieceOfWork(object: KubeObject, status: Fields): boolean {
+/** Whether an object does work that ends, such as a Job, a backup or a test. */
+export function isPieceOfWork(object: KubeObject): boolean {
   if (isSchedule(object)) return false
+  const status = (object.status ?? {}) as Fields
   return (
     sometimesWorkKinds.test(object.kind) ||
     isJobLike(object, status) ||
