@@ -476,8 +476,8 @@ it('a claim is explained by what its composite resource composes, in any scope',
     at(11, added(composite), listed({ apiVersion: group, kind: 'Composite' })),
     at(12, added(bucket), { type: 'SYNCED', apiVersion: group, kind: 'Bucket' }),
   ]
-  const problems = ['bucket/web-y reported-failed', 'shop/web condition-false']
-  expect(summary(steps, [])).toEqual({ verdict: 'stalled reported-failed after 300 s', problems })
+  const problems = ['bucket/web-y condition-false', 'shop/web condition-false']
+  expect(summary(steps, [])).toEqual({ verdict: 'stalled condition-false after 300 s', problems })
   const named = createGateWith(steps.slice(0, 2)).requests.flatMap(({ kind, name = '' }) =>
     name === '' ? [] : [`${kind} ${name}`],
   )
