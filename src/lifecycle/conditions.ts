@@ -1,6 +1,7 @@
 import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
+import { lastWriteOf } from './gate-time.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
@@ -122,17 +123,27 @@ export function withoutCondition({ part, name, value, reason, message }: Conditi
 
 /**
  * Since when an object reports a failure, in milliseconds since the epoch on the runner's clock. The condition's own
- * time counts if the object has an `observedGeneration`. Otherwise the condition may be about an older spec, and counts
- * from its first sight. So does a time in the future.
+ * time counts if it is about the present spec. Otherwise the condition counts from its first sight at the earliest. So
+ * does a time in the future.
  */
-function failingSince(object: KubeObject, signal: ConditionSignal, { history, now, time }: RuleContext): number {
-  const { condition } = signal
+function failingSince(object: KubeObject, { condition, ...signal }: ConditionSignal, context: RuleContext): number {
+  const { now, time, history } = context
   const seenAt = history.failures.get(signalKey(signal)) ?? now
   const changedAt = time(condition?.lastTransitionTime)
-  if (changedAt === undefined || changedAt > now) return seenAt
+  if (condition === undefined || changedAt === undefined || changedAt > now) return seenAt
+  return isAboutPresentSpec(object, condition, context) ? changedAt : Math.max(changedAt, seenAt)
+}
+
+/**
+ * Whether a condition is about the present spec. It is if it has the generation. If only the status has the generation,
+ * a condition that changed before the last write of the spec may be older: some controllers, as that of a
+ * DeploymentConfig, write `status.observedGeneration` before they renew the condition.
+ */
+export function isAboutPresentSpec(object: KubeObject, condition: Condition, { time }: RuleContext): boolean {
+  if (condition.observedGeneration !== undefined) return isOfPresentGeneration(condition, object)
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: unknown }
-  const isDated = (condition?.observedGeneration ?? observedGeneration) !== undefined
-  return isDated && !isStale(observedGeneration, object.metadata.generation) ? changedAt : Math.max(changedAt, seenAt)
+  if (observedGeneration === undefined || isStale(observedGeneration, object.metadata.generation)) return false
+  return (time(condition.lastTransitionTime) ?? Infinity) >= (lastWriteOf(object, time) ?? -Infinity)
 }
 
 /** A slow problem: no controller has written a status yet. */

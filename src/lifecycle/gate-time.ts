@@ -1,3 +1,5 @@
+import type { KubeObject } from '../cluster/objects.ts'
+
 /** The times that rules use. Moments and durations are milliseconds. */
 export interface GateTime {
   /** When the gate began, on the runner's clock. */
@@ -18,4 +20,18 @@ export function createGateTime({
     return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
   }
   return { startedAt, settleTimeMs, time }
+}
+
+/**
+ * The last write of an object's spec and metadata, or of one subresource, which the API server dates for each manager. See
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+ * @returns milliseconds since the epoch on the runner's clock; undefined if unknown
+ */
+export function lastWriteOf(
+  { metadata: { managedFields = [] } }: KubeObject,
+  time: GateTime['time'],
+  subresource?: 'status',
+): number | undefined {
+  const writes = managedFields.flatMap((entry) => (entry.subresource === subresource ? (time(entry.time) ?? []) : []))
+  return writes.length === 0 ? undefined : Math.max(...writes)
 }

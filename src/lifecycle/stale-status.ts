@@ -1,6 +1,7 @@
 import type { Condition, KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { hasObservedGeneration } from './custom/status-generation.ts'
+import { lastWriteOf } from './gate-time.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
@@ -14,9 +15,7 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their
  * status: right after an apply, "Ready" may be about the previous spec. If the spec was written after the status, the
  * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
- * later than the first sight of the present spec, because other writers may have written last. See
- * https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management: the API server dates each
- * manager's last write, and separates writes to the status subresource.
+ * later than the first sight of the present spec, because other writers may have written last.
  * @param signals the conditions that decided; an undefined entry stands for another part of the status
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
@@ -25,15 +24,14 @@ export function staleUntil(
   signals: readonly (Condition | undefined)[],
   { now, time, history, settings }: RuleContext,
 ): number | undefined {
-  const { generation, creationTimestamp, managedFields = [] } = object.metadata
+  const { generation, creationTimestamp } = object.metadata
   if (hasObservedGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)) return undefined
-  const lastOf = (entries: typeof managedFields) => Math.max(...entries.map((entry) => time(entry.time) ?? -Infinity))
-  const statusAt = lastOf(managedFields.filter(({ subresource }) => subresource === 'status'))
-  const specAt = lastOf(managedFields.filter(({ subresource }) => subresource === undefined))
+  const statusAt = lastWriteOf(object, time, 'status')
+  const specAt = lastWriteOf(object, time) ?? -Infinity
   // A new object has no older status; kinds without a generation are dated by their creation.
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
-  if (isNew || statusAt === -Infinity || statusAt > specAt) return undefined
+  if (isNew || statusAt === undefined || statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt
 }

@@ -278,6 +278,17 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
   })
 
+  it('a failure of before the last write of its spec, from its first sight: its controller may not have read it again', () => {
+    const stalled = condition('Stalled', 'True', { lastTransitionTime: iso(-500) })
+    const judge = (writtenAt: number, now: number, rest: object = {}) => {
+      const managedFields = [{ manager: 'kubectl', operation: 'Apply', time: iso(writtenAt) }]
+      const status = { observedGeneration: 2, conditions: [{ ...stalled, ...rest }] }
+      return assess(resource(status, { managedFields }), now).status
+    }
+    expect([judge(-500, 0), judge(-1, 9), judge(-1, 10)]).toEqual(['failed', 'progressing', 'failed'])
+    expect(judge(-1, 0, { observedGeneration: 2 })).toBe('failed')
+  })
+
   it('a failure that is dated in the future, from its first sight: the clock of its controller is ahead', () => {
     const conditions = [condition('Stalled', 'True', { lastTransitionTime: iso(3_600) })]
     expect(assess(resource({ observedGeneration: 2, conditions }), 9)).toMatchObject({

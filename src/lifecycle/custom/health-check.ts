@@ -6,6 +6,7 @@ import type { Assessment, Milestone } from '../assessment.ts'
 import {
   conditionProblem,
   fieldsOf,
+  isAboutPresentSpec,
   isEmpty,
   isStale,
   notReconciled,
@@ -22,7 +23,7 @@ import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
-import { hasObservedGeneration, isStatusStale } from './status-generation.ts'
+import { isStatusStale } from './status-generation.ts'
 import { progressStates } from './status-progress.ts'
 
 /** The key in a rule's `failures`. */
@@ -273,15 +274,15 @@ function failedProblem(
 }
 
 /**
- * When the failed conditions last changed, if they are about the present generation.
+ * When the failed conditions last changed, if they are about the present spec.
  * @returns milliseconds since the epoch on the runner's clock; Infinity if they do not show it
  */
-function failingSince(object: KubeObject, signals: SignalSummary['signals'], { time }: RuleContext): number {
+function failingSince(object: KubeObject, signals: SignalSummary['signals'], context: RuleContext): number {
   const conditions = signals.flatMap(({ meaning, condition }) => (meaning === 'failed' ? (condition ?? []) : []))
-  const isDated =
-    hasObservedGeneration(object) || conditions.every(({ observedGeneration }) => observedGeneration !== undefined)
-  if (conditions.length === 0 || !isDated) return Infinity
-  return Math.max(...conditions.map(({ lastTransitionTime }) => time(lastTransitionTime) ?? Infinity))
+  const isDated = conditions.length > 0 && conditions.every((each) => isAboutPresentSpec(object, each, context))
+  return isDated
+    ? Math.max(...conditions.map(({ lastTransitionTime }) => context.time(lastTransitionTime) ?? Infinity))
+    : Infinity
 }
 
 /** A slow problem: the operator does nothing until a user acts. */

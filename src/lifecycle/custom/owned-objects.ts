@@ -2,6 +2,7 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KubeObject, LabelSelector } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { fieldsOf } from '../conditions.ts'
+import { lastWriteOf } from '../gate-time.ts'
 import { formatSelector } from '../network/selector.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isBuiltIn } from './generic.ts'
@@ -178,12 +179,6 @@ export function specChangedAt(custom: KubeObject, { time, history }: RuleContext
   const { generation, creationTimestamp } = custom.metadata
   const writtenAt = generation === 1 ? time(creationTimestamp) : lastWriteOf(custom, time)
   return Math.min(writtenAt ?? Infinity, history.specSeenAt)
-}
-
-/** The last write of an object, apart from its subresources. */
-function lastWriteOf({ metadata: { managedFields = [] } }: KubeObject, time: RuleContext['time']): number | undefined {
-  const writes = managedFields.flatMap((entry) => (entry.subresource === undefined ? (time(entry.time) ?? []) : []))
-  return writes.length === 0 ? undefined : Math.max(...writes)
 }
 
 /** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */

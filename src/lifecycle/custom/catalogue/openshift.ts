@@ -86,10 +86,24 @@ export const openshiftRoutes: CatalogueGroup = { group: 'route.openshift.io', en
 
 const replicationControllers = { apiVersion: 'v1', kind: 'ReplicationController' } as const
 
-/** Progressing has the reason NewReplicationControllerAvailable at the end, and is False after a failed deployment. */
+/**
+ * Progressing has the reason NewReplicationControllerAvailable at the end, and is False after a failed deployment. Its
+ * message names the ReplicationController. The controller observes a generation while the image of a trigger is not
+ * resolved, which is a blank until then, and keeps the conditions of the deployment before.
+ */
 const deploymentConfig: CatalogueEntry = {
   kind: 'DeploymentConfig',
-  documentation: `${api}/apps/v1/types.go`,
+  documentation:
+    'https://github.com/openshift/openshift-controller-manager/blob/main/pkg/apps/deploymentconfig/deploymentconfig_controller.go',
+  inProgress: anyOf(
+    "spec.template.spec.containers.exists(c, c.?image.orValue('').matches('^ *$'))",
+    hasCondition(
+      'Progressing',
+      "c.status == 'False'",
+      `c.message.contains('replication controller "')`,
+      `!c.message.contains('"' + metadata.name + '-' + string(status.latestVersion) + '"')`,
+    ),
+  ),
   suspended: 'spec.paused',
   resume: 'oc rollout resume deploymentconfig/{name} -n {namespace}',
   failed: isFalse('Progressing'),

@@ -168,6 +168,42 @@ testEntries(openshiftApps, [
     { verdict: 'failed', mentions: '"web-2" has failed progressing' },
   ],
   [
+    'a DeploymentConfig whose deployment before failed progresses: the condition names an older replication controller',
+    deploymentConfig({
+      latestVersion: 3,
+      conditions: [
+        condition('Available'),
+        condition(
+          'Progressing',
+          'False',
+          'ProgressDeadlineExceeded',
+          'replication controller "sample-2" has failed progressing',
+        ),
+      ],
+    }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a DeploymentConfig whose latest deployment was cancelled has failed',
+    deploymentConfig({
+      latestVersion: 2,
+      conditions: [
+        condition(
+          'Progressing',
+          'False',
+          'RolloutCancelled',
+          'rollout of replication controller "sample-2" was cancelled',
+        ),
+      ],
+    }),
+    { verdict: 'failed', mentions: '"sample-2" was cancelled' },
+  ],
+  [
+    'a DeploymentConfig whose image is not resolved yet progresses: its conditions are those of the deployment before',
+    deploymentConfig({ conditions: done }, { template: { spec: { containers: [{ name: 'app', image: ' ' }] } } }),
+    { verdict: 'progressing' },
+  ],
+  [
     'a DeploymentConfig whose older generation is complete progresses',
     deploymentConfig({ observedGeneration: 1, conditions: done }),
     { verdict: 'progressing' },
