@@ -10,7 +10,7 @@ import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { collectMistakes, type Mistake, UserError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, type Timeline } from './gate/timeline.ts'
+import { type EndedTimeline, type Entry, emptyTimeline, type Timeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
@@ -146,8 +146,7 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
   const timeline = await withPlan(rollout, startedAt, (plan, settings, cluster) =>
     gateTargets(rollout, plan, settings, cluster),
   )
-  const cancelled = { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' } as const
-  return timeline ?? emptyTimeline(cancelled, startedAt, rollout.clock.now())
+  return timeline ?? emptyTimeline(verdictOf('cancelled', 'cancelled', {}), startedAt, rollout.clock.now())
 }
 
 /** A plan with the kinds of its targets. */

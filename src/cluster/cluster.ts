@@ -188,10 +188,23 @@ export class Cluster {
         }
       }),
     )
+    const pods = requests.filter(({ kind }) => kind === 'Pod')
+    answers.push(...(await Promise.all(pods.map((request) => this.#deniedLogs(request)))))
     const { redactText } = this.#known
     return answers.flatMap((failure) =>
       failure === undefined ? [] : [{ ...failure, message: redactText(failure.message) }],
     )
+  }
+
+  /** The API server checks permission before existence, so this pod need not exist. */
+  async #deniedLogs({ apiVersion, kind, namespace = 'default' }: WatchRequest): Promise<Failure | undefined> {
+    const name = 'rollout-gate'
+    try {
+      await readLog(this.#client, { namespace, pod: name, container: name, previous: false, tailLines: 1 })
+      return undefined
+    } catch (error) {
+      return isForbidden(error) ? failureOf(error, { apiVersion, kind, namespace, name }) : undefined
+    }
   }
 
   /** Watches a request and reports to the sink. A request that is watched already is ignored. */

@@ -8,6 +8,7 @@ import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
 import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
+import { describeGrants } from '../reasons/access.ts'
 import { type Check, messageOf, type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
@@ -183,13 +184,16 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 
-/** Notes on unreadable kinds that may explain the target. */
+/** Notes on unreadable kinds that may explain the target, and how to grant what is missing. The evidence shows unreadable logs. */
 function unreadNotes({ problems }: TargetRecord<GateProblem>, facts: TargetFacts): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
-  return kinds.flatMap((kind) => {
-    const refusal = facts.refusal(kind)
-    return refusal === undefined ? [] : [`${kind.toLowerCase()}s could not be read: ${refusal.message}`]
+  const refused = kinds.flatMap((kind) => {
+    const message = facts.refusal(kind)?.message
+    return message === undefined ? [] : [{ message, note: `${kind.toLowerCase()}s could not be read: ${message}` }]
   })
+  const logs = problems.flatMap(withCauses).flatMap((problem) => facts.log(problem, false)?.why ?? [])
+  const access = [...refused.map(({ message }) => message), ...logs].flatMap((message) => deniedAccess(message) ?? [])
+  return [...refused.map(({ note }) => note), ...(access.length === 0 ? [] : [describeGrants(access)])]
 }
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */

@@ -28,7 +28,8 @@ function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
     namespace === undefined
       ? ['in the whole cluster', 'clusterrole', []]
       : [`in namespace ${namespace}`, 'role', ['-n', namespace]]
-  const rules = ['--verb=get,list,watch', `--resource=${[...resources].join(',')}`]
+  const verbs = [...resources].every((resource) => resource === 'pods/log') ? 'get' : 'get,list,watch'
+  const rules = [`--verb=${verbs}`, `--resource=${[...resources].join(',')}`]
   const role = clusterCommand('create', kind, roleName, ...rules, ...scope)
   const binding = clusterCommand(
     'create',

@@ -200,11 +200,10 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   cancelled: {
     class: 'input',
-    when: 'the job was cancelled',
+    when: 'the job or the command was cancelled',
     title: 'cancelled',
-    sentence: () => clause('the job was cancelled'),
-    hint: () =>
-      'The rollout itself was not cancelled: a target that was not ready may still become so. Run the job again to find out.',
+    sentence: () => clause('the wait was cancelled'),
+    hint: () => 'Only the wait was cancelled: a target that was not ready may still become so. Wait again to find out.',
   },
 }
 

@@ -353,6 +353,13 @@ describe('invalid input', () => {
     const [error] = errorsOf(await run({ namespace }))
     expect(error).toContain('--resource=deployments.apps,events -n')
   })
+
+  test('is missing access, also to logs although pods may be read', async () => {
+    const namespace = await playAll('already-finished')
+    for (const resource of ['deployments', 'pods/log']) server.deny({ verb: '*', resource, namespace })
+    const [error] = errorsOf(await run({ namespace }))
+    expect(error).toContain('--resource=deployments.apps,pods/log -n')
+  })
 })
 
 describe('a job that is cancelled', () => {

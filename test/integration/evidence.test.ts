@@ -222,8 +222,15 @@ describe('what may not be read', () => {
   test('of logs is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
-    const text = textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))
-    expect(text).toMatch(/Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/)
+    const timeline = await gate({ resources: 'pod/migrate' })
+    expect(textOf(problemOf(timeline, 'migrate'))).toMatch(
+      /Log of container app: could not be read: pods "migrate" is forbidden: .*pods\/log/,
+    )
+    expect(recordOf(timeline, 'migrate').notes).toEqual([
+      expect.stringMatching(
+        /^Grant user .*: `kubectl create role rollout-gate-reader --verb=get --resource=pods\/log -n shop`/,
+      ),
+    ])
   })
 
   test('of events is a note of the target', async () => {
@@ -231,7 +238,12 @@ describe('what may not be read', () => {
     applyWaitingPod()
     server.deny({ verb: '*', resource: 'events' })
     const record = recordOf(await gate({ resources: 'pod/migrate\npod/slow' }), 'migrate')
-    expect(record.notes).toEqual([expect.stringMatching(/^events could not be read: events is forbidden/)])
+    expect(record.notes).toEqual([
+      expect.stringMatching(/^events could not be read: events is forbidden/),
+      expect.stringMatching(
+        /^Grant user .*: `kubectl create role rollout-gate-reader --verb=get,list,watch --resource=events /,
+      ),
+    ])
   })
 
   test('of a run before that never was is not missed', async () => {

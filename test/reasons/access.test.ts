@@ -13,6 +13,10 @@ describe('the commands that grant missing access', () => {
     )
   })
 
+  it('grant no more than needed if only the logs are missing', () => {
+    expect(describeGrants([{ ...pods, resource: 'pods/log' }])).toContain('--verb=get --resource=pods/log -n shop')
+  })
+
   it('are one Role for each namespace, and no more than four', () => {
     const namespaces = ['a', 'b', 'c', 'd', 'e', 'f']
     const text = describeGrants(namespaces.map((namespace) => ({ ...pods, namespace })))

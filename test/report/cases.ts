@@ -426,7 +426,7 @@ function cancelled(): EndedTimeline {
   })
   return createTimeline({
     finishedAt: at(14),
-    verdict: { outcome: 'cancelled', reason: 'cancelled', message: 'the job was cancelled' },
+    verdict: { outcome: 'cancelled', reason: 'cancelled', message: 'the wait was cancelled' },
     targets: [open, ...(svc === undefined ? [] : [{ ...svc, endedAt: at(12) }])],
     entries: [
       createEntry({ at: at(2), text: '3 pods scheduled' }),
