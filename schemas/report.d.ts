@@ -208,6 +208,10 @@ export interface Target {
    * Remarks without effect on the outcome
    */
   notes?: string[]
+  /**
+   * The problems and notes that were logged, in their order
+   */
+  log?: LogLine[]
 }
 export interface Milestone {
   name: string
@@ -329,5 +333,13 @@ export interface Evidence {
   /**
    * Text as the cluster reported it: not escaped for any use
    */
+  text: string
+}
+export interface LogLine {
+  /**
+   * A moment in UTC, ISO 8601
+   */
+  at: string
+  kind: 'problem' | 'note'
   text: string
 }

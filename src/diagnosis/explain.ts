@@ -120,7 +120,7 @@ function explainTarget(
         : { ...target, source: { file: manifest.file, line: place.line } },
     problems,
     changes: changes.length === 0 ? undefined : changes,
-    notes: [...record.notes, ...unreadNotes(record, facts)],
+    notes: [...record.notes, ...unreadNotes(record, facts, context)],
     hint: hintFor(target, lost?.reason ?? reasonFor(record, verdict), {
       object: facts.get(target),
       denied: context.denied,
@@ -185,7 +185,11 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
 }
 
 /** Notes on unreadable kinds that may explain the target, and how to grant what is missing. The evidence shows unreadable logs. */
-function unreadNotes({ problems }: TargetRecord<GateProblem>, facts: TargetFacts): readonly string[] {
+function unreadNotes(
+  { problems }: TargetRecord<GateProblem>,
+  facts: TargetFacts,
+  { denied }: Context,
+): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   const refused = kinds.flatMap((kind) => {
     const message = facts.refusal(kind)?.message
@@ -193,7 +197,9 @@ function unreadNotes({ problems }: TargetRecord<GateProblem>, facts: TargetFacts
   })
   const logs = problems.flatMap(withCauses).flatMap((problem) => facts.log(problem, false)?.why ?? [])
   const access = [...refused.map(({ message }) => message), ...logs].flatMap((message) => deniedAccess(message) ?? [])
-  return [...refused.map(({ note }) => note), ...(access.length === 0 ? [] : [describeGrants(access)])]
+  // If missing access ended the gate, the gate's hint grants it all.
+  const isGranted = access.length === 0 || denied !== undefined
+  return [...refused.map(({ note }) => note), ...(isGranted ? [] : [describeGrants(access)])]
 }
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */

@@ -43,7 +43,8 @@ export function mergeReports(files: readonly ReportFile[], now: number): EndedTi
   const gates = parts.map(({ gate }) => gate)
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
-  const targets = parts.flatMap((part) => part.targets.map((target) => targetRecord(target, part.gate, startedAt)))
+  const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part.gate, startedAt)))
+  const targets = merged.map(({ record }) => record)
   const outcome = gravest(gates.map((gate) => gate.outcome))
   const deciding = decidingGate({ verdict: { outcome, reason: '', message: '' }, gates })
   return {
@@ -56,7 +57,7 @@ export function mergeReports(files: readonly ReportFile[], now: number): EndedTi
     verdict: deciding === undefined ? readyVerdict(targets, gates) : gateVerdict(deciding, gates),
     hint: deciding?.hint,
     targets,
-    entries: entriesOf(targets),
+    entries: entriesOf(merged),
     gates,
   }
 }
@@ -100,13 +101,19 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
   })
 }
 
-/** The record of a target, with its moments as if its gate had started at `startedAt`. */
-function targetRecord(target: ReportTarget, gate: GateRecord, startedAt: number): TargetRecord {
+/** A target with the problems and notes that its gate logged. */
+interface MergedTarget {
+  readonly record: TargetRecord
+  readonly logged: readonly Entry[]
+}
+
+/** A target of a report, with its moments as if its gate had started at `startedAt`. */
+function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number): MergedTarget {
   const { apiVersion, kind, namespace, name, selector, source, outcome, reason, message, form, hint } = target
   const moment = (at: string) => Date.parse(at) - (gate.startedAt ?? startedAt) + startedAt
   const end = startedAt + (gateDurationMs(gate) ?? 0)
   const endedAt = target.endedAt === undefined ? end : Math.max(startedAt, moment(target.endedAt))
-  return {
+  const record: TargetRecord = {
     target: { apiVersion, kind, namespace, name, selector, source, gate: gate.name, clocks: {} },
     outcome,
     reason,
@@ -127,18 +134,22 @@ function targetRecord(target: ReportTarget, gate: GateRecord, startedAt: number)
     changes: target.changes,
     notes: target.notes ?? [],
   }
+  const logged = (target.log ?? []).map((line) => ({ ...line, at: Math.max(startedAt, moment(line.at)) }))
+  return { record, logged }
 }
 
-/** The reached milestones and the verdict of each target, by time. */
-function entriesOf(targets: readonly TargetRecord[]): Entry[] {
-  const entries = targets.flatMap(({ milestones, endedAt, outcome, reason, message }, target): Entry[] => {
+/** The reached milestones, the problems and notes, and the verdict of each target, by time. */
+function entriesOf(targets: readonly MergedTarget[]): Entry[] {
+  const entries = targets.flatMap(({ record, logged }, target): Entry[] => {
+    const { milestones, endedAt, outcome, reason, message } = record
     const reached = milestones.flatMap(({ name, at, message }): Entry[] => {
       const text = message === '' ? name : message
       return at === undefined ? [] : [{ at, target, kind: 'progress', text }]
     })
-    if (endedAt === undefined || outcome === 'progressing') return reached
+    const before = [...reached, ...logged.map((entry) => ({ ...entry, target }))]
+    if (endedAt === undefined || outcome === 'progressing') return before
     const text = reason === '' ? message : `${reason}: ${message}`
-    return [...reached, { at: endedAt, target, kind: 'verdict', outcome, text }]
+    return [...before, { at: endedAt, target, kind: 'verdict', outcome, text }]
   })
   return entries.toSorted((one, other) => one.at - other.at)
 }

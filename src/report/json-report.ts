@@ -1,5 +1,6 @@
 import {
   type EndedTimeline,
+  type Entry,
   type GateRecord,
   gateDurationMs,
   type MilestoneRecord,
@@ -20,6 +21,7 @@ type ReportGate = NonNullable<Report['gates']>[number]
 export function buildReport(timeline: EndedTimeline): Report {
   const { startedAt, finishedAt, verdict, gates } = timeline
   const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
+  const logged = Map.groupBy(timeline.entries, ({ target }) => target)
   return {
     schema: 1,
     outcome: verdict.outcome,
@@ -31,7 +33,7 @@ export function buildReport(timeline: EndedTimeline): Report {
     cluster: { context: timeline.context, version: timeline.serverVersion },
     ...(timeline.hint === undefined ? {} : { hint: timeline.hint }),
     ...(gates === undefined ? {} : { gates: gates.map(reportGate) }),
-    targets: timeline.targets.map((record) => reportTarget(record, timeline)),
+    targets: timeline.targets.map((record, index) => reportTarget(record, logged.get(index) ?? [], timeline)),
   }
 }
 
@@ -60,11 +62,14 @@ function reportGate(gate: GateRecord): ReportGate {
   }
 }
 
-function reportTarget(record: TargetRecord, { startedAt, gates }: Timeline): ReportTarget {
+function reportTarget(record: TargetRecord, entries: readonly Entry[], { startedAt, gates }: Timeline): ReportTarget {
   const { target, outcome, reason, message, form, hint, endedAt, changes, notes } = record
   const { apiVersion, kind, namespace, name, selector, source } = target
   const gate = gates?.find(({ name }) => name === target.gate)
   const moment = (at: number) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
+  const log = entries.flatMap(({ at, kind, text }) =>
+    kind === 'problem' || kind === 'note' ? [{ at: moment(at), kind, text }] : [],
+  )
   return {
     target: targetId(target),
     apiVersion,
@@ -84,6 +89,7 @@ function reportTarget(record: TargetRecord, { startedAt, gates }: Timeline): Rep
     problems: record.problems.map((problem) => reportProblem(problem, moment)),
     ...(changes === undefined ? {} : { changes: [...changes] }),
     ...(notes.length === 0 ? {} : { notes: [...notes] }),
+    ...(log.length === 0 ? {} : { log }),
   }
 }
 

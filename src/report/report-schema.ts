@@ -86,6 +86,10 @@ const target = z
     problems: z.array(problem),
     changes: z.array(z.string()).optional().describe('What differs from the previous revision'),
     notes: z.array(z.string()).optional().describe('Remarks without effect on the outcome'),
+    log: z
+      .array(z.object({ at: moment, kind: z.enum(['problem', 'note']), text: z.string() }).meta({ id: 'LogLine' }))
+      .optional()
+      .describe('The problems and notes that were logged, in their order'),
   })
   .meta({ id: 'Target' })
 

@@ -1,4 +1,4 @@
-import type { EndedTimeline, Outcome } from '../../src/gate/timeline.ts'
+import type { EndedTimeline, Entry, Outcome } from '../../src/gate/timeline.ts'
 import { mergeReports, type ReportFile } from '../../src/merge/merge.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
@@ -49,6 +49,20 @@ it.each<[readonly Outcome[], Outcome]>([
   const files = outcomes.map((outcome) => file(ended(outcome), outcome))
   for (const order of [files, files.toReversed()]) {
     expect(mergeReports(order, 0).verdict.outcome).toBe(expected)
+  }
+})
+
+it('the notes and problems between the milestones are those of the single summaries, also after a second merge', () => {
+  const entries: Entry[] = [
+    { at: at(2), target: 0, kind: 'problem', text: 'container app of pod/web-x exited with code 1' },
+    { at: at(3), target: 0, kind: 'note', text: 'scaled from 2 to 3 replicas' },
+    { at: at(4), kind: 'heartbeat', text: 'still waiting' },
+  ]
+  const eu = mergeReports([file({ ...ended('ready'), entries }, 'eu')], 0)
+  const both = mergeReports([file(ended('ready'), 'us'), { path: 'eu.json', report: buildReport(eu) }], 0)
+  for (const merged of [eu, both]) {
+    const between = merged.entries.filter(({ kind }) => kind === 'problem' || kind === 'note')
+    expect(between).toEqual(entries.slice(0, 2).map((entry) => ({ ...entry, target: merged.targets.length - 1 })))
   }
 })
 
