@@ -73,7 +73,7 @@ export const commands: readonly Command[] = [
       'Exit codes: 0 ready, 1 not ready, 2 invalid input, 130 cancelled.',
     examples: [
       ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
-      ['wait -n shop deployment/web job/migrate --timeout=20m', 'both in shop; the Job may take 20 minutes'],
+      ['wait -n shop job/migrate --timeout=20m deployment/web', 'both in shop; the Job may take 20 minutes'],
       ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
       ['wait -', 'all that was applied: kubectl apply -f k8s/ | rollout-gate wait -'],

@@ -63,8 +63,7 @@ export async function readCommandInputs(
     })
     const named = await withManifests(parsed, manifests, hasManifests ? stdin : '')
     const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connectionOf(context))
-    const notice = read.inputs.namespace === undefined ? noticeOfNamespace(args.references) : undefined
-    if (notice !== undefined) printMessage(stderr, notice)
+    for (const note of notesOnLastFlags(args)) printMessage(stderr, note)
     return { ...checked, locate: locateAll }
   } catch (error) {
     throw locateAll(error)
@@ -81,15 +80,25 @@ async function withManifests(parsed: ParsedReferences, files: string, stdin: str
   ].reduce(mergeReferences, parsed)
 }
 
-/** Explains a difference: in kubectl, -n after several references applies to all of them, here only to the last. */
-function noticeOfNamespace(references: readonly WrittenReference[]): string | undefined {
+/**
+ * Explains a difference: in kubectl, a flag after several references applies to all of them, here only to the last. A
+ * flag that stands elsewhere too is meant for one reference.
+ */
+function notesOnLastFlags({ references, flags, referenceDefaults }: Arguments): readonly string[] {
   const last = references.at(-1)
-  const namespace = last?.flags.get('namespace')
   const others = references.slice(0, -1)
-  if (namespace === undefined || others.length === 0 || others.some(({ flags }) => flags.has('namespace')))
-    return undefined
-  const names = others.map(({ words }) => words.join(' ')).join(', ')
-  return `Note: -n ${namespace} applies only to ${last?.words.join(' ')}; ${names} is searched in the namespace of the context. Put -n first to apply it to all.`
+  if (last === undefined || others.length === 0) return []
+  const isOnlyHere = (name: string) =>
+    !['selector', 'all'].includes(name) &&
+    [flags, referenceDefaults, ...others.map((other) => other.flags)].every((elsewhere) => !elsewhere.has(name))
+  return [...last.flags]
+    .filter(([name]) => isOnlyHere(name))
+    .map(([name, value]) => {
+      const flag = name === 'namespace' ? '-n' : `--${name}`
+      const names = others.map(({ words }) => words.join(' ')).join(', ')
+      const rest = name === 'namespace' ? `; ${names} is searched in the namespace of the context` : ''
+      return `Note: ${flag} ${value} applies only to ${last.words.join(' ')}${rest}. Put it first to apply it to all.`
+    })
 }
 
 function isStdin({ words }: WrittenReference): boolean {

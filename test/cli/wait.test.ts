@@ -93,6 +93,20 @@ describe('a rollout that is ready', () => {
     expect(stderr).toMatch(/^Note: -n green applies only to deployment\/api; deployment\/web is searched/)
   })
 
+  test.each([
+    ['deployment/web deployment/api --stall-timeout=1m --for=create', ['--stall-timeout 1m', '--for create']],
+    ['deployment/web --stall-timeout=1m deployment/api', []],
+    ['deployment/web --stall-timeout=1m deployment/api --stall-timeout=2m', []],
+    ['--stall-timeout=1m deployment/web deployment/api --stall-timeout=2m', []],
+    ['deployment/api --stall-timeout=1m', []],
+  ])('has flags of its own, and a note if kubectl would apply them to all: %s', async (line, flags) => {
+    server.apply(rolledOut())
+    server.apply(rolledOut('api'))
+    expect((await wait(line)).stderr.trim().split('\n').filter(Boolean)).toEqual(
+      flags.map((flag) => `Note: ${flag} applies only to deployment/api. Put it first to apply it to all.`),
+    )
+  })
+
   test('is recorded with --record, references and all', async () => {
     server.apply(rolledOut())
     await wait('deployment/web --stall-timeout=2m --record web.ndjson --max-restarts=5')
