@@ -66,15 +66,17 @@ function cellsOf({
   suspended,
   resume,
   awaitsWorkloads,
+  awaits,
   milestones = [],
 }: CatalogueEntry): readonly string[] {
   const stages = milestones.map(({ name }) => `<br>\`${name}\``).join('')
   const progress = inProgress === undefined ? '' : `<br>not while ${expression(inProgress)}`
   const workloads = awaitsWorkloads ? '<br>and the workloads that it owns are ready' : ''
+  const awaited = awaits === undefined ? '' : `<br>and the ${awaits.kind} ${expression(awaits.name)} is ready`
   const resumed = resume === undefined ? '' : `<br>resumed by ${expression(resume)}`
   return [
     `[${kind === '*' ? 'all other kinds' : kind}](${documentation})${stages}`,
-    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}`,
+    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}${awaited}`,
     failed === undefined ? '' : expression(failed),
     suspended === undefined ? '' : `${expression(suspended)}${resumed}`,
   ]

@@ -10,7 +10,7 @@ import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import type { KindName, KindsBehind } from './custom/owned-objects.ts'
-import { withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { withAwaitedObject, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -289,7 +289,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
-  const explained = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
+  const explained = isExplained ? withCause(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind) : rule
   return withExpectedImages(explained, checks.expectImages ?? {})
 }
 
@@ -317,6 +317,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
     ...kindsBehind(target, checks),
     isWorkload: entry?.isWorkload === true && !isOverridden,
     awaitsWorkloads: entry?.awaitsWorkloads === true && !isOverridden,
+    awaits: isOverridden ? undefined : entry?.awaits,
     revisionOf: (object) => entry?.revision?.(object),
     ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
   }

@@ -8,6 +8,7 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/pods.ts'
+import type { OperatorCheck } from './catalogue/entry.ts'
 import {
   appliedRequests,
   isOfPresentSpec,
@@ -25,6 +26,8 @@ export interface Behind extends KindsBehind {
   readonly isWorkload: boolean
   /** It is not ready before the workloads that it owns are; see `withOwnedWorkloads`. */
   readonly awaitsWorkloads: boolean
+  /** The kind and, by its status, the name of an object that must be ready too; see `withAwaitedObject`. */
+  readonly awaits?: OperatorCheck['awaits']
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */
@@ -62,8 +65,9 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt
 export function withCause(rule: Rule, behind: Behind): Rule {
   return {
     ...rule,
-    concernedBy: ['Pod'],
-    isConcernedBy: isSelectedByStatus,
+    concernedBy: ['Pod', ...(rule.concernedBy ?? [])],
+    isConcernedBy: (object, other, last) =>
+      other.kind === 'Pod' ? isSelectedByStatus(object, other) : rule.isConcernedBy?.(object, other, last) === true,
     assess: (object, context) => {
       const own = rule.assess(object, context)
       if (own.status === 'ready' || object.metadata.deletionTimestamp !== undefined) return own
@@ -122,7 +126,7 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
 }
 
 /** The problem without its proof: it explains the state of the target, and never fails it. */
-function withoutProof({ recheckAt: _, ...problem }: Problem): Problem {
+export function withoutProof({ recheckAt: _, ...problem }: Problem): Problem {
   return { ...problem, neverFails: true, proven: false }
 }
 

@@ -53,6 +53,11 @@ export interface CatalogueEntry {
   /** Its status does not show that its workloads are updated: the Deployments, StatefulSets and DaemonSets of `owns`. */
   readonly awaitsWorkloads?: true
   /**
+   * An object in its namespace that must be ready too, because the status shows only that this object exists. `name` is a
+   * text.
+   */
+  readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: string }
+  /**
    * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
    * it, the objects that were created since the last write of its spec are those of the present revision.
    */
@@ -64,13 +69,23 @@ export interface OperatorCheck
   extends HealthCheck,
     Omit<
       CatalogueEntry,
-      'kind' | 'current' | 'failed' | 'inProgress' | 'suspended' | 'stallHold' | 'cause' | 'milestones' | 'revision'
+      | 'kind'
+      | 'current'
+      | 'failed'
+      | 'inProgress'
+      | 'suspended'
+      | 'stallHold'
+      | 'cause'
+      | 'milestones'
+      | 'revision'
+      | 'awaits'
     > {
   readonly suspended?: Expression
   readonly stallHold?: Expression
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
+  readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: TextExpression }
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
@@ -84,7 +99,7 @@ export function compileEntry(
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   { condition, text }: Compiler,
 ): OperatorCheck {
-  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [], revision } = entry
+  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [], revision, awaits } = entry
   const optional = (source: string | undefined) => (source === undefined ? undefined : condition(source))
   return {
     ...entry,
@@ -98,6 +113,7 @@ export function compileEntry(
     cause: cause.map(text),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
     revision: revision === undefined ? undefined : text(revision),
+    awaits: awaits === undefined ? undefined : { ...awaits, name: text(awaits.name) },
     statusFields: statusFieldsOf(`${current} ${failed}`),
   }
 }

@@ -169,12 +169,15 @@ export async function findEntries<Kind extends KindName>(
 }
 
 /**
- * The entries of these kinds and of those that they own, with compiled expressions. The CEL library is loaded only if there
+ * The entries of these kinds and of those that they own or await, with compiled expressions. The CEL library is loaded only if there
  * is an entry.
  */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly OperatorCheck[]> {
-  const owned = (await findEntries(kinds)).flatMap(({ entry }) => entry.owns ?? [])
-  const found = await findEntries([...kinds, ...owned])
+  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], awaits } }) => [
+    ...owns,
+    ...(awaits ? [awaits] : []),
+  ])
+  const found = await findEntries([...kinds, ...behind])
   if (found.length === 0) return []
   const compiler = await loadCompiler()
   return found.map(({ kind, entry }) => compileEntry(entry, kind, compiler))

@@ -9,12 +9,23 @@ const lifecycleApi = 'https://github.com/operator-framework/api/blob/master/pkg/
 const isPinned = 'status.installedCSV == spec.startingCSV'
 
 /**
- * AtLatestKnown: the newest ClusterServiceVersion of the channel exists; whether it works is in its own phase. An
- * InstallPlan that failed is not repeated. Unresolved dependencies are resolved again when a catalogue changes.
+ * AtLatestKnown: the newest ClusterServiceVersion of the channel exists; whether it works is in its own phase. After a
+ * change, the state stays that of the version before until the new one is resolved and its bundle unpacked, which the
+ * conditions report for every Subscription of the namespace. An InstallPlan that failed is not repeated. Unresolved
+ * dependencies are resolved again when a catalogue changes.
  */
 const subscription: CatalogueEntry = {
   kind: 'Subscription',
   documentation: `${lifecycleSource}/pkg/controller/operators/catalog/operator.go`,
+  inProgress: anyOf(
+    isTrue('BundleUnpacking'),
+    isTrue('BundleUnpackFailed'),
+    hasCondition(
+      'ResolutionFailed',
+      "c.status == 'True'",
+      "(c.message + ' ').contains('subscription ' + metadata.name + ' ')",
+    ),
+  ),
   suspended: allOf(
     hasCondition('InstallPlanPending', "c.status == 'True'", "c.reason == 'RequiresApproval'"),
     "status.?installedCSV.orValue('none') != spec.?startingCSV.orValue('')",
@@ -29,12 +40,18 @@ const subscription: CatalogueEntry = {
     messageOf('InstallPlanPending', 'False'),
   ],
   owns: [{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'InstallPlan' }],
+  awaits: {
+    apiVersion: 'operators.coreos.com/v1alpha1',
+    kind: 'ClusterServiceVersion',
+    name: 'status.installedCSV',
+  },
 }
 
-/** Failed is left again when a requirement is met or a Deployment becomes available. */
+/** Failed is left again when a requirement is met or a Deployment becomes available, except with one reason. */
 const clusterServiceVersion: CatalogueEntry = {
   kind: 'ClusterServiceVersion',
   documentation: `${lifecycleApi}/clusterserviceversion_types.go`,
+  failed: "status.phase == 'Failed' && status.reason == 'InstallComponentFailedNoRetry'",
   current: "status.phase == 'Succeeded'",
   cause: [
     "status.requirementStatus.filter(r, r.status != 'Present').map(r, r.kind + ' ' + r.name + ': ' + r.message)",
@@ -61,10 +78,20 @@ const catalogSource: CatalogueEntry = {
   owns: [pods],
 }
 
+/** Its conditions are mistakes. While one is True, no operator of the namespace is installed. */
+const isMistaken = "c.type in ['MultipleOperatorGroup', 'OperatorGroupServiceAccount'] && c.status == 'True'"
+const operatorGroup: CatalogueEntry = {
+  kind: 'OperatorGroup',
+  documentation: `${lifecycleSource}/pkg/controller/operators/olm/operatorgroup.go`,
+  inProgress: `status.conditions.exists(c, ${isMistaken})`,
+  current: 'has(status.lastUpdated)',
+  cause: [`status.conditions.filter(c, ${isMistaken}).map(c, c.message)`],
+}
+
 /** Operator Lifecycle Manager, on any cluster. */
 export const operatorLifecycle: CatalogueGroup = {
   group: 'operators.coreos.com',
-  entries: [subscription, clusterServiceVersion, installPlan, catalogSource],
+  entries: [subscription, clusterServiceVersion, installPlan, catalogSource, operatorGroup],
 }
 
 const api = 'https://github.com/openshift/api/blob/master'

@@ -19,15 +19,14 @@ const condition = (type: string, status = 'True', reason = '', message = '') => 
 
 const subscription = (status: object, spec: object = {}) =>
   object('operators.coreos.com/v1alpha1', 'Subscription', status, { channel: 'stable', ...spec })
+const latest = { state: 'AtLatestKnown', installedCSV: 'web.v2', currentCSV: 'web.v2' }
 const waitsForApproval = [condition('InstallPlanPending', 'True', 'RequiresApproval', 'install-7x needs approval')]
 const lifecycle = (kind: string, status: object) => object('operators.coreos.com/v1alpha1', kind, status)
 
+const group = (status: object) => object('operators.coreos.com/v1', 'OperatorGroup', status)
+
 testEntries(operatorLifecycle, [
-  [
-    'a Subscription at the latest version is ready',
-    subscription({ state: 'AtLatestKnown', installedCSV: 'web.v2', currentCSV: 'web.v2' }),
-    { verdict: 'ready' },
-  ],
+  ['a Subscription at the latest version is ready', subscription(latest), { verdict: 'ready' }],
   [
     'a Subscription that installs progresses',
     subscription({
@@ -68,6 +67,49 @@ testEntries(operatorLifecycle, [
     { verdict: 'progressing', mentions: 'no operators found in channel stable' },
   ],
   [
+    'a Subscription with the version before progresses while the bundle of the new one is unpacked',
+    subscription({ ...latest, conditions: [condition('BundleUnpacking', 'True', 'UnpackingInProgress')] }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Subscription with the version before progresses after the bundle of the new one could not be unpacked',
+    subscription({
+      ...latest,
+      conditions: [condition('BundleUnpackFailed', 'True', 'BundleUnpackFailed', 'the job was active too long')],
+    }),
+    { verdict: 'progressing', mentions: 'the job was active too long' },
+  ],
+  [
+    'a Subscription with the version before progresses while its new channel cannot be resolved',
+    subscription({
+      ...latest,
+      conditions: [
+        condition(
+          'ResolutionFailed',
+          'True',
+          'ConstraintsNotSatisfiable',
+          'channel beta is missing, subscription sample exists',
+        ),
+      ],
+    }),
+    { verdict: 'progressing', mentions: 'channel beta is missing' },
+  ],
+  [
+    'a Subscription at the latest version is ready while another one of its namespace cannot be resolved',
+    subscription({
+      ...latest,
+      conditions: [
+        condition(
+          'ResolutionFailed',
+          'True',
+          'ConstraintsNotSatisfiable',
+          'channel beta is missing, subscription sample-2 exists',
+        ),
+      ],
+    }),
+    { verdict: 'ready' },
+  ],
+  [
     'a ClusterServiceVersion that succeeded is ready',
     lifecycle('ClusterServiceVersion', { phase: 'Succeeded' }),
     { verdict: 'ready' },
@@ -83,6 +125,34 @@ testEntries(operatorLifecycle, [
       ],
     }),
     { verdict: 'progressing', mentions: 'CustomResourceDefinition widgets.test: CRD is not present' },
+  ],
+  [
+    'a ClusterServiceVersion whose Deployment is not available progresses: OLM repeats the installation',
+    lifecycle('ClusterServiceVersion', { phase: 'Failed', reason: 'InstallCheckFailed', message: 'install timeout' }),
+    { verdict: 'progressing', mentions: 'install timeout' },
+  ],
+  [
+    'a ClusterServiceVersion that OLM does not install again has failed',
+    lifecycle('ClusterServiceVersion', {
+      phase: 'Failed',
+      reason: 'InstallComponentFailedNoRetry',
+      message: 'the service account may not create roles',
+    }),
+    { verdict: 'failed', mentions: 'may not create roles' },
+  ],
+  [
+    'an OperatorGroup with its namespaces is ready',
+    group({ lastUpdated: '2026-01-01T00:00:00Z', namespaces: ['shop'] }),
+    { verdict: 'ready' },
+  ],
+  ['an OperatorGroup that OLM has not read progresses', group({}), { verdict: 'progressing' }],
+  [
+    'one of two OperatorGroups in a namespace progresses',
+    group({
+      lastUpdated: '2026-01-01T00:00:00Z',
+      conditions: [condition('MultipleOperatorGroup', 'True', 'MultipleOperatorGroupsFound', 'more than one in shop')],
+    }),
+    { verdict: 'progressing', mentions: 'more than one in shop' },
   ],
   [
     'an InstallPlan that needs approval waits for a person, and the hint has the command',

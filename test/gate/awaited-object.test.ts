@@ -1,0 +1,103 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
+import { iso } from '../lifecycle/builders.ts'
+import { added, at, createTarget, failed, modified, type RunOptions, run } from './builders.ts'
+
+const group = 'operators.coreos.com/v1alpha1'
+const target = createTarget({ apiVersion: group, kind: 'Subscription', name: 'web' })
+const catalogue = await loadCatalogue([target])
+
+const createObject = (kind: string, name: string, status: object, resourceVersion = '1'): KubeObject => ({
+  apiVersion: group,
+  kind,
+  metadata: {
+    name,
+    namespace: 'shop',
+    uid: `${name}-uid`,
+    resourceVersion,
+    generation: 1,
+    creationTimestamp: iso(0),
+  },
+  spec: { channel: 'stable' },
+  status,
+})
+const installed = (name: string) => ({ state: 'AtLatestKnown', currentCSV: name, installedCSV: name })
+const subscription = (status: object, resourceVersion?: string) =>
+  createObject('Subscription', 'web', status, resourceVersion)
+const version = (name: string, phase: string, resourceVersion?: string, rest: object = {}) =>
+  createObject('ClusterServiceVersion', name, { phase, ...rest }, resourceVersion)
+
+const listed = (kind: string, apiVersion = group): Observation => ({
+  type: 'SYNCED',
+  apiVersion,
+  kind,
+  namespace: 'shop',
+})
+const all = [listed('Subscription'), listed('ClusterServiceVersion'), listed('InstallPlan'), listed('Event', 'v1')]
+
+function verdict(steps: Parameters<typeof run>[0], options: RunOptions = {}) {
+  const { outcome, seconds, message } = run(steps, {
+    targets: [target],
+    ...options,
+    settings: { catalogue, ...options.settings },
+  })
+  return { verdict: `${outcome} after ${seconds} s`, message }
+}
+
+describe('a Subscription, which reports a version once its object exists', () => {
+  it('is ready at once when the version has succeeded', () => {
+    const steps = [at(0, added(subscription(installed('web.v1')), version('web.v1', 'Succeeded')), all)]
+    expect(verdict(steps)).toMatchObject({ verdict: 'ready after 0 s' })
+  })
+
+  it('is not ready before the version has succeeded', () => {
+    const steps = [
+      at(0, added(subscription({ state: 'UpgradePending', currentCSV: 'web.v1' })), all),
+      at(4, added(version('web.v1', 'Pending'))),
+      at(5, modified(subscription(installed('web.v1'), '2'))),
+      at(8, modified(version('web.v1', 'Installing', '2'))),
+      at(30, modified(version('web.v1', 'Succeeded', '3'))),
+    ]
+    expect(verdict(steps)).toMatchObject({ verdict: 'ready after 30 s' })
+  })
+
+  it('waits for a version that is created after its report', () => {
+    const steps = [
+      at(0, added(subscription(installed('web.v2')), version('web.v1', 'Succeeded')), all),
+      at(5, added(version('web.v2', 'Succeeded'))),
+    ]
+    expect(verdict(steps)).toMatchObject({ verdict: 'ready after 5 s' })
+  })
+
+  it('names what the version waits for', () => {
+    const requirementStatus = [
+      { kind: 'CustomResourceDefinition', name: 'widgets.test', status: 'NotPresent', message: 'CRD is not present' },
+    ]
+    const steps = [
+      at(0, added(subscription(installed('web.v1')), version('web.v1', 'Pending', '1', { requirementStatus })), all),
+    ]
+    expect(verdict(steps)).toEqual({
+      verdict: 'stalled after 300 s',
+      message: expect.stringContaining('CustomResourceDefinition widgets.test: CRD is not present'),
+    })
+  })
+
+  it('is ready by its own report when the versions may not be read', () => {
+    const refused = {
+      ...failed(403),
+      apiVersion: group,
+      kind: 'ClusterServiceVersion',
+      namespace: 'shop',
+    } as Observation
+    const steps = [at(0, added(subscription(installed('web.v1'))), [all[0], all[2], all[3], refused] as Observation[])]
+    expect(verdict(steps)).toMatchObject({ verdict: 'ready after 0 s' })
+  })
+
+  it('is judged by its own report alone with a health check of the user', () => {
+    const current = () => ({ holds: true })
+    const healthChecks = [{ apiVersion: group, kind: 'Subscription', current }]
+    const steps = [at(0, added(subscription(installed('web.v1')), version('web.v1', 'Pending')), all)]
+    expect(verdict(steps, { settings: { healthChecks } })).toMatchObject({ verdict: 'ready after 0 s' })
+  })
+})
