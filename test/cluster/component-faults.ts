@@ -55,6 +55,13 @@ export const kubeletKilled: ComponentFault = {
   inject: killed('kubelet', 25),
 }
 
+/** The node controller marks a node as not ready when its kubelet has not reported for 40 s. */
+export const kubeletLost: ComponentFault = {
+  name: 'kubelet-lost',
+  title: 'The kubelet is killed, and restarted after 80 s.',
+  inject: killed('kubelet', 80),
+}
+
 /** A fault that several scenarios share. It begins when each of them has reached it or has ended. */
 export class SharedFault {
   readonly #inject: () => Promise<void>

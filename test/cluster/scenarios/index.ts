@@ -12,6 +12,7 @@ import { failures } from './failures.ts'
 import { healthy } from './healthy.ts'
 import { jobs } from './jobs.ts'
 import { liveLogs } from './live-logs.ts'
+import { lostKubelet } from './lost-kubelet.ts'
 import { manifests } from './manifests.ts'
 import { missingObjects } from './missing-objects.ts'
 import { nodes } from './nodes.ts'
@@ -48,6 +49,7 @@ export const scenarios: readonly Scenario[] = [
   ...deletions,
   ...unreadableKinds,
   ...componentFaults,
+  ...lostKubelet,
 ]
 
 /** The scenarios of these names, or all of them. */
