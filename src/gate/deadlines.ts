@@ -1,4 +1,5 @@
 import { currentMilestone, waitingSince } from './milestones.ts'
+import { milestoneTimeoutMs } from './settings.ts'
 import {
   deletedMs,
   describeState,
@@ -78,9 +79,7 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   const exists = objectOf(state) !== undefined
   const mayBeAbsent = wasDeleted(state) || rule.readyWhenAbsent !== undefined
   if (current === undefined || (exists ? current === 'created' : mayBeAbsent)) return undefined
-  const own = target.clocks.milestoneTimeoutsMs ?? {}
-  const timeouts = Object.hasOwn(own, current) ? own : settings.milestoneTimeoutsMs
-  const timeoutMs = Object.hasOwn(timeouts, current) ? (timeouts[current] ?? 0) : 0
+  const timeoutMs = milestoneTimeoutMs(current, target, settings)
   if (timeoutMs === 0) return undefined
   const verdict = (): TargetVerdict => {
     if (current === 'created') return { ...verdictOf('failed', 'not-found', { timeoutMs }), logText: 'does not exist' }

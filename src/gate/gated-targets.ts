@@ -262,8 +262,8 @@ export class GatedTargets {
 
   #assessAbsent(gated: GatedTarget): void {
     if (gated.state.type === 'awaiting-change' || !this.isAbsenceKnown(gated)) return
-    this.apply(gated, { type: 'absence-known' })
     if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
+    this.apply(gated, { type: 'absence-known' })
   }
 
   /**

@@ -27,6 +27,13 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverOffsetMs: number
 }
 
+/** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
+export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: GateSettings): number {
+  const own = clocks.milestoneTimeoutsMs ?? {}
+  const timeouts = Object.hasOwn(own, name) ? own : settings.milestoneTimeoutsMs
+  return Object.hasOwn(timeouts, name) ? (timeouts[name] ?? 0) : 0
+}
+
 /** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 type ClusterSettings = Pick<
   GateSettings,

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
+import { duration } from '../duration.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
@@ -19,7 +20,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import type { GateSettings } from './settings.ts'
+import { type GateSettings, milestoneTimeoutMs } from './settings.ts'
 import type { Entry, GateProblem, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
 import {
   addLoggedProblem,
@@ -126,6 +127,8 @@ interface Absence {
   readonly since: number
   /** It existed, and was deleted. */
   readonly wasDeleted: boolean
+  /** Whether the log already reports that it does not exist yet. */
+  readonly isLogged?: boolean
 }
 
 /** The facts about the gated object. */
@@ -336,8 +339,16 @@ function withoutObject(state: UnendedState, deletedAt: number, now: number): Une
   return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
 }
 
-function afterAbsence(state: UnendedState, now: number, { rule }: StepContext): Step {
-  if (rule.readyWhenAbsent === undefined || state.type !== 'absent') return { state, entries: [] }
+function afterAbsence(state: UnendedState, now: number, { target, rule, settings }: StepContext): Step {
+  if (state.type !== 'absent') return { state, entries: [] }
+  if (rule.readyWhenAbsent === undefined) {
+    const { absence } = state
+    if (absence.wasDeleted || absence.isLogged) return { state, entries: [] }
+    const timeoutMs = milestoneTimeoutMs('created', target, settings)
+    const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
+    const entries = [note(`does not exist yet: ${wait}`)]
+    return { state: { ...state, absence: { ...absence, isLogged: true } }, entries }
+  }
   const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)
   return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
 }

@@ -761,10 +761,19 @@ describe('the timeline entries', () => {
     expect(heartbeat.length).toBeLessThan(150)
   })
 
+  it.each([
+    [{ created: 30_000 }, 'it has 30 s to be created'],
+    [{ created: 0 }, 'the gate waits for it to be created'],
+  ])('are named at once if they do not exist, with the time that is left: %j', (milestoneTimeoutsMs, words) => {
+    const settings = { milestoneTimeoutsMs }
+    const { entries } = runUntil(20, [at(1, allSynced), at(2, allSynced)], { settings })
+    expect(entries).toEqual([`1 note does not exist yet: ${words}`])
+  })
+
   it('name five targets in a heartbeat, and how many more', () => {
     const targets = Array.from({ length: 7 }, (_, index) => createTarget({ name: `t${index}` }))
     const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings: { milestoneTimeoutsMs: {} } })
-    expect(entries[0]).toMatch(
+    expect(entries.at(-1)).toMatch(
       /^30 heartbeat still waiting for deployment\/t0 .*deployment\/t4 \(waiting for it to be created\) and 2 more$/,
     )
   })

@@ -360,7 +360,7 @@ describe('an object', () => {
 
   it('that appears during the wait is created', () => {
     const result = progress([at(0, list), at(5, added(widget({ creationTimestamp: iso(5) })))])
-    expect(result.entries).toEqual(['5 progress created'])
+    expect(result.entries).toEqual(['0 note does not exist yet: it has 30 s to be created', '5 progress created'])
   })
 
   it('that the apply before the gate created is created', () => {
