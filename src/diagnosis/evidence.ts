@@ -85,8 +85,29 @@ function linesOf(
     .slice(-maxEvents)
     .map(({ at, reason, subject, message, count }) => {
       const times = count > 1 ? ` ×${count}` : ''
-      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${times}  ${subject}${message}`.trimEnd()
+      return `${momentOf(at - startedAt).padStart(5)}  ${reason}${times}  ${subject}${shortened(message)}`.trimEnd()
     })
+}
+
+/** An event may contain a whole log, such as that of Helm. Its first lines name the failure, the last ones the cause. */
+const firstLines = 3
+const lastLines = 3
+/** The kubelet's messages about pulls have up to 500 characters. */
+const longestLine = 800
+
+function shortened(message: string): string {
+  const lines = message.split('\n').filter((line) => line.trim() !== '')
+  const omitted = lines.length - firstLines - lastLines
+  const shown =
+    omitted > 1 ? [...lines.slice(0, firstLines), `… ${omitted} lines omitted`, ...lines.slice(-lastLines)] : lines
+  return shown
+    .map((line) => {
+      const rest = line.length - longestLine
+      return rest > 0
+        ? `${line.slice(0, longestLine).toWellFormed()}… ${rest.toLocaleString('en-US')} more characters`
+        : line
+    })
+    .join(`\n${' '.repeat(7)}`)
 }
 
 /** The time from the gate's start to an event: `1:05`; `-1:05` if the event came before the start. */

@@ -42,6 +42,28 @@ describe('the events of an object', () => {
     ).toEqual([` 0:09  FailedCreate ×6  ${refused('web-c')}`])
   })
 
+  it('that contain a whole log keep its first and last lines', () => {
+    const log = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`)
+    expect(
+      linesOf({ reason: 'UpgradeFailed', message: ['Helm upgrade failed', '', 'Last logs:', ...log].join('\n') }),
+    ).toEqual([
+      [
+        ' 0:12  UpgradeFailed  Helm upgrade failed',
+        'Last logs:',
+        'line 1',
+        '… 36 lines omitted',
+        'line 38',
+        'line 39',
+        'line 40',
+      ].join('\n       '),
+    ])
+  })
+
+  it('that have a very long line lose its end', () => {
+    const [line] = linesOf({ reason: 'Failed', message: 'x'.repeat(2_000) })
+    expect(line).toBe(` 0:12  Failed  ${'x'.repeat(800)}… 1,200 more characters`)
+  })
+
   it('leave out the namespace and uid behind a pod’s name', () => {
     const message = 'Back-off restarting failed container app in pod web-x_shop(4a280c48-268c-44e6-9333-b35d42013d6a)'
     expect(linesOf({ reason: 'BackOff', message, count: 3 })).toEqual([
