@@ -56,12 +56,14 @@ export interface WorkflowRun {
   job(name: string): JobRun
 }
 
-/** The event that starts a workflow, and what the runner's environment has besides the default. */
+/** The event that starts a workflow, what the runner's environment has besides the default, and when it is cancelled. */
 export interface WorkflowEvent {
   name: 'push' | 'pull_request'
   payload?: object
   /** Variables of all steps. */
   variables?: Readonly<Record<string, string>>
+  /** The workflow is cancelled at the first line of its log that contains this text. */
+  cancelAt?: string
 }
 
 /** A line of act's output with `--json`. Secrets are masked in `msg` only. */
@@ -95,12 +97,12 @@ const delayedExit = `--import=data:text/javascript,${encodeURIComponent(
 )}`
 
 /**
- * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without containers and network. A job
- * with `container:` needs a Docker daemon and an image, so act cannot run it here.
+ * Runs the workflow `.github/workflows/deploy.yml` of a checkout on this machine, without network. Only jobs with
+ * `container:` use containers.
  * @param act the path of the program
  * @param folder for the log and act's files
  * @param env the whole environment of act and the steps. The first `node` on its `PATH` runs the action, whatever
- *   `runs.using` names
+ *   `runs.using` names. Jobs with `container:` need `DOCKER_HOST`, and their steps do not get this environment
  */
 export async function runWorkflow(
   act: string,
@@ -118,14 +120,22 @@ export async function runWorkflow(
   const options = [
     [event.name, '--json', '--directory', checkout, '--secret-file', secretFile, '--eventpath', eventFile],
     Object.entries(event.variables ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
-    ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server'],
+    ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server', '--pull=false'],
     ['--action-cache-path', join(folder, 'act')],
   ].flat()
   const child = spawn(act, options, { env: { ...env, NODE_OPTIONS: delayedExit }, stdio: ['ignore', 'pipe', 'pipe'] })
   const limit = setTimeout(() => child.kill('SIGKILL'), limitMs)
   const entries: Entry[] = []
+  let isWaiting = event.cancelAt !== undefined
   for (const input of [child.stdout, child.stderr]) {
-    createInterface({ input }).on('line', (line) => entries.push(entryOf(line)))
+    createInterface({ input }).on('line', (line) => {
+      const entry = entryOf(line)
+      entries.push(entry)
+      if (isWaiting && entry.msg.includes(event.cancelAt ?? '')) {
+        isWaiting = false
+        child.kill('SIGINT')
+      }
+    })
   }
   const exitCode = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
+import { loadJobImage, withDocker } from './docker.ts'
 import { documentedSteps, type Step } from './documented.ts'
 import { type Check, createJob, expression, type WorkflowFixture } from './workflow-fixture.ts'
 
@@ -257,4 +258,49 @@ export async function killed(fixture: WorkflowFixture, check: Check): Promise<vo
     match(String(fixture.written.comments[0]?.['body']), /The job ended before/)
   })
   await check("no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
+}
+
+/** Gates in a job with `container:`. A cancelled one gets no signal: its runner's signal ends only the client of Docker. */
+export async function container(fixture: WorkflowFixture, check: Check): Promise<void> {
+  await withDocker(fixture.folder, async (daemon) => {
+    const image = await loadJobImage(daemon, process.execPath, fixture.folder)
+    const jobs = (inputs: Readonly<Record<string, string>>) => ({
+      ...applied,
+      gate: createJob([gate({ resources: 'deployment/web', ...inputs }), afterwards], {
+        needs: 'apply',
+        container: image,
+        defaults: { run: { shell: 'sh' } },
+      }),
+    })
+    const docker = { dockerHost: daemon.host }
+    const ready = await fixture.runJobs('ready', { jobs: jobs({ name: 'first' }), manifests, event, ...docker })
+    await check('a healthy rollout passes a job in a container', () => {
+      equal(ready.job('gate').hasPassed, true, ready.log)
+      equal(ready.job('gate').step('afterwards').log.trim(), 'success ready')
+      match(ready.job('gate').step('gate').summary, /Rollout ready/)
+    })
+    await checkWrites(fixture, check, 1)
+
+    const stalled = { 'web.yaml': [deployment('web', { readiness: 'never' })] }
+    const cancelled = await fixture.runJobs('cancelled', {
+      jobs: jobs({ name: 'second' }),
+      manifests: stalled,
+      event: { ...event, cancelAt: 'generation 2 observed' },
+      ...docker,
+    })
+    await check('the gate of a cancelled job in a container has no outcome', () => {
+      equal(cancelled.hasPassed, false)
+      equal(cancelled.job('gate').step('afterwards').log.trim(), 'failure')
+    })
+    await check('the step at the end of the job ends its process', async () => {
+      const [left = ''] = (await daemon.docker('ps', '--quiet')).split('\n')
+      const processes = await daemon.docker('top', left, '-o', 'pid,args')
+      ok(!processes.includes('dist/'), processes)
+    })
+    await check('its check is cancelled, its status is an error, and its deployment is inactive', () => {
+      deepEqual(Object.values(conclusions(fixture)), ['success', 'cancelled'])
+      deepEqual(Object.values(states(fixture)), ['success', 'error'])
+      equal(fixture.written.deploymentStatuses.at(-1)?.['state'], 'inactive')
+    })
+  })
 }

@@ -42,6 +42,8 @@ export interface Workflow {
   readonly event?: WorkflowEvent
   /** The Node that runs the action. */
   readonly node?: string
+  /** The address of the Docker daemon, for jobs with `container:`. */
+  readonly dockerHost?: string
 }
 
 /** A finished run of a workflow of one job, whose step `gate` is this action. */
@@ -136,7 +138,7 @@ export class WorkflowFixture {
     await this.checkOut(checkout, workflow)
     const { node = this.programs.node, event = { name: 'push' } } = workflow
     const path = [dirname(node), join(this.folder, 'bin'), process.env['PATH']].join(':')
-    const env = { HOME: join(this.folder, 'home'), PATH: path }
+    const env = { HOME: join(this.folder, 'home'), PATH: path, DOCKER_HOST: workflow.dockerHost }
     // In base64, because the runner masks each line of a secret.
     const secrets = {
       KUBECONFIG: Buffer.from(this.secretKubeconfig).toString('base64'),

@@ -38,7 +38,8 @@ interface TarEntry {
   link?: string
 }
 
-interface Image {
+/** An image of one layer. */
+export interface Image {
   name: string
   files: TarEntry[]
   config: { Entrypoint?: string[]; Cmd?: string[]; Env?: string[] }
@@ -72,7 +73,8 @@ export async function writeImages(): Promise<string> {
   return archive
 }
 
-async function busyboxFiles(busybox: string): Promise<TarEntry[]> {
+/** The files of an image that has busybox alone. */
+export async function busyboxFiles(busybox: string): Promise<TarEntry[]> {
   const applets = (await run(busybox, ['--list'])).split('\n').filter((name) => name && name !== 'busybox')
   return [
     { path: 'bin/' },
@@ -104,7 +106,8 @@ function registryOf(binary: string, base: TarEntry[], slow: Image): Image {
   return { name: registryImage, files: [...base, ...files], config: { Entrypoint: command } }
 }
 
-function archiveOf(images: Image[]): Buffer {
+/** The archive of images in the format of `docker save`. */
+export function archiveOf(images: Image[]): Buffer {
   const files = new Map<string, TarEntry>()
   const manifest = images.map((image) => {
     const layer = tar(image.files)
