@@ -15,29 +15,31 @@ export interface Docker {
   readonly docker: (...args: readonly string[]) => Promise<string>
 }
 
-/** The programs of Debian's package `docker.io`, below `/usr` as in `root`. */
+/** Paths of the programs. */
 interface DockerPrograms {
   readonly docker: string
   readonly dockerd: string
 }
 
 /**
- * Installs Docker from Debian's package into the cache. The package is only unpacked: its installation would start a daemon
- * that changes the machine's firewall.
+ * Returns the machine's Docker; without one, that of Debian's package, which is unpacked into the cache. The package is not
+ * installed, because then a daemon would start and change the machine's firewall.
  */
 async function installDocker(): Promise<DockerPrograms> {
+  const [dockerd, docker] = (await attempt('sh', ['-c', 'command -v dockerd && command -v docker'])).trim().split('\n')
+  if (dockerd && docker) return { docker, dockerd }
   const folder = join(cacheFolder, 'docker.io')
-  const programs = { docker: join(folder, 'usr/bin/docker'), dockerd: join(folder, 'usr/sbin/dockerd') }
-  if (existsSync(programs.dockerd)) return programs
+  const unpacked = { docker: join(folder, 'usr/bin/docker'), dockerd: join(folder, 'usr/sbin/dockerd') }
+  if (existsSync(unpacked.dockerd)) return unpacked
+  if (!existsSync('/usr/bin/apt-get')) throw new Error('Docker is missing: jobs in containers need dockerd and docker.')
   const partial = `${folder}.${process.pid}`
   mkdirSync(partial, { recursive: true })
   await run('apt-get', ['update', '-qq'])
   await run('apt-get', ['download', '-qq', 'docker.io'], { cwd: partial })
-  const [name = ''] = (await run('ls', [partial])).split('\n')
-  await run('dpkg-deb', ['--extract', join(partial, name), partial])
+  await run('sh', ['-c', 'dpkg-deb --extract ./*.deb .'], { cwd: partial })
   rmSync(folder, { recursive: true, force: true })
   renameSync(partial, folder)
-  return programs
+  return unpacked
 }
 
 /**
