@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { duration, formatDuration, parseDuration } from '../src/duration.ts'
+import { parameters } from './support/thorough.ts'
 
 function complaintsOf(text: string): string[] {
   const complaints: string[] = []
@@ -71,6 +72,7 @@ describe('parseDuration', () => {
         expect(complaints).toHaveLength(milliseconds === undefined ? 1 : 0)
         if (milliseconds !== undefined) expect(Number.isSafeInteger(milliseconds) && milliseconds >= 0).toBe(true)
       }),
+      parameters,
     )
   })
 })
@@ -108,6 +110,7 @@ describe('formatDuration', () => {
       fc.property(fc.integer({ min: 0, max: 604_800_000 }), (milliseconds) => {
         expect(read(formatDuration(milliseconds))).toBe(milliseconds)
       }),
+      parameters,
     )
   })
 })

@@ -17,7 +17,7 @@ import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { parseReferences } from '../src/plan/references.ts'
 import { parseStreamLogs } from '../src/plan/stream-logs.ts'
 import { limitObject } from '../src/recording/lines.ts'
-import { numRuns } from './support/thorough.ts'
+import { parameters } from './support/thorough.ts'
 
 const compiler = await loadCompiler()
 const ignore = () => {}
@@ -144,7 +144,7 @@ describe.each(parsers)('any text of %s', (_, parts, parse) => {
       .map((pieces) => pieces.join(''))
     fc.assert(
       fc.property(text, (written) => isReadOrRefused(() => parse(written))),
-      { numRuns },
+      parameters,
     )
   })
 })
@@ -188,7 +188,7 @@ describe('any expression in CEL', () => {
           expect(error).toBeInstanceOf(UserError)
         }
       }),
-      { numRuns },
+      parameters,
     )
   })
 
@@ -198,7 +198,7 @@ describe('any expression in CEL', () => {
       fc.property(fc.jsonValue(), (status) => {
         expect(typeof holds({ ...object, status } as never).holds).toBe('boolean')
       }),
-      { numRuns },
+      parameters,
     )
   })
 })
@@ -211,7 +211,7 @@ describe('any JSON', () => {
         const redacted = redact({ ...fields, apiVersion: 'v1', kind: 'Pod', metadata } as never)
         expect(JSON.parse(JSON.stringify(redacted))).toMatchObject({ apiVersion: 'v1', kind: 'Pod' })
       }),
-      { numRuns },
+      parameters,
     )
   })
 
@@ -220,7 +220,7 @@ describe('any JSON', () => {
       fc.property(fc.jsonValue(), (value) => {
         expect(limitObject(value)).toBe(value)
       }),
-      { numRuns },
+      parameters,
     )
   })
 })

@@ -1,6 +1,7 @@
 import { jest } from '@jest/globals'
 import fc from 'fast-check'
 import { ServerOffset, systemClock } from '../../src/cluster/clock.ts'
+import { parameters } from '../support/thorough.ts'
 
 afterEach(() => {
   jest.restoreAllMocks()
@@ -48,6 +49,7 @@ test('the true offset is always within the bounds, and many answers narrow them'
         expect(Math.abs(clock.ms - offset)).toBeLessThanOrEqual(510)
       },
     ),
+    parameters,
   )
   const clock = new ServerOffset()
   for (let ms = 0; ms < 1000; ms += 50) clock.observe(date(at + ms + 5 + 250), at + ms, at + ms + 10)

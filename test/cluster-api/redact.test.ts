@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 
 const redact = createRedactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
@@ -296,7 +296,7 @@ describe('a secret planted in a random place of a random object', () => {
         const whole = 'isTop' in part ? object(part) : object({ kind: 'Thing', spec: nest(part, steps) })
         expect(JSON.stringify(hiding(whole))).not.toMatch(new RegExp(`${secret}|${encoded}`))
       }),
-      { numRuns },
+      parameters,
     )
   })
 })

@@ -3,7 +3,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment } from '../../src/cluster/objects.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { start } from '../lifecycle/builders.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 import { createGate, createTarget, type RunOptions } from './builders.ts'
 import { actions, ModelCluster, type Step } from './model-cluster.ts'
 
@@ -36,8 +36,6 @@ const settings = fc.record({
   timeoutMs: fc.constantFrom(60_000, 600_000),
   onSuperseded: fc.constantFrom('fail' as const, 'pass' as const),
 })
-
-const parameters = { seed: 20_250_115, numRuns }
 
 function gateOf(events: readonly FeedEvent[], options: RunOptions['settings'] = {}): Gate {
   return createGate([events], { targets: names.map((name) => createTarget({ name })), settings: options })
@@ -97,7 +95,7 @@ describe('whatever happens in a cluster', () => {
       parameters,
     )
     // Else the property would hold for want of cases.
-    expect(readies).toBeGreaterThan(numRuns / 12)
+    expect(readies).toBeGreaterThan(parameters.numRuns / 12)
   })
 
   it('the gate ends by its timeout, which may wait 30 s for an answer', () => {

@@ -15,7 +15,7 @@ import type { Assessment } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createContainer, createDeployment, createTemplate, moment } from '../lifecycle/builders.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 import { createSettings, createTarget } from './builders.ts'
 
 function createContext(rule: Partial<StepContext['rule']> = {}, settings = createSettings()): StepContext {
@@ -265,7 +265,7 @@ function forEachStep(
         state = result.state
       }
     }),
-    { seed: 20_251_122, numRuns },
+    parameters,
   )
 }
 
@@ -278,7 +278,7 @@ describe('whatever happens to a target', () => {
       expect(state).toBe(before)
       expect(entries).toEqual([])
     })
-    expect(ends).toBeGreaterThan(numRuns)
+    expect(ends).toBeGreaterThan(parameters.numRuns)
   })
 
   it('it is ready only by an assessment or by the absence that is awaited', () => {
@@ -289,7 +289,7 @@ describe('whatever happens to a target', () => {
       if (event.type === 'assessed') expect(event.assessment.status).toBe('ready')
       else expect([event.type, rule.readyWhenAbsent]).toEqual(['absence-known', 'does not exist'])
     })
-    expect(readies).toBeGreaterThan(numRuns / 5)
+    expect(readies).toBeGreaterThan(parameters.numRuns / 5)
   })
 
   it('its verdict is logged when it is ready and when it ends, and only then', () => {

@@ -4,7 +4,7 @@ import { findEntries, loadAllGroups, loadCatalogue } from '../../src/lifecycle/c
 import { targetRule } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 import { context, seenTarget } from './builders.ts'
 
 /** Names and words that rules look for: with random ones only, no rule would read further. */
@@ -75,6 +75,10 @@ test('a custom resource with any spec and status gets an assessment with a messa
       expect(['ready', 'progressing', 'failed']).toContain(result)
       for (const text of [message, ...problems.map(messageOf)]) expect(text).not.toMatch(/undefined|\[object|NaN|^$/)
     }),
-    { numRuns: numRuns * 5, examples: unnamedParents.map((example): [typeof example] => [example]) },
+    {
+      ...parameters,
+      numRuns: parameters.numRuns * 5,
+      examples: unnamedParents.map((example): [typeof example] => [example]),
+    },
   )
 })

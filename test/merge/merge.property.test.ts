@@ -8,7 +8,7 @@ import { renderMergedLog } from '../../src/report/log.ts'
 import { type Report, reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { cases } from '../report/cases.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 
 /** Large reports would only take longer. */
 const whole = Object.values(cases)
@@ -70,6 +70,6 @@ it('any reports of the schema are merged into one of the schema, whose log has n
       buildAnnotations(timeline)
       buildOutputs(timeline, { report: '', summary: '' })
     }),
-    { numRuns },
+    parameters,
   )
 })

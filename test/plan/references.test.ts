@@ -3,7 +3,7 @@ import type { Reference } from '../../src/plan/reference.ts'
 import { parseReferences } from '../../src/plan/references.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 
 /** What a reference says, without what every one has. */
 function brief({ line: _, exclude, clocks, ...rest }: Reference) {
@@ -403,7 +403,7 @@ describe('hostile text', () => {
           expect((name === undefined) === (selector === undefined)).toBe(false)
         }
       }),
-      { numRuns },
+      parameters,
     )
   })
 

@@ -6,7 +6,7 @@ import { parseReferences } from '../../src/plan/references.ts'
 import { type PlanDefaults, resolveReferences, resolveTargets } from '../../src/plan/resolve.ts'
 import { displayName, targetId } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 import { resources } from './discovery.ts'
 
 const defaults: PlanDefaults = { namespace: 'shop', milestones: ['created'], milestonesOf }
@@ -357,7 +357,7 @@ describe('any text', () => {
           expect(error).toBeInstanceOf(UserError)
         }
       }),
-      { numRuns },
+      parameters,
     )
   })
 

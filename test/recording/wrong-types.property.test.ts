@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { recordedLines, recordingPath, replayRecording } from '../support/recordings.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 
 /** Together these recordings contain every kind that rules read, and containers in every state. */
 const names = [
@@ -60,6 +60,6 @@ test('a field of any type anywhere in a recorded object never breaks a replay', 
       writeFileSync(file, lines.with(index, changed).join('\n'))
       expect((await replayRecording(file)).timeline.verdict).toBeDefined()
     }),
-    { numRuns },
+    parameters,
   )
 })

@@ -11,7 +11,7 @@ import {
   prose,
   shorten,
 } from '../../src/report/escape.ts'
-import { numRuns } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 import { hostileWords } from './cases.ts'
 
 /** What the runner does with a line of output (actions/runner, ActionCommand.cs): does it read a command in it? */
@@ -47,7 +47,7 @@ describe('plain', () => {
         expect(line.isWellFormed()).toBe(true)
         expect(plain(line, 100)).toBe(line)
       }),
-      { numRuns },
+      parameters,
     )
   })
 
@@ -126,7 +126,7 @@ describe('markdown', () => {
         const ours = markdown(text).replaceAll('<span>$</span>', '')
         expect(ours).not.toMatch(/[<>|\n\r]|(?<!\\)(?:\\\\)*[`*_[\]~]/)
       }),
-      { numRuns },
+      parameters,
     )
   })
 })
@@ -173,7 +173,7 @@ describe('mermaidName', () => {
       fc.property(anyText, (text) => {
         expect(mermaidName(text)).toMatch(/^[\p{L}\p{N} ./_()=+…×→✗-]{1,40}$/u)
       }),
-      { numRuns },
+      parameters,
     )
   })
 
