@@ -264,8 +264,31 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, conditions: [stalled] }), 10).status).toBe('failed')
   })
 
+  it.each([
+    ['a state', { state: 'ERROR' }],
+    ['a condition', { conditions: [condition('ReconcileError', 'True', { reason: 'Failed' })] }],
+    [
+      'a failed state beside a condition that names what it waits for',
+      { phase: 'Failed', conditions: [condition('Ready', 'False', { message: 'no matches for kind "Bucket"' })] },
+    ],
+  ])('the error of one attempt, as an error: %s', (_, status) => {
+    expect([assess(resource(status), 59).status, assess(resource(status), 60).status]).toEqual([
+      'progressing',
+      'failed',
+    ])
+  })
+
+  it('the error that ended work at once: it is not repeated', () => {
+    expect(assess({ ...resource({ phase: 'Error' }), kind: 'Workflow' }, 10).status).toBe('failed')
+  })
+
   it.each<[string, object, string]>([
     ['beside it', { phase: 'Failed', message: 'no quota in zone b' }, 'phase is Failed: no quota in zone b'],
+    [
+      'as a reason',
+      { updateStatus: 'failed', reason: 'no quota in zone b' },
+      'updateStatus is failed: no quota in zone b',
+    ],
     ['one level below', { health: { status: 'Degraded', message: 'no quota' } }, 'health.status is Degraded: no quota'],
     ['nowhere', { phase: 'Failed', message: { text: 'x' } }, 'phase is Failed'],
   ])('a failed state, with the message %s', (_, status, message) => {

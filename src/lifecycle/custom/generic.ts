@@ -15,7 +15,7 @@ import { isTimedPause, progressStates } from './status-progress.ts'
 import { type Signal, tokensOf, words } from './status-vocabulary.ts'
 
 /**
- * How long an error (a text, or the reason of a False condition) must persist: controllers retry, and a missing object
+ * How long an error (a text, a state, or the reason of a False condition) must persist: controllers retry, and a missing object
  * may be created later. `errorBesideOthersMs` applies while another target still progresses, because that target may be
  * the missing object.
  */
@@ -135,10 +135,8 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
   if (first === undefined) return []
   if (meaning === 'failed') {
     const isError = first.weight === 'error'
-    const mayEnd = signals.some(mayEndByItself)
-    if (isError && mayEnd) return [conditionProblem(object, signals, context)]
-    // A phase such as Failed may be the result of one attempt. Stalled is not, nor is the end of a Job-like object.
-    const isRetried = isError || (mayEnd && first.weight !== 'summary' && !isPieceOfWork(object))
+    if (isError && signals.some(mayEndByItself)) return [conditionProblem(object, signals, context)]
+    const isRetried = isError || isOneAttempt(first, object)
     const retriedMs = context.othersProgress ? errorBesideOthersMs : errorMs
     return [reportedProblem(object, [first, ...others], context, isRetried ? retriedMs : undefined)]
   }
@@ -151,6 +149,16 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
       detail: { signals: signalsText(signals) },
     }),
   ]
+}
+
+/**
+ * Whether a failed state may be that of one attempt: its name or value is an error, or it may end without a change of the
+ * object. Stalled=True is not, nor is the end of a Job-like object.
+ */
+function isOneAttempt({ name, value = '', weight }: Signal, object: KubeObject): boolean {
+  if (weight === 'summary' || isPieceOfWork(object)) return false
+  const isNamedError = [...tokensOf(name), ...tokensOf(value)].some((token) => token.startsWith('err'))
+  return isNamedError || readSignals(object).some((each) => each.meaning !== 'ready' && mayEndByItself(each))
 }
 
 /**

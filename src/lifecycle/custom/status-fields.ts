@@ -191,10 +191,11 @@ function isGoodKey(key: string): boolean {
   return goodKeys.has(key.replace(/^is(?=[A-Z])/, '').toLowerCase())
 }
 
-/** Adds the message beside a failed state, as in Argo's Workflows and Applications. */
-function withMessage(signals: readonly Signal[], { message }: Fields): readonly Signal[] {
-  if (typeof message !== 'string' || message === '') return signals
-  return signals.map((each) => (each.meaning === 'failed' ? { ...each, message } : each))
+/** Adds the message beside a failed state, as in Argo's Workflows and Applications. Some name a sentence `reason`. */
+function withMessage(signals: readonly Signal[], { message, reason }: Fields): readonly Signal[] {
+  const text = [message, reason].find((each) => typeof each === 'string' && /\S\s+\S/.test(each)) ?? message
+  if (typeof text !== 'string' || text === '') return signals
+  return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
 }
 
 function readWord(key: string, value: string, isWork: boolean): readonly Signal[] {
