@@ -69,6 +69,7 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'messaging.knative.dev': () => import('./knative.ts'),
   'serving.knative.dev': () => import('./knative.ts'),
   'sources.knative.dev': () => import('./knative.ts'),
+  'serving.kserve.io': () => import('./kserve.ts'),
   'apps.kruise.io': () => import('./kruise.ts'),
   'rollouts.kruise.io': () => import('./kruise.ts'),
   'cdi.kubevirt.io': () => import('./kubevirt.ts'),

@@ -1,0 +1,41 @@
+import type { CatalogueGroup } from './entry.ts'
+import { allOf, isTrue, messageOf } from './expressions.ts'
+import { deployments, pods } from './kinds.ts'
+
+/** A specification that only its change corrects; a ServingRuntime that does not exist may be created later. */
+const finalReasons = ['InvalidPredictorSpec', 'InvalidWorkerSpecNotSet', 'InvalidGPUAllocation']
+
+/** KServe. */
+export const kserve: CatalogueGroup = {
+  group: 'serving.kserve.io',
+  entries: [
+    {
+      kind: 'InferenceService',
+      documentation:
+        'https://github.com/kserve/kserve/blob/master/pkg/apis/serving/v1beta1/inference_service_status.go',
+      // The generation in the status is that of a Deployment or Knative Service, and Ready stays True while it is updated.
+      ignoresGeneration: true,
+      inProgress: `status.modelStatus.transitionStatus == 'BlockedByFailedLoad'`,
+      failed: `status.modelStatus.transitionStatus == 'InvalidSpec'
+        && status.modelStatus.lastFailureInfo.reason in ['${finalReasons.join("', '")}']`,
+      current: allOf(
+        isTrue('Ready'),
+        `status.?modelStatus.?transitionStatus.orValue('') != 'InvalidSpec'`,
+        `!status.conditions.exists(c, c.type == 'LatestDeploymentReady' && c.status != 'True')`,
+        `status.?components.orValue({}).all(name, status.components[name].?latestCreatedRevision.orValue('')
+          == status.components[name].?latestReadyRevision.orValue(''))`,
+      ),
+      suspended: isTrue('Stopped'),
+      resume: 'kubectl annotate inferenceservice {name} -n {namespace} serving.kserve.io/stop-',
+      cause: [
+        `status.modelStatus.transitionStatus in ['InvalidSpec', 'BlockedByFailedLoad'] ? status.modelStatus.lastFailureInfo.message : ''`,
+        messageOf('PredictorReady'),
+        messageOf('IngressReady'),
+        messageOf('Ready'),
+      ],
+      owns: [deployments, pods],
+      isWorkload: true,
+      awaitsWorkloads: true,
+    },
+  ],
+}
