@@ -261,7 +261,7 @@ const definitions = {
     default: '10s',
     description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
-      'Containers that crash soon after their start look ready for a moment. A Ready condition of a custom resource without `observedGeneration` must persist for the same time after a change. With `0` both count at once.',
+      'Containers that crash soon after their start look ready for a moment. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. With `0` both count at once.',
   }),
   milestoneTimeoutsMs: input(milestoneTimeouts, {
     name: 'milestone-timeouts',

@@ -93,6 +93,8 @@ interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'no
   readonly isEnd?: boolean
   /** The conditions that make it ready; an undefined entry stands for another part of its status. */
   readonly signals?: readonly (Condition | undefined)[]
+  /** Its controller is unknown, and may copy the state of other objects; see `staleUntil`. */
+  readonly copiesOthers?: boolean
 }
 
 /**
@@ -101,7 +103,15 @@ interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'no
  * status progresses too. If a problem only needs more time to be proven, the object is assessed again at that time.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
-  const { ready, readyMessage, signals: _, isEnd, failure, ...rest } = awaitFreshStatus(object, context, found)
+  const {
+    ready,
+    readyMessage,
+    signals: _,
+    copiesOthers: __,
+    isEnd,
+    failure,
+    ...rest
+  } = awaitFreshStatus(object, context, found)
   const { problems: own = [], notes = [] } = rest
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
@@ -118,7 +128,8 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
 
 /** An object with a stale status is not ready. */
 function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found): Found {
-  const until = found.ready && found.signals !== undefined ? staleUntil(object, found.signals, context) : undefined
+  const { ready, signals, copiesOthers } = found
+  const until = ready && signals !== undefined ? staleUntil(object, signals, context, copiesOthers) : undefined
   if (until === undefined) return found
   const message = 'its status may be older than its spec: waiting for its controller'
   return {

@@ -17,21 +17,28 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  * controller has its sync period, or the settle time, to update the status. This time starts at that write, but not
  * later than the first sight of the present spec, because other writers may have written last.
  * @param signals the conditions that decided; an undefined entry stands for another part of the status
+ * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
+ * before these observed the change. Then only a condition that has changed since the write of the spec is not stale,
+ * whatever generation it has.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
 export function staleUntil(
   object: KubeObject,
   signals: readonly (Condition | undefined)[],
   { now, time, history, settings }: RuleContext,
+  copiesOthers = false,
 ): number | undefined {
   const { generation, creationTimestamp } = object.metadata
-  if (hasObservedGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)) return undefined
+  const isDated = hasObservedGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)
+  if (isDated && !copiesOthers) return undefined
   const statusAt = lastWriteOf(object, time, 'status')
   const specAt = lastWriteOf(object, time) ?? -Infinity
   // A new object has no older status; kinds without a generation are dated by their creation.
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
-  if (isNew || statusAt === undefined || statusAt > specAt) return undefined
+  if (isNew || statusAt === undefined) return undefined
+  const hasChanged = signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
+  if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt
 }

@@ -62,6 +62,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
   return conclude(object, context, {
     ready,
     signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
+    copiesOthers: !isBuiltIn(object.apiVersion),
     readyMessage: text === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : text,
     milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
     counters: isObserved ? progressCounters(object.status) : undefined,

@@ -30,6 +30,7 @@ export const kserve: CatalogueGroup = {
       cause: [
         `status.modelStatus.transitionStatus in ['InvalidSpec', 'BlockedByFailedLoad'] ? status.modelStatus.lastFailureInfo.message : ''`,
         messageOf('PredictorReady'),
+        `status.modelStatus.transitionStatus == 'BlockedByFailedLoad' ? 'the model cannot be loaded' : ''`,
         messageOf('IngressReady'),
         messageOf('Ready'),
       ],
