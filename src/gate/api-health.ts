@@ -1,6 +1,7 @@
 import { isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers, type WatchedRequests } from '../cluster/store.ts'
+import { duration } from '../duration.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
@@ -69,10 +70,10 @@ export class ApiHealth {
       ...this.#newOutage(event),
       ...before
         .filter((watch) => !this.#unavailable.has(requestKey(watch.failure)) && this.#logged.delete(subjectOf(watch)))
-        .map((watch) => `${returnText(subjectOf(watch))} after ${seconds(event.at - watch.lastSuccessAt)}`),
+        .map((watch) => `${returnText(subjectOf(watch))} after ${wholeSeconds(event.at - watch.lastSuccessAt)}`),
       ...withdrawn
         .filter((withdrawal) => !this.#withdrawals.includes(withdrawal))
-        .map(({ name, at }) => `access to ${name} was restored after ${seconds(event.at - at)}`),
+        .map(({ name, at }) => `access to ${name} was restored after ${wholeSeconds(event.at - at)}`),
       ...this.#restoredBy(event),
     ]
   }
@@ -245,7 +246,7 @@ function subjectOf({ failure }: Unavailable): string {
 
 function outageText(watch: Unavailable, now: number): string {
   const subject = subjectOf(watch)
-  const since = seconds(now - watch.lastSuccessAt)
+  const since = wholeSeconds(now - watch.lastSuccessAt)
   return subject === '' ? `the API server has not answered for ${since}` : `${subject} could not be read for ${since}`
 }
 
@@ -259,6 +260,6 @@ function returnText(subject: string): string {
   return subject === '' ? 'the API server answers again' : `${subject} can be read again`
 }
 
-function seconds(ms: number): string {
-  return `${Math.round(ms / 1000)} s`
+function wholeSeconds(ms: number): string {
+  return duration(Math.round(ms / 1_000) * 1_000)
 }

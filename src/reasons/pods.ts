@@ -124,7 +124,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       ),
     hint: ({ problem }) => {
       const node = problem?.detail.node ?? 'NODE'
-      return `Check the node, and the kubelet on it: ${clusterCommand('describe', 'node', node)}. If the node is gone for good, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
+      return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it is gone for good, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
     readsNode: true,
   },

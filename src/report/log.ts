@@ -3,6 +3,7 @@ import {
   type EndedTimeline,
   type Entry,
   gateDurationMs,
+  type ProblemRecord,
   type TargetOutcome,
   type TargetRecord,
   type Timeline,
@@ -231,12 +232,19 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
+  // The lines above contain all of a problem of the target itself that has no evidence.
+  const hasNews = (problem: ProblemRecord) =>
+    !isDeciding ||
+    problem.evidence.length > 0 ||
+    problem.count > 1 ||
+    (problem.chain ?? []).length > 1 ||
+    !isInMessage(problem, record)
   // The headline above already shows the reason and the message of the deciding target.
   const why = isDeciding ? ': evidence' : record.reason === '' ? '' : `: ${plain(reasonHeadline(record))}`
   const lines = [
     ...(isDeciding ? [] : [plain(messageBelowName(name, record))]),
     ...(hintAbove || record.hint === undefined ? [] : [`What to do: ${plain(record.hint)}`]),
-    ...record.problems.flatMap((problem) => [
+    ...record.problems.filter(hasNews).flatMap((problem) => [
       plain(`${problem.reason} · ${problemPath(problem)} · ${problemCount(problem, startedAt)}`),
       ...(isInMessage(problem, record) ? [] : [`  ${plain(capitalised(problem.message))}`]),
       ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {

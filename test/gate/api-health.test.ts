@@ -40,7 +40,7 @@ describe('a kind that becomes unreadable after its target was ready', () => {
     const { outcome, reason, seconds, message, timeline } = run([start, at(5, widgetsFail), webReady(20)], both)
     const hint = gateHint(createTimeline({ verdict: timeline.verdict as Verdict, targets: [createTargetRecord()] }))
     expect({ outcome, reason, seconds }).toEqual({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
-    expect(message).toBe('Widgets could not be read for 120 s: conversion webhook failed')
+    expect(message).toBe('Widgets could not be read for 2 m: conversion webhook failed')
     expect(hint).toMatch(/^The API server answers, but cannot read Widgets: check the conversion webhook /)
   })
 
@@ -64,7 +64,7 @@ describe('a kind that becomes unreadable after its target was ready', () => {
   it('is logged when it is lost and when it returns, and in the heartbeat', () => {
     const { entries } = runUntil(95, [start, at(5, widgetsFail), at(90, { ...alive, ...widget })], both)
     expect(entries).toContain('5 note Widgets cannot be read (conversion webhook failed): deadlines wait for an answer')
-    expect(entries).toContain('90 note Widgets can be read again after 90 s')
+    expect(entries).toContain('90 note Widgets can be read again after 1 m 30 s')
     expect(entries.find((entry) => entry.startsWith('35 heartbeat'))).toContain('Widgets could not be read for 35 s')
   })
 })
@@ -135,7 +135,7 @@ describe('no success counts from the last success', () => {
   it('of the watch, not from its first error', () => {
     const { outcome, seconds, message } = run([at(0, web.creating, allSynced), at(110, lost(70))])
     expect({ outcome, seconds }).toEqual({ outcome: 'unknown', seconds: 190 })
-    expect(message).toBe('the API server has not answered for 120 s: no answer')
+    expect(message).toBe('the API server has not answered for 2 m: no answer')
   })
 
   it('even if its status changes meanwhile', () => {

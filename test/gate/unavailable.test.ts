@@ -77,7 +77,7 @@ describe('a gate without an answer', () => {
         outcome: 'unknown',
         reason: 'api-unreachable',
         seconds: 130,
-        message: 'the API server has not answered for 120 s: connection refused',
+        message: 'the API server has not answered for 2 m: connection refused',
       },
     ],
     [

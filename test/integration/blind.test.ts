@@ -60,7 +60,7 @@ test('an API that is gone for two minutes leaves the outcome unknown', async () 
 test('an API that falls silent for two minutes leaves the outcome unknown', async () => {
   const timeline = await gate({}, () => server.hang(true))
   expect(timeline.verdict).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable' })
-  expect(timeline.verdict.message).toMatch(/has not answered for 12[0-5] s/)
+  expect(timeline.verdict.message).toMatch(/has not answered for 2 m( [1-5] s)?/)
   expect(secondsOf(timeline)).toBeGreaterThan(119)
   expect(secondsOf(timeline)).toBeLessThan(126)
 })

@@ -334,7 +334,7 @@ describe('a node in trouble', () => {
     )
     expect(problemOf(timeline, 'once').message).toBe('is not ready because its node node-1 is not ready')
     expect(recordOf(timeline, 'once').hint).toMatch(
-      /^Check the node, and the kubelet on it: `kubectl describe node node-1`/,
+      /^The kubelet of node node-1 does not respond\. Check the node: `kubectl describe node node-1`/,
     )
   })
 

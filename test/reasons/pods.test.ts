@@ -179,7 +179,7 @@ describe('a node that does not respond', () => {
   it('is named in the headline, with a hint to look at it or to delete it', () => {
     expect(headline('node-unresponsive', detail)).toBe('node node-1 does not respond')
     expect(hint('node-unresponsive', detail)).toBe(
-      'Check the node, and the kubelet on it: `kubectl describe node node-1`. If the node is gone for good, delete it (`kubectl delete node node-1`), so that its pods are created elsewhere.',
+      'The kubelet of node node-1 does not respond. Check the node: `kubectl describe node node-1`. If it is gone for good, delete it (`kubectl delete node node-1`), so that its pods are created elsewhere.',
     )
   })
 })

@@ -157,6 +157,27 @@ it('the evidence of the deciding target does not repeat the message and the hint
   expect(text).toContain('  crash-loop · container app of pod/api-x · 2 times since 0:03')
 })
 
+it('a deciding target without evidence, whose own problem is the message above, has no empty group', () => {
+  const problem = createProblem({
+    reason: 'suspended',
+    subject: 'job/migrate',
+    container: undefined,
+    count: 1,
+    message: 'is suspended',
+  })
+  const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
+  const record = createTargetRecord({
+    target,
+    outcome: 'stalled',
+    reason: 'suspended',
+    message: 'is suspended',
+    problems: [problem],
+  })
+  const verdict = { outcome: 'stalled', reason: 'suspended', message: 'x' } as const
+  const text = renderLog(createTimeline({ verdict, targets: [record], entries: [] }), { color: false })
+  expect(text.filter((line) => line.includes('evidence'))).toEqual([])
+})
+
 it('a percent sign in the title of a group is correct after the decoding of the runner', () => {
   const failed = createTargetRecord({ target: createTarget({ name: '100%0Aweb' }), outcome: 'failed', message: 'x' })
   expect(renderLog(createTimeline({ targets: [failed] }))).toContain('::group::✗ deployment/100%250Aweb')
