@@ -222,14 +222,18 @@ function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
 }
 
 function missingSentence({ container, detail: { missing, volume, message } }: ProblemFields<MissingDetail>): Sentence {
-  if (container !== undefined) return predicate(`cannot be created: ${message}`)
-  const why = missing?.key === undefined ? message : `${missingName(missing)} has no key ${missing.key}`
-  return mountSentence(volume, why)
+  const why = missing?.name === undefined ? message : missingText(missing)
+  return container === undefined ? mountSentence(volume, why) : predicate(`cannot be created: ${why}`)
 }
 
 /** `volume "settings" cannot be mounted: …`. */
 export function mountSentence(volume: string | undefined, why: string): Sentence {
   return clause(`${volume === undefined ? 'a volume' : `volume "${volume}"`} cannot be mounted: ${why}`)
+}
+
+function missingText(missing: MissingObject): string {
+  const { key } = missing
+  return `${missingName(missing)} ${key === undefined ? 'does not exist' : `has no key ${key}`}`
 }
 
 /** As kubectl writes it: `secret/database`; `secret` if its name is unknown. */

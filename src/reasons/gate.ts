@@ -106,12 +106,15 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const around =
         namespace === undefined
           ? ''
-          : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
+          : s.namespaceState === 'terminating'
+            ? ` Its namespace ${namespace} is being deleted: nothing can be applied there until that is gone.`
+            : ` If its whole namespace is being deleted (${clusterCommand('get', 'namespace', namespace)}), nothing can be applied there until that is gone.`
       const detail = s.problem?.detail
       const finalizers = detail !== undefined && 'finalizers' in detail ? detail.finalizers : []
       const held = finalizers.length === 0 ? '' : ` ${finalizerAdvice(s, nameOf(s), finalizers)}`
       return `Wait until ${nameOf(s)} is gone, then apply it again.${held}${around}`
     },
+    readsNamespace: true,
   },
   superseded: {
     class: 'identity',

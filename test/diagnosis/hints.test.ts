@@ -75,6 +75,12 @@ describe('the hint for a target that is not found', () => {
     )
   })
 
+  it('names the namespace of an object that is being deleted, if the namespace is being deleted too', () => {
+    expect(hintFor(createTarget({ namespace: 'shop' }), 'terminating', { namespaceState: 'terminating' })).toBe(
+      'Wait until deployment/web is gone, then apply it again. Its namespace shop is being deleted: nothing can be applied there until that is gone.',
+    )
+  })
+
   it.each(['not-found', 'change-not-seen'] as const)(
     'names a namespace that does not exist, as the reason of %s',
     (reason) => {

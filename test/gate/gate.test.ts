@@ -732,7 +732,7 @@ describe('the timeline entries', () => {
       at(9, refused(9)),
     ])
     expect(entries.filter((entry) => entry.includes('problem'))).toEqual([
-      '2 problem pod/web-1-a: volume "v" cannot be mounted: configmap "settings" not found',
+      '2 problem pod/web-1-a: volume "v" cannot be mounted: configmap/settings does not exist',
     ])
   })
 

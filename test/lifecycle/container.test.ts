@@ -208,7 +208,7 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
         reason: 'config-missing',
         class: 'strike',
         proven,
-        message: `cannot be created: ${message}`,
+        message: 'cannot be created: secret/nope does not exist',
       }),
       ...(proven ? {} : { recheckAt: moment(62) }),
     })

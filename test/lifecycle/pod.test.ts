@@ -309,7 +309,7 @@ describe('the problem of a pod before its containers exist', () => {
           class: 'strike',
           proven,
           count: 7,
-          message: 'volume "v" cannot be mounted: secret "nope" not found',
+          message: 'volume "v" cannot be mounted: secret/nope does not exist',
         },
       ])
     },

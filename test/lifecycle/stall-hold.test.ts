@@ -113,7 +113,7 @@ describe('a missing object', () => {
       }),
     ]
     const [problem] = reported(examinePod(creating, context({ now: 5, objects: [creating, ...events] }))).problems
-    expect(problem?.message).toBe(`volume "v" cannot be mounted: ${message}`)
+    expect(problem?.message).toBe('volume "v" cannot be mounted: secret/database does not exist')
   })
 })
 

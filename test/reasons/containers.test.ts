@@ -103,6 +103,12 @@ describe('a Secret, ConfigMap or key that is missing', () => {
     expect(messageOf(createProblem('config-missing', { volume: 'v', message: 'no' }, ofPod))).toBe(
       'volume "v" cannot be mounted: no',
     )
+    expect(messageOf(createProblem('config-missing', { missing: database, message: 'no' }))).toBe(
+      'cannot be created: secret/database does not exist',
+    )
+    expect(messageOf(createProblem('config-missing', { missing: { kind: 'secret' }, message: 'no' }))).toBe(
+      'cannot be created: no',
+    )
     expect(messageOf(createProblem('config-missing', { missing: key, message: 'no' }, ofPod))).toBe(
       'a volume cannot be mounted: secret/database has no key password',
     )
