@@ -1,6 +1,7 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { complete, createDeployment, iso, ownedBy } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
@@ -129,4 +130,53 @@ describe('a custom resource whose status does not show that its workloads are up
     const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: true }) }
     expect(verdict([at(0, added(createShop(0)), own)], { settings: { healthChecks: [check] } })).toBe('ready after 0 s')
   })
+})
+
+/**
+ * The operator calculates these counts from the status of the StatefulSet, right after it has changed the StatefulSet:
+ * https://github.com/prometheus-operator/prometheus-operator/blob/main/pkg/operator/statefulset_reporter.go
+ */
+it('a Prometheus is not ready while its StatefulSet has not observed the change, although its counts are complete', async () => {
+  const prometheus = createTarget({ apiVersion: 'monitoring.coreos.com/v1', kind: 'Prometheus', name: 'web' })
+  const current = { status: 'True', observedGeneration: 2, lastTransitionTime: iso(-600) }
+  const object: KubeObject = {
+    apiVersion: prometheus.apiVersion,
+    kind: prometheus.kind,
+    metadata: { ...createShop(0).metadata, uid: 'prometheus-uid' },
+    spec: {},
+    status: {
+      replicas: 1,
+      updatedReplicas: 1,
+      availableReplicas: 1,
+      unavailableReplicas: 0,
+      conditions: [
+        { ...current, type: 'Available' },
+        { ...current, type: 'Reconciled' },
+      ],
+    },
+  }
+  const set = (observedGeneration: number, updatedReplicas: number, resourceVersion: string): KubeObject => ({
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: {
+      name: 'prometheus-web',
+      namespace: 'shop',
+      uid: 'set-uid',
+      resourceVersion,
+      generation: 2,
+      creationTimestamp: iso(-600),
+      ownerReferences: ownedBy(object),
+      managedFields: [{ manager: 'prometheus-operator', time: iso(1) }],
+    },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: createDeployment().spec?.template },
+    status: { observedGeneration, replicas: 1, readyReplicas: 1, updatedReplicas, availableReplicas: 1 },
+  })
+  const lists = [listed('Prometheus', prometheus.apiVersion), listed('DaemonSet'), listed('StatefulSet'), ...all]
+  const steps = [
+    at(1, added(object, set(1, 1, '1')), [...lists, listed('ControllerRevision')]),
+    at(2, modified(set(2, 0, '2'))),
+    at(30, modified(set(2, 1, '3'))),
+  ]
+  const settings = { catalogue: await loadCatalogue([prometheus]) }
+  expect(verdict(steps, { targets: [prometheus], settings })).toBe('ready after 30 s')
 })

@@ -17,6 +17,7 @@ export const keycloak: CatalogueGroup = {
       cause: [messageOf('HasErrors', 'False'), messageOf('Ready'), messageOf('RollingUpdate', 'False')],
       owns: [statefulSets, jobs, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'KeycloakRealmImport',

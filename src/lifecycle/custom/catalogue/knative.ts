@@ -92,6 +92,11 @@ function eventingEntry(kind: string, file: string, owns: CatalogueEntry['owns'] 
   return { kind, documentation: `${eventing}/${file}`, current: isTrue('Ready'), cause: [messageOf('Ready')], owns }
 }
 
+/** A source with a Deployment of its own: Ready follows its condition Available, which stays True during an update. */
+function deployedSource(kind: string, file: string): CatalogueEntry {
+  return { ...eventingEntry(kind, file, [deployments, pods]), awaitsWorkloads: true }
+}
+
 const subscriptions = { apiVersion: 'messaging.knative.dev/v1', kind: 'Subscription' } as const
 const channels = { apiVersion: 'messaging.knative.dev/v1', kind: 'InMemoryChannel' } as const
 
@@ -124,8 +129,8 @@ export const knativeSources: CatalogueGroup = {
   group: 'sources.knative.dev',
   entries: [
     eventingEntry('PingSource', 'sources/v1/ping_lifecycle.go'),
-    eventingEntry('ApiServerSource', 'sources/v1/apiserver_lifecycle.go', [deployments, pods]),
-    eventingEntry('ContainerSource', 'sources/v1/container_lifecycle.go', [deployments, pods]),
+    deployedSource('ApiServerSource', 'sources/v1/apiserver_lifecycle.go'),
+    deployedSource('ContainerSource', 'sources/v1/container_lifecycle.go'),
     eventingEntry('SinkBinding', 'sources/v1/sinkbinding_lifecycle.go'),
   ],
 }

@@ -6,7 +6,7 @@ const source = 'https://github.com/prometheus-operator/prometheus-operator/blob/
 
 /**
  * A kind that the operator runs as StatefulSets. Available: enough pods are ready, and it stays True while they are
- * replaced, so the counts decide. Reconciled=False: the operator cannot write its objects; it retries, since a Secret
+ * replaced, so the counts decide. Right after a change, the counts are those of a StatefulSet that has not observed it yet. Reconciled=False: the operator cannot write its objects; it retries, since a Secret
  * may be missing. Both conditions have an `observedGeneration`; a third status of Available is Degraded.
  */
 function workload(kind: string, file: string): CatalogueEntry {
@@ -24,6 +24,7 @@ function workload(kind: string, file: string): CatalogueEntry {
     cause: [messageOf('Reconciled'), messageOf('Available')],
     owns: [statefulSets, daemonSets, pods],
     isWorkload: true,
+    awaitsWorkloads: true,
   }
 }
 

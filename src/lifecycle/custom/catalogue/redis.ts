@@ -31,6 +31,7 @@ export const opstreeRedis: CatalogueGroup = {
       cause: [`status.reason`],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       kind: 'RedisReplication',
