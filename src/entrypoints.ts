@@ -1,4 +1,3 @@
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runAction as run } from './action.ts'
 
 export { runPost } from './action.ts'
@@ -25,6 +24,8 @@ const maxYoungBytes = 8 << 20
 function limitYoungGeneration(): void {
   const checkEveryMs = 250
   setInterval(() => {
+    // Loaded here, because a finished rollout ends before.
+    const { getHeapSpaceStatistics, setFlagsFromString } = process.getBuiltinModule('node:v8')
     const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
     setFlagsFromString(`--semi-space-growth-factor=${(young?.space_size ?? 0) < maxYoungBytes ? 2 : 1}`)
   }, checkEveryMs).unref()

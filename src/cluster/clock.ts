@@ -11,9 +11,12 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void
 }
 
+const startedAt = Date.now()
+const startedAtTick = process.hrtime.bigint()
+
 /** Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. */
 export const systemClock: Clock = {
-  now: () => Math.round(performance.timeOrigin + performance.now()),
+  now: () => startedAt + Number((process.hrtime.bigint() - startedAtTick) / 1_000_000n),
   random: () => Math.random(),
   after: (delayMs, callback) => {
     const timer = setTimeout(callback, delayMs)
