@@ -69,8 +69,14 @@ export async function runAction(): Promise<void> {
     const run = workflowRun(read.inputs)
     // Credentials that are read again contain the same secrets.
     const mask = (secret: string) => {
-      if (!secrets.has(secret)) core.setSecret(secret)
+      if (secrets.has(secret)) return
       secrets.add(secret)
+      // One write for all secrets of a kubeconfig, still before any other output.
+      if (process.stdout.writableCorked === 0) {
+        process.stdout.cork()
+        process.nextTick(() => process.stdout.uncork())
+      }
+      core.setSecret(secret)
     }
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.

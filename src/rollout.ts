@@ -5,7 +5,6 @@ import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
 import type { KubeObject } from './cluster/objects.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
-import { explain } from './diagnosis/explain.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { collectMistakes, type Mistake, UserError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
@@ -15,7 +14,7 @@ import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
 import { loadMilestones, ruleOf } from './lifecycle/rules.ts'
-import { LiveLogs } from './logs/live-logs.ts'
+import type { LiveLogs } from './logs/live-logs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
 import { withComparableManifests } from './plan/manifests/differences.ts'
@@ -318,9 +317,13 @@ async function gateTargets(
       reporter.onWarning(describeWriteFailure(inputs.record, error))
     })
   }
-  const timeline = explain(drift.addTo(gate.timeline()), gate.store, settings.serverOffsetMs, plan.manifests)
-  if (timeline.verdict === undefined) throw new Error('The gate ended without a verdict.')
-  return { ...timeline, verdict: timeline.verdict }
+  const timeline = drift.addTo(gate.timeline())
+  const { verdict } = timeline
+  if (verdict === undefined) throw new Error('The gate ended without a verdict.')
+  if (verdict.outcome === 'ready') return { ...timeline, verdict }
+  // A ready gate needs no explanation, and starts faster without these modules.
+  const { explain } = await import('./diagnosis/explain.ts')
+  return { ...explain(timeline, gate.store, settings.serverOffsetMs, plan.manifests), verdict }
 }
 
 /** Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it. */
@@ -359,6 +362,7 @@ export async function followGate(
   isEndless = false,
 ): Promise<Gate> {
   const { startedAt, serverOffsetMs } = settings
+  const { LiveLogs } = plan.streamed.size === 0 ? {} : await import('./logs/live-logs.ts')
   let logs: LiveLogs | undefined
   let evidence: EvidenceReader | undefined
   const report = (entry: Entry) => (logs === undefined ? reporter.onEntry(entry) : logs.entry(entry))
@@ -372,15 +376,17 @@ export async function followGate(
       evidence?.onEntry(entry)
     },
   )
-  logs = new LiveLogs({
-    gate,
-    targets: plan.targets,
-    streamed: plan.streamed,
-    source: cluster,
-    clock,
-    startedAt: startedAt + serverOffsetMs,
-    listener: { ...reporter, cancelled },
-  })
+  logs =
+    LiveLogs &&
+    new LiveLogs({
+      gate,
+      targets: plan.targets,
+      streamed: plan.streamed,
+      source: cluster,
+      clock,
+      startedAt: startedAt + serverOffsetMs,
+      listener: { ...reporter, cancelled },
+    })
   const consumer = isEndless ? beyondOutcome(gate) : gate
   const follower = new Follower(consumer, cluster, clock, startedAt, (event) => {
     evidence?.observe(event)
@@ -396,9 +402,9 @@ export async function followGate(
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     // A cancelled job has little time left.
-    await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs.finish()])
+    await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs?.finish()])
   } finally {
-    logs.close()
+    logs?.close()
     cancelled.removeEventListener('abort', cancel)
   }
   return gate
