@@ -12,8 +12,7 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.
 import { type EndedTimeline, type Entry, emptyTimeline, type Timeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
-import { loadCatalogue } from './lifecycle/custom/catalogue/index.ts'
-import { loadMilestones, ruleOf } from './lifecycle/rules.ts'
+import { catalogueFor, loadMilestones, ruleOf } from './lifecycle/rules.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-checks.ts'
 import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
@@ -171,7 +170,7 @@ export async function withPlan<T>(
     const plan = await unlessCancelled(planTargets(rollout, cluster, healthChecks), cancelled)
     if (plan === undefined) return undefined
     const { context, version: serverVersion = '', serverOffsetMs } = cluster
-    const catalogue = await loadCatalogue(plan.targets)
+    const catalogue = await catalogueFor(plan.targets)
     const settings = gateSettings(inputs, {
       startedAt,
       context,

@@ -5,7 +5,7 @@ import { type Mistake, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
-import { loadCatalogue } from '../lifecycle/custom/catalogue/index.ts'
+import { catalogueFor } from '../lifecycle/rules.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
 import { readHeader } from '../recording/reader.ts'
 import { indexRecording } from '../recording/recording-index.ts'
@@ -98,7 +98,7 @@ async function gateRecording(
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
   const index = await indexRecording(file)
   const plan = await planReplay(index, header, inputs, overrides)
-  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await loadCatalogue(plan.targets) }
+  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await catalogueFor(plan.targets) }
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout

@@ -3,8 +3,8 @@ import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import { type Mistake, quote, UserError } from '../errors.ts'
-import { loadCatalogue } from '../lifecycle/custom/catalogue/index.ts'
 import { lifecycleSettings } from '../lifecycle/rule-context.ts'
+import { catalogueFor } from '../lifecycle/rules.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
 import { Changes, type Part } from '../trace/changes.ts'
@@ -84,7 +84,7 @@ export function trace(args: Arguments, context: CommandContext): Promise<number>
     await reportMissingNamespace(target.namespace, cluster, context)
     const startedAt = systemClock.now()
     const { serverOffsetMs } = cluster
-    const catalogue = await loadCatalogue([target])
+    const catalogue = await catalogueFor([target])
     const state = new Trace(target, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
     const drawing = openDrawing(args, context)
     const endsWhenReady = args.flags.has('until-ready')
@@ -168,7 +168,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
     const startedAt = systemClock.now()
     const { serverOffsetMs } = cluster
     const requests = targets.requests.map(({ request }) => request)
-    const catalogue = args.flags.has('until-ready') ? await loadCatalogue(requests) : undefined
+    const catalogue = args.flags.has('until-ready') ? await catalogueFor(requests) : undefined
     const readiness =
       catalogue && new Readiness(targets, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
     const color = usesColor(stdout, args.flags.get('color'))

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
@@ -57,6 +58,7 @@ export class Client {
   readonly #httpAgent = new http.Agent({ keepAlive: true })
   readonly #httpsAgent = new https.Agent({ keepAlive: true })
   readonly #masked = new Set<string>()
+  #secureContext: { readonly certificates: string; readonly context: SecureContext } | undefined
   #session: Session | undefined
   #opening: Promise<Session> | undefined
 
@@ -214,8 +216,17 @@ export class Client {
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // client-node's agents close their connection after each request; they are needed only for a proxy.
-    if (kubeconfig.proxy === undefined) request.agent = url.protocol === 'https:' ? this.#httpsAgent : this.#httpAgent
-    return request
+    if (kubeconfig.proxy !== undefined) return request
+    if (url.protocol === 'http:') return { ...request, agent: this.#httpAgent }
+    return { ...request, agent: this.#httpsAgent, secureContext: this.#secureContextOf(request) }
+  }
+
+  /** All connections with the same certificates share a context, because the certificates are parsed for each context. */
+  #secureContextOf({ ca, cert, key }: https.RequestOptions): SecureContext {
+    const certificates = String([ca, cert, key])
+    if (this.#secureContext?.certificates !== certificates)
+      this.#secureContext = { certificates, context: createSecureContext({ ca, cert, key }) }
+    return this.#secureContext.context
   }
 
   #maskForms(secret: string | undefined): void {

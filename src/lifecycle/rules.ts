@@ -5,7 +5,6 @@ import type { HealthCheck } from '../plan/health-checks.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
 import type { OperatorCheck } from './custom/catalogue/entry.ts'
-import { findEntries } from './custom/catalogue/index.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
@@ -238,9 +237,19 @@ export async function loadMilestones(
   resources: readonly ApiResource[],
 ): Promise<typeof milestonesOf> {
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
+  const { findEntries } = await importCatalogue()
   const found = await findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
   const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
   return (kind) => staged.get(keyOf(kind)) ?? milestonesOf(kind)
+}
+
+/** A gate of built-in kinds starts faster without the catalogue of operators. */
+const importCatalogue = () => import('./custom/catalogue/index.ts')
+
+/** The entries of these kinds in the catalogue of operators, and of those that they own. Built-in kinds have no entry. */
+export async function catalogueFor(kinds: readonly KindName[]): Promise<readonly OperatorCheck[]> {
+  const custom = kinds.filter(({ apiVersion }) => !isBuiltIn(apiVersion))
+  return custom.length === 0 ? [] : (await importCatalogue()).loadCatalogue(custom)
 }
 
 /** The kinds that custom resources of most operators own. */
