@@ -43,9 +43,14 @@ const object =
 const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const objects = list(object())
-/** Accepts a list of objects that all have this text. */
-const objectsWith = (name: string): Check =>
-  list((value) => object()(value) ?? ((value as Record<string, unknown>)[name] ? undefined : [name]))
+/** Accepts a list of objects that all have these texts. */
+const objectsWith = (...names: readonly string[]): Check =>
+  list((value) => {
+    const path = object()(value)
+    if (path !== undefined) return path
+    const missing = names.find((name) => !(value as Record<string, unknown>)[name])
+    return missing === undefined ? undefined : [missing]
+  })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
 const labels: Check = (value) => (isObjectValue(value) ? list(scalar)(Object.values(value)) : [])
 const selector: Check = (value) => (labels(value) === undefined ? undefined : object()(value))
@@ -66,8 +71,8 @@ const types: readonly (readonly [Check, string])[] = [
   [scalar, 'completions generation resourceVersion targetPort'],
   [
     object(),
-    `backend data http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
-     scaleTargetRef series service spec startupProbe state status strategy targetRef template terminated updateStrategy waiting`,
+    `backend data exec grpc http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
+     scaleTargetRef series service spec startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
   ],
   [
     objects,
@@ -81,7 +86,7 @@ const types: readonly (readonly [Check, string])[] = [
   [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
   [list(object({ image: object() })), 'volumes'],
   [objectsWith('name'), 'containers initContainers'],
-  [objectsWith('apiVersion'), 'ownerReferences'],
+  [objectsWith('apiVersion', 'kind', 'name', 'uid'), 'ownerReferences'],
 ]
 
 /** The types of the fields that rules read, by name. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment } from '../../src/cluster/objects.ts'
+import { unknownMs } from '../../src/gate/api-health.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { start } from '../lifecycle/builders.ts'
 import { parameters } from '../support/thorough.ts'
@@ -98,14 +99,14 @@ describe('whatever happens in a cluster', () => {
     expect(readies).toBeGreaterThan(parameters.numRuns / 12)
   })
 
-  it('the gate ends by its timeout, which may wait 30 s for an answer', () => {
+  it('the gate ends at most two minutes after its timeout, however often watches fail', () => {
     const outcomes = new Set<string | undefined>()
     fc.assert(
       fc.property(sequences, settings, (events, options) => {
         const { verdict, finishedAt } = feed(gateOf(events, options), events).timeline()
         outcomes.add(verdict?.outcome)
         expect(verdict).toBeDefined()
-        expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs + 30_000)
+        expect(finishedAt).toBeLessThanOrEqual(start + options.timeoutMs + unknownMs)
       }),
       parameters,
     )

@@ -40,6 +40,10 @@ describe('an object that no API server wrote', () => {
         metadata: { name: 'w', ownerReferences: [{ apiVersion: null, kind: 'Set', name: 'a', uid: 'u' }] },
       }),
     ],
+    [
+      'metadata.ownerReferences.0.kind',
+      having(custom, { metadata: { name: 'w', ownerReferences: [{ apiVersion: 'v1', name: 'a', uid: 'u' }] } }),
+    ],
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
     ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
     ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
