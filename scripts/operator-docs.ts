@@ -67,16 +67,19 @@ function cellsOf({
   resume,
   awaitsWorkloads,
   awaits,
+  follows,
   milestones = [],
 }: CatalogueEntry): readonly string[] {
   const stages = milestones.map(({ name }) => `<br>\`${name}\``).join('')
   const progress = inProgress === undefined ? '' : `<br>not while ${expression(inProgress)}`
   const workloads = awaitsWorkloads ? '<br>and the workloads that it owns are ready' : ''
   const awaited = awaits === undefined ? '' : `<br>and the ${awaits.kind} ${expression(awaits.name)} is ready`
+  const followed =
+    follows === undefined ? '' : `<br>after it has compared its ${follows.kinds.map((each) => each.kind).join(' or ')}`
   const resumed = resume === undefined ? '' : `<br>resumed by ${expression(resume)}`
   return [
     `[${kind === '*' ? 'all other kinds' : kind}](${documentation})${stages}`,
-    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}${awaited}`,
+    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}${awaited}${followed}`,
     failed === undefined ? '' : expression(failed),
     suspended === undefined ? '' : `${expression(suspended)}${resumed}`,
   ]

@@ -8,8 +8,9 @@ import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
+import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
 import type { KindName, KindsBehind } from './custom/owned-objects.ts'
-import { withAwaitedObject, withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -298,7 +299,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
-  const explained = isExplained ? withCause(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind) : rule
+  const explained = isExplained
+    ? withCause(withFollowedObject(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind), behind)
+    : rule
   return withExpectedImages(explained, checks.expectImages ?? {})
 }
 
@@ -327,6 +330,7 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
     isWorkload: entry?.isWorkload === true && !isOverridden,
     awaitsWorkloads: entry?.awaitsWorkloads === true && !isOverridden,
     awaits: isOverridden ? undefined : entry?.awaits,
+    follows: isOverridden ? undefined : entry?.follows,
     revisionOf: (object) => entry?.revision?.(object),
     ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
   }

@@ -1,7 +1,7 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
-import { iso } from '../lifecycle/builders.ts'
+import { complete, createDeployment, iso } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, type RunOptions, run } from './builders.ts'
 
 const group = 'operators.coreos.com/v1alpha1'
@@ -99,5 +99,57 @@ describe('a Subscription, which reports a version once its object exists', () =>
     const healthChecks = [{ apiVersion: group, kind: 'Subscription', current }]
     const steps = [at(0, added(subscription(installed('web.v1')), version('web.v1', 'Pending')), all)]
     expect(verdict(steps, { settings: { healthChecks } })).toMatchObject({ verdict: 'ready after 0 s' })
+  })
+})
+
+const canaryKind = { apiVersion: 'flagger.app/v1beta1', kind: 'Canary' }
+const canaryTarget = createTarget({ ...canaryKind, name: 'web' })
+const canaryCatalogue = await loadCatalogue([canaryTarget])
+
+describe('a Canary, whose controller compares its Deployment every 30 s', () => {
+  const canary = (phase: string, changedAt: number, resourceVersion = '1'): KubeObject => ({
+    ...canaryKind,
+    metadata: { ...createObject('Canary', 'web', {}).metadata, uid: 'canary-uid', resourceVersion },
+    spec: { targetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, analysis: { interval: '30s' } },
+    status: { phase, lastTransitionTime: iso(changedAt) },
+  })
+  const deployment = (writtenAt: number, resourceVersion = '1') =>
+    createDeployment({
+      metadata: { resourceVersion, managedFields: [{ manager: 'kubectl', time: iso(writtenAt) }] },
+      status: complete(1),
+    })
+  const lists = [listed('Canary', canaryKind.apiVersion), listed('Deployment', 'apps/v1'), listed('Event', 'v1')]
+  const judge = (...steps: Parameters<typeof run>[0]) =>
+    verdict(steps, { targets: [canaryTarget], settings: { catalogue: canaryCatalogue } }).verdict
+
+  it('is ready at once when the Deployment has not changed since', () => {
+    expect(judge(at(0, added(canary('Succeeded', -60), deployment(-90)), lists))).toBe('ready after 0 s')
+  })
+
+  it.each(['Succeeded', 'Failed'])('is judged by the new analysis, and not by the state before: %s', (phase) => {
+    const steps = [
+      at(0, added(canary(phase, -60), deployment(0)), lists),
+      at(25, modified(canary('Progressing', 25, '2'))),
+      at(90, modified(canary('Succeeded', 90, '3'))),
+    ]
+    expect(judge(...steps)).toBe('ready after 90 s')
+  })
+
+  it('waits for a new state also when the Deployment changes during the wait', () => {
+    const steps = [
+      at(0, added(canary('Progressing', -10), deployment(-20)), lists),
+      at(19, modified(deployment(19, '2'))),
+      at(20, modified(canary('Succeeded', 18, '2'))),
+      at(40, modified(canary('Progressing', 40, '3'))),
+      at(99, modified(canary('Succeeded', 99, '4'))),
+    ]
+    expect(judge(...steps)).toBe('ready after 99 s')
+  })
+
+  it.each([
+    ['Succeeded', 'ready after 40 s'],
+    ['Failed', 'failed after 40 s'],
+  ])('keeps the state %s when the change starts no analysis', (phase, expected) => {
+    expect(judge(at(0, added(canary(phase, -60), deployment(0)), lists))).toBe(expected)
   })
 })

@@ -28,6 +28,8 @@ export interface Behind extends KindsBehind {
   readonly awaitsWorkloads: boolean
   /** The kind and, by its status, the name of an object that must be ready too; see `withAwaitedObject`. */
   readonly awaits?: OperatorCheck['awaits']
+  /** The object that its status is about; see `withFollowedObject`. */
+  readonly follows?: OperatorCheck['follows']
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */

@@ -5,7 +5,7 @@ import type { Assessment } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { assessOwned, type Behind, withoutProof } from './cause.ts'
+import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
 import { type KindName, listsMs, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
@@ -38,37 +38,6 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
         awaitWorkloads(workloads, context) ??
         awaitChange(object, workloads, context)
       return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
-    },
-  }
-}
-
-/**
- * For a custom resource whose status shows only that an object in its namespace exists: the resource is ready only after
- * that object. Without the permission to read the object, the status decides alone.
- */
-export function withAwaitedObject(rule: Rule, { awaits, ruleOf }: Behind): Rule {
-  if (awaits === undefined) return rule
-  const { apiVersion, kind } = awaits
-  const requestsOf = (object: KubeObject) => {
-    const [name, { namespace }] = [awaits.name(object), object.metadata]
-    return name === undefined ? [] : [{ apiVersion, kind, namespace, name }]
-  }
-  return {
-    ...rule,
-    relatives: (object) => [...rule.relatives(object), ...requestsOf(object)],
-    concernedBy: [kind],
-    isConcernedBy: (object, other) =>
-      groupOf(other.apiVersion) === groupOf(apiVersion) && other.metadata.name === awaits.name(object),
-    assess: (object, context) => {
-      const own = rule.assess(object, context)
-      const [request] = requestsOf(object)
-      if (own.status !== 'ready' || request === undefined || context.listState(request) !== 'complete') return own
-      const title = `${kind.toLowerCase()}/${request.name}`
-      const found = context.list(kind, request.namespace).find(({ metadata }) => metadata.name === request.name)
-      if (found === undefined) return notReady(own, { message: `${title} does not exist yet`, recheckAt: undefined })
-      const { status, message, problems, recheckAt } = assessOwned(found, ruleOf(found).rule, context)
-      if (status === 'ready') return own
-      return { ...notReady(own, { message: `${title}: ${message}`, recheckAt }), problems: problems.map(withoutProof) }
     },
   }
 }
@@ -120,7 +89,8 @@ function workloadsOf({ metadata: { uid } }: KubeObject, context: RuleContext, de
   })
 }
 
-function notReady(own: Assessment, { message, recheckAt }: Awaited): Assessment {
+/** The assessment of an object that waits for another one. */
+export function notReady(own: Assessment, { message, recheckAt }: Awaited): Assessment {
   return {
     ...own,
     status: 'progressing',

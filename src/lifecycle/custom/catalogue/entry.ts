@@ -58,6 +58,13 @@ export interface CatalogueEntry {
    */
   readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: string }
   /**
+   * An object in its namespace, of one of these kinds, that its status is about. The others are texts: its kind and name,
+   * the time of the last state, and the interval (`1m`) in which the operator compares the object.
+   */
+  readonly follows?: Record<'kind' | 'name' | 'since' | 'every', string> & {
+    readonly kinds: readonly { readonly apiVersion: string; readonly kind: string }[]
+  }
+  /**
    * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
    * it, the objects that were created since the last write of its spec are those of the present revision.
    */
@@ -67,25 +74,15 @@ export interface CatalogueEntry {
 /** An entry for one kind, with compiled expressions. */
 export interface OperatorCheck
   extends HealthCheck,
-    Omit<
-      CatalogueEntry,
-      | 'kind'
-      | 'current'
-      | 'failed'
-      | 'inProgress'
-      | 'suspended'
-      | 'stallHold'
-      | 'cause'
-      | 'milestones'
-      | 'revision'
-      | 'awaits'
-    > {
+    Pick<CatalogueEntry, 'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'isWorkload' | 'awaitsWorkloads'> {
   readonly suspended?: Expression
   readonly stallHold?: Expression
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
   readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: TextExpression }
+  readonly follows?: Readonly<Record<'kind' | 'name' | 'since' | 'every', TextExpression>> &
+    Pick<NonNullable<CatalogueEntry['follows']>, 'kinds'>
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
@@ -99,7 +96,18 @@ export function compileEntry(
   { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
   { condition, text }: Compiler,
 ): OperatorCheck {
-  const { current, failed, inProgress, suspended, stallHold, cause = [], milestones = [], revision, awaits } = entry
+  const {
+    current,
+    failed,
+    inProgress,
+    suspended,
+    stallHold,
+    cause = [],
+    milestones = [],
+    revision,
+    awaits,
+    follows,
+  } = entry
   const optional = (source: string | undefined) => (source === undefined ? undefined : condition(source))
   return {
     ...entry,
@@ -114,6 +122,16 @@ export function compileEntry(
     milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
     revision: revision === undefined ? undefined : text(revision),
     awaits: awaits === undefined ? undefined : { ...awaits, name: text(awaits.name) },
+    follows:
+      follows === undefined
+        ? undefined
+        : {
+            kinds: follows.kinds,
+            kind: text(follows.kind),
+            name: text(follows.name),
+            since: text(follows.since),
+            every: text(follows.every),
+          },
     statusFields: statusFieldsOf(`${current} ${failed}`),
   }
 }

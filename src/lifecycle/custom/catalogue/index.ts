@@ -57,6 +57,7 @@ const files: Readonly<Record<string, () => Promise<Readonly<Record<string, Catal
   'logstash.k8s.elastic.co': () => import('./elastic.ts'),
   'maps.k8s.elastic.co': () => import('./elastic.ts'),
   'stackconfigpolicy.k8s.elastic.co': () => import('./elastic.ts'),
+  'flagger.app': () => import('./flagger.ts'),
   'flink.apache.org': () => import('./flink.ts'),
   'helm.toolkit.fluxcd.io': () => import('./flux.ts'),
   'image.toolkit.fluxcd.io': () => import('./flux.ts'),

@@ -1,0 +1,113 @@
+import type { KubeObject } from '../../cluster/objects.ts'
+import { groupOf } from '../../cluster/store.ts'
+import { formatDuration, parseDuration } from '../../duration.ts'
+import type { Assessment } from '../assessment.ts'
+import { lastWriteOf } from '../gate-time.ts'
+import { provePersisted } from '../proof.ts'
+import type { Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { assessOwned, type Behind, withoutProof } from './cause.ts'
+import type { KindName } from './owned-objects.ts'
+import { notReady } from './owned-workloads.ts'
+
+/** An object in the namespace of a custom resource, which the resource names. */
+interface NamedObject {
+  readonly kinds: readonly KindName[]
+  /** The kind and name of the object; undefined if the resource names none. */
+  named(object: KubeObject): { readonly kind: string; readonly name: string } | undefined
+  /**
+   * The assessment of the resource with the named object.
+   * @param own the assessment by the status of the resource alone
+   * @param found the named object; undefined if it does not exist
+   * @param title the named object for messages: `deployment/web`
+   */
+  judge(
+    own: Assessment,
+    object: KubeObject,
+    found: KubeObject | undefined,
+    title: string,
+    context: RuleContext,
+  ): Assessment
+}
+
+/** Watches the named object. Without the permission to read it, the status of the custom resource decides alone. */
+function withNamedObject(rule: Rule, { kinds, named, judge }: NamedObject): Rule {
+  const requestOf = (object: KubeObject) => {
+    const { kind, name } = named(object) ?? {}
+    const known = kinds.find((each) => each.kind === kind)
+    return known === undefined || name === undefined
+      ? undefined
+      : { apiVersion: known.apiVersion, kind: known.kind, namespace: object.metadata.namespace, name }
+  }
+  return {
+    ...rule,
+    relatives: (object) => [...rule.relatives(object), ...[requestOf(object)].flatMap((each) => each ?? [])],
+    concernedBy: [...(rule.concernedBy ?? []), ...kinds.map(({ kind }) => kind)],
+    isConcernedBy: (object, other, last) => {
+      const { apiVersion = '', kind, name } = requestOf(object) ?? {}
+      const isNamed = other.kind === kind && other.metadata.name === name
+      return (
+        (isNamed && groupOf(other.apiVersion) === groupOf(apiVersion)) ||
+        rule.isConcernedBy?.(object, other, last) === true
+      )
+    },
+    assess: (object, context) => {
+      const own = rule.assess(object, context)
+      const request = requestOf(object)
+      if (request === undefined || context.listState(request) !== 'complete') return own
+      const { kind, namespace, name } = request
+      const found = context.list(kind, namespace).find(({ metadata }) => metadata.name === name)
+      return judge(own, object, found, `${kind.toLowerCase()}/${name}`, context)
+    },
+  }
+}
+
+/** For a custom resource whose status shows only that another object exists: it is ready only after that object. */
+export function withAwaitedObject(rule: Rule, { awaits, ruleOf }: Behind): Rule {
+  if (awaits === undefined) return rule
+  return withNamedObject(rule, {
+    kinds: [awaits],
+    named: (object) => {
+      const name = awaits.name(object)
+      return name === undefined ? undefined : { kind: awaits.kind, name }
+    },
+    judge: (own, _object, found, title, context) => {
+      if (own.status !== 'ready') return own
+      if (found === undefined) return notReady(own, { message: `${title} does not exist yet`, recheckAt: undefined })
+      const { status, message, problems, recheckAt } = assessOwned(found, ruleOf(found).rule, context)
+      if (status === 'ready') return own
+      return { ...notReady(own, { message: `${title}: ${message}`, recheckAt }), problems: problems.map(withoutProof) }
+    },
+  })
+}
+
+/** The interval of an operator whose resource names none. */
+const defaultEveryMs = 60_000
+
+/**
+ * For a custom resource whose status is about another object: it is neither ready nor failed while that object has
+ * changed since the last state, until its operator had the time to compare it. Not every change causes a new state.
+ */
+export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
+  if (follows === undefined) return rule
+  return withNamedObject(rule, {
+    kinds: follows.kinds,
+    named: (object) => {
+      const [kind, name] = [follows.kind(object), follows.name(object)]
+      return kind === undefined || name === undefined ? undefined : { kind, name }
+    },
+    judge: (own, object, found, title, context) => {
+      const { now, time, settings } = context
+      const changedAt = found && lastWriteOf(found, time)
+      const stateAt = time(follows.since(object))
+      if (own.status === 'progressing' || changedAt === undefined || stateAt === undefined || changedAt <= stateAt)
+        return own
+      const everyMs = parseDuration(follows.every(object) ?? '', () => undefined) ?? defaultEveryMs
+      const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
+      if (proven) return own
+      const message = `${title} has changed since, and its controller compares it every ${formatDuration(everyMs)}`
+      const { failure: _, ...rest } = notReady(own, { message, recheckAt })
+      return { ...rest, problems: [] }
+    },
+  })
+}
