@@ -120,7 +120,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       predicate(
         state === 'lost'
           ? `is not ready because its node ${node} is not ready`
-          : `was assigned to node ${node}, whose kubelet does not respond`,
+          : `was assigned to node ${node}, but its kubelet has not acknowledged the pod`,
       ),
     hint: ({ problem }) => {
       const node = problem?.detail.node ?? 'NODE'

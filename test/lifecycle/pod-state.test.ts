@@ -134,7 +134,7 @@ describe('a pod whose node does not respond', () => {
     message:
       state === 'lost'
         ? 'is not ready because its node node-1 is not ready'
-        : 'was assigned to node node-1, whose kubelet does not respond',
+        : 'was assigned to node node-1, but its kubelet has not acknowledged the pod',
     detail: { node: 'node-1', state },
     count: 1,
     firstSeenAt,
