@@ -209,7 +209,7 @@ export interface Target {
    */
   notes?: string[]
   /**
-   * The problems and notes that were logged, in their order
+   * What was logged about it, in its order
    */
   log?: LogLine[]
 }
@@ -340,6 +340,19 @@ export interface LogLine {
    * A moment in UTC, ISO 8601
    */
   at: string
-  kind: 'problem' | 'note'
+  kind: 'progress' | 'problem' | 'note' | 'verdict'
+  /**
+   * Of a verdict
+   */
+  outcome?:
+    | 'ready'
+    | 'failed'
+    | 'stalled'
+    | 'timed-out'
+    | 'superseded'
+    | 'cancelled'
+    | 'misconfigured'
+    | 'unknown'
+    | 'progressing'
   text: string
 }

@@ -57,7 +57,7 @@ export function mergeReports(files: readonly ReportFile[], now: number): EndedTi
     verdict: deciding === undefined ? readyVerdict(targets, gates) : gateVerdict(deciding, gates),
     hint: deciding?.hint,
     targets,
-    entries: entriesOf(merged),
+    entries: merged.flatMap(({ logged }, target) => logged.map((entry) => ({ ...entry, target }))).toSorted(byTime),
     gates,
   }
 }
@@ -101,7 +101,7 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
   })
 }
 
-/** A target with the problems and notes that its gate logged. */
+/** A target with what its gate logged about it. */
 interface MergedTarget {
   readonly record: TargetRecord
   readonly logged: readonly Entry[]
@@ -138,20 +138,8 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
   return { record, logged }
 }
 
-/** The reached milestones, the problems and notes, and the verdict of each target, by time. */
-function entriesOf(targets: readonly MergedTarget[]): Entry[] {
-  const entries = targets.flatMap(({ record, logged }, target): Entry[] => {
-    const { milestones, endedAt, outcome, reason, message } = record
-    const reached = milestones.flatMap(({ name, at, message }): Entry[] => {
-      const text = message === '' ? name : message
-      return at === undefined ? [] : [{ at, target, kind: 'progress', text }]
-    })
-    const before = [...reached, ...logged.map((entry) => ({ ...entry, target }))]
-    if (endedAt === undefined || outcome === 'progressing') return before
-    const text = reason === '' ? message : `${reason}: ${message}`
-    return [...before, { at: endedAt, target, kind: 'verdict', outcome, text }]
-  })
-  return entries.toSorted((one, other) => one.at - other.at)
+function byTime(one: Entry, other: Entry): number {
+  return one.at - other.at
 }
 
 function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {

@@ -67,8 +67,8 @@ function reportTarget(record: TargetRecord, entries: readonly Entry[], { started
   const { apiVersion, kind, namespace, name, selector, source } = target
   const gate = gates?.find(({ name }) => name === target.gate)
   const moment = (at: number) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
-  const log = entries.flatMap(({ at, kind, text }) =>
-    kind === 'problem' || kind === 'note' ? [{ at: moment(at), kind, text }] : [],
+  const log = entries.flatMap(({ at, kind, outcome, text }) =>
+    kind === 'heartbeat' ? [] : [{ at: moment(at), kind, ...(outcome === undefined ? {} : { outcome }), text }],
   )
   return {
     target: targetId(target),

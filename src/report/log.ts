@@ -174,7 +174,9 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
     const { mark, verb, preposition } = outcomeLabels[outcome]
     const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
     const why =
-      outcome === 'ready' ? `${ready} of ${count(own.length, 'target')}` : [reason, message].filter(Boolean).join(': ')
+      outcome === 'ready'
+        ? `${ready} of ${count(own.length, 'target')}`
+        : [reason === outcome ? '' : reason, message].filter(Boolean).join(': ')
     return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${plain(why)}`
   })
   const head = `${paint('bold', 'Rollout Gate', options.color)} · ${count(gates.length, 'gate')} · ${count(targets.length, 'target')}`

@@ -13,6 +13,7 @@ const outcomes = [
   'misconfigured',
   'unknown',
 ] as const
+const targetOutcomes = [...outcomes, 'progressing'] as const
 const reason = z.enum(['', ...reasonCodes]).meta({ id: 'Reason', description: 'Why; empty on ready' })
 const message = z.string().describe('One line for people')
 
@@ -59,6 +60,15 @@ const milestone = z
   })
   .meta({ id: 'Milestone' })
 
+const logLine = z
+  .object({
+    at: moment,
+    kind: z.enum(['progress', 'problem', 'note', 'verdict']),
+    outcome: z.enum(targetOutcomes).optional().describe('Of a verdict'),
+    text: z.string(),
+  })
+  .meta({ id: 'LogLine' })
+
 const target = z
   .object({
     target: z.string().describe('`deployment.apps/web`'),
@@ -69,7 +79,7 @@ const target = z
     selector: z.string().optional().describe('The selector that matched nothing; empty for `--all`'),
     gate: z.string().optional().describe('In a merged report: the name of its gate'),
     context: z.string().optional().describe('In a merged report: the context of its cluster'),
-    outcome: z.enum([...outcomes, 'progressing']).describe('progressing: it was not done when the gate ended'),
+    outcome: z.enum(targetOutcomes).describe('progressing: it was not done when the gate ended'),
     reason,
     message,
     form: z
@@ -86,10 +96,7 @@ const target = z
     problems: z.array(problem),
     changes: z.array(z.string()).optional().describe('What differs from the previous revision'),
     notes: z.array(z.string()).optional().describe('Remarks without effect on the outcome'),
-    log: z
-      .array(z.object({ at: moment, kind: z.enum(['problem', 'note']), text: z.string() }).meta({ id: 'LogLine' }))
-      .optional()
-      .describe('The problems and notes that were logged, in their order'),
+    log: z.array(logLine).optional().describe('What was logged about it, in its order'),
   })
   .meta({ id: 'Target' })
 

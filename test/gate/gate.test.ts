@@ -933,6 +933,6 @@ describe('a clock that the workload cannot meet', () => {
   it('is logged once, when the workload is first seen', () => {
     const patient = createDeployment({ spec: { minReadySeconds: 700 }, status: progressing })
     const { entries } = run([at(0, added(patient), allSynced), at(1, modified(patient))])
-    expect(entries.filter((text) => text.includes('cannot be met'))).toHaveLength(1)
+    expect(entries.filter((text) => text.includes('needs at least'))).toHaveLength(1)
   })
 })

@@ -26,7 +26,7 @@ describe("a clock that the workload's own numbers cannot meet", () => {
     ['both together', { minReadySeconds: 50 }, { readinessProbe: { initialDelaySeconds: 20 } }, 70],
   ])('is the timeout, by %s', (_, spec, probes, least) => {
     expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).toEqual([
-      `needs ${least} s at the least by its own numbers (minReadySeconds, initialDelaySeconds): the timeout of 60 s cannot be met`,
+      `needs at least ${least} s (minReadySeconds, initialDelaySeconds), but the timeout is 1m`,
     ])
   })
 
@@ -38,13 +38,13 @@ describe("a clock that the workload's own numbers cannot meet", () => {
 
   it('is the timeout when Kubernetes itself gives the rollout longer, unless by its default', () => {
     expect(warnings({ progressDeadlineSeconds: 120 })).toEqual([
-      'may take 120 s by its progressDeadlineSeconds, but the timeout is 60 s',
+      'may take 120 s by its progressDeadlineSeconds, but the timeout is 1m',
     ])
     expect(warnings({ progressDeadlineSeconds: 600 })).toEqual([])
     // The greatest number stands for no deadline at all (HasProgressDeadline, pkg/controller/deployment/util).
     expect(warnings({ progressDeadlineSeconds: 2_147_483_647 })).toEqual([])
     expect(warnings({ activeDeadlineSeconds: 900 }, {}, { kind: 'Job' })).toEqual([
-      'may take 900 s by its activeDeadlineSeconds, but the timeout is 60 s',
+      'may take 900 s by its activeDeadlineSeconds, but the timeout is 1m',
     ])
   })
 
@@ -52,7 +52,7 @@ describe("a clock that the workload's own numbers cannot meet", () => {
     ['minReadySeconds', { minReadySeconds: 31 }, {}, 31],
     ['startup probe (container app)', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
   ])('is a stall-timeout that is taken literally, by its %s', (why, spec, probes, seconds) => {
-    const told = `may be without progress for ${seconds} s by its ${why}, but the stall-timeout is 30 s and is taken literally`
+    const told = `may be without progress for ${seconds} s by its ${why}, but the stall-timeout is 30s and is taken literally`
     expect(warnings(spec, probes)).toContain(told)
     expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(told)
   })

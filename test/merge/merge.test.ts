@@ -52,17 +52,23 @@ it.each<[readonly Outcome[], Outcome]>([
   }
 })
 
-it('the notes and problems between the milestones are those of the single summaries, also after a second merge', () => {
+it('the log lines of each target are those of the single summary, also after a second merge', () => {
   const entries: Entry[] = [
     { at: at(2), target: 0, kind: 'problem', text: 'container app of pod/web-x exited with code 1' },
     { at: at(3), target: 0, kind: 'note', text: 'scaled from 2 to 3 replicas' },
+    { at: at(4), target: 0, kind: 'progress', text: '3 pods ready' },
+    { at: at(4), target: 0, kind: 'verdict', outcome: 'ready', text: 'revision 2' },
     { at: at(4), kind: 'heartbeat', text: 'still waiting' },
   ]
   const eu = mergeReports([file({ ...ended('ready'), entries }, 'eu')], 0)
-  const both = mergeReports([file(ended('ready'), 'us'), { path: 'eu.json', report: buildReport(eu) }], 0)
+  const both = mergeReports(
+    [file({ ...ended('ready'), entries: [] }, 'us'), { path: 'eu.json', report: buildReport(eu) }],
+    0,
+  )
   for (const merged of [eu, both]) {
-    const between = merged.entries.filter(({ kind }) => kind === 'problem' || kind === 'note')
-    expect(between).toEqual(entries.slice(0, 2).map((entry) => ({ ...entry, target: merged.targets.length - 1 })))
+    expect(merged.entries).toEqual(
+      entries.slice(0, 4).map((entry) => ({ ...entry, target: merged.targets.length - 1 })),
+    )
   }
 })
 
@@ -110,6 +116,7 @@ it('the merged report follows the schema, names gates and contexts, and has the 
     ...ready,
     startedAt: ready.startedAt + later,
     finishedAt: ready.finishedAt + later,
+    entries: ready.entries.map((entry) => ({ ...entry, at: entry.at + later })),
     targets: ready.targets.map((record) => ({
       ...record,
       endedAt: (record.endedAt ?? 0) + later,

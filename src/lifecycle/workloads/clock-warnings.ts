@@ -1,4 +1,5 @@
 import type { KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
+import { formatDuration } from '../../duration.ts'
 import { probeSeconds } from './container.ts'
 
 /** The timeouts of one target; 0 means off. */
@@ -39,18 +40,18 @@ export function clockWarnings(
   const least = minSeconds(object.kind, spec)
   if (least > timeout)
     warnings.push(
-      `needs ${least} s at the least by its own numbers (minReadySeconds, initialDelaySeconds): the timeout of ${timeout} s cannot be met`,
+      `needs at least ${least} s (minReadySeconds, initialDelaySeconds), but the timeout is ${formatDuration(timeoutMs)}`,
     )
   const deadline = spec.activeDeadlineSeconds ?? spec.progressDeadlineSeconds ?? 0
   if (deadline > timeout && !impliedDeadlines.has(deadline)) {
     const field = spec.activeDeadlineSeconds === undefined ? 'progressDeadlineSeconds' : 'activeDeadlineSeconds'
-    warnings.push(`may take ${deadline} s by its ${field}, but the timeout is ${timeout} s`)
+    warnings.push(`may take ${deadline} s by its ${field}, but the timeout is ${formatDuration(timeoutMs)}`)
   }
   const [pause, why] = longestPause(spec)
   const stall = stallTimeoutMs / 1000
   if (stallIsLiteral && stall > 0 && pause > stall)
     warnings.push(
-      `may be without progress for ${pause} s by its ${why}, but the stall-timeout is ${stall} s and is taken literally`,
+      `may be without progress for ${pause} s by its ${why}, but the stall-timeout is ${formatDuration(stallTimeoutMs)} and is taken literally`,
     )
   return warnings
 }
