@@ -49,7 +49,7 @@ export const componentFaults: Scenario[] = [
       fixture.markDecided(15)
       await restarted
     },
-    expect: { outcome: 'stalled' },
+    expect: { outcome: 'stalled', reason: 'node-unresponsive' },
     takesSeconds: 40,
   },
 ]
