@@ -113,6 +113,7 @@ export interface PodSpec {
   serviceAccountName?: string
   terminationGracePeriodSeconds?: number
   readinessGates?: { conditionType: string }[]
+  schedulerName?: string
   schedulingGates?: { name: string }[]
   volumes?: Volume[]
 }
@@ -242,6 +243,7 @@ export interface EventObject extends KubeObject {
 export interface Job extends KubeObject {
   spec?: {
     parallelism?: number
+    managedBy?: string
     completions?: number
     completionMode?: string
     backoffLimit?: number

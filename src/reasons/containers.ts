@@ -85,7 +85,11 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     class: 'strike',
     when: 'a container died for the third time, 30 s after its first death at the earliest',
     title: 'a container keeps crashing',
-    headline: containerHeadline((name, problem) => `${name} keeps crashing${exitCode(problem)}`),
+    headline: containerHeadline((name, problem) =>
+      problem.detail.failedHook === undefined
+        ? `${name} keeps crashing${exitCode(problem)}`
+        : `the postStart hook of ${name} fails`,
+    ),
     sentence: crashSentence,
     hint: crashHint,
     readsLogs: true,
@@ -244,7 +248,9 @@ function missingName({ kind, name }: MissingObject): string {
 /** Hint for a crash: explains it by the exit code and the log. */
 function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
-  const { exitCode, signal } = problem?.detail ?? {}
+  const { exitCode, signal, failedHook } = problem?.detail ?? {}
+  if (failedHook !== undefined)
+    return `Correct \`lifecycle.postStart\` of ${containerOf(facts)}: the kubelet ends a container whose hook fails.`
   const what =
     exitCode === 0 && signal === undefined
       ? `${capitalizeFirst(containerOf(facts))} ends without an error, and is started again: keep its program in the foreground, or run it as a Job.`

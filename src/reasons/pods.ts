@@ -16,9 +16,10 @@ import {
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
-/** Why a pod has no node: it has scheduling gates, or the scheduler found none. */
+/** Why a pod has no node: it has scheduling gates, its scheduler does not respond, or the scheduler found none. */
 export type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
+  | { readonly scheduler: string }
   | {
       /** The number of nodes in the cluster; absent if the scheduler does not report it. */
       readonly nodes?: number
@@ -69,10 +70,11 @@ export interface PodDetails {
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
-    when: 'the scheduler found no node: one may come, or be freed',
+    when: 'the scheduler found no node, or does not respond: a node may come, or be freed',
     title: 'no node can take the pods',
     headline: ({ detail }, cause) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
+      if ('scheduler' in detail) return `scheduler ${withoutMiddle(detail.scheduler, nameLimit)} does not respond`
       return cause?.reason === 'claim-pending'
         ? `${withoutMiddle(cause.subject, imageLimit)}, which the pods need, is not bound`
         : undefined
@@ -180,6 +182,7 @@ function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, c
       `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`,
     )
   }
+  if ('scheduler' in detail) return predicate(`has no node: its scheduler ${detail.scheduler} does not respond`)
   return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}`)
 }
 
@@ -257,6 +260,8 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
   if (detail !== undefined && 'schedulingGates' in detail)
     return 'Scheduling gates are removed by the controller that set them, most often that of a queue or a quota: check that it runs, and that there is room.'
+  if (detail !== undefined && 'scheduler' in detail)
+    return `Does a scheduler named ${detail.scheduler} run in the cluster? If not, start it, or correct \`schedulerName\`.`
   const causes = detail?.causes ?? []
   const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
   const advice = [

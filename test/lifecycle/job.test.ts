@@ -89,6 +89,18 @@ describe('a Job', () => {
     })
   })
 
+  it('waits for the controller that manages it instead of the built-in one', () => {
+    const managedBy = 'kueue.x-k8s.io/multikueue'
+    expect(judge(createJob({ spec: { managedBy }, status: {} })).message).toBe(
+      `waiting for the controller ${managedBy}, which manages the Job`,
+    )
+  })
+
+  it('has started although podFailurePolicy ignores its failed pods, which its counts omit', () => {
+    const pod = jobPod({ phase: 'Failed', containerStatuses: [createStatus({ state: terminated(42, 20) })] })
+    expect(judge(createJob({ status: {} }), [pod]).message).toBe('0 of 1 succeeded')
+  })
+
   it('starts no pod while its parallelism is 0', () => {
     const { status, message } = judge(createJob({ spec: { parallelism: 0 }, status: {} }))
     expect([status, message]).toEqual(['progressing', 'starts no pod: its parallelism is 0'])

@@ -91,13 +91,14 @@ describe('a pod that waits for its claims', () => {
 describe('a pod with readiness gates', () => {
   const open = 'example.com/open'
   const closed = 'example.com/closed'
-  const gated = (reason: string) =>
+  const gated = (reason: string, ...others: readonly Condition[]) =>
     createPod({
       spec: { readinessGates: [{ conditionType: open }, { conditionType: closed }] },
       status: {
         phase: 'Running',
         conditions: [
           condition(open, 'True'),
+          ...others,
           condition('ContainersReady', 'True', { lastTransitionTime: iso(7) }),
           condition('Ready', 'False', { reason }),
         ],
@@ -122,6 +123,40 @@ describe('a pod with readiness gates', () => {
 
   it('does not wait for them before its containers are ready', () => {
     expect(examine(gated('ContainersNotReady')).problems).toEqual([])
+  })
+
+  it('has no problem once all of them are True, although the kubelet still reports the pod as not ready', () => {
+    expect(examine(gated('ReadinessGatesNotReady', condition(closed, 'True'))).problems).toEqual([])
+  })
+})
+
+describe('a pod whose scheduler does not respond', () => {
+  const pod = (schedulerName?: string) =>
+    createPod({
+      metadata: { creationTimestamp: iso(2) },
+      spec: { nodeName: '', schedulerName },
+      status: { phase: 'Pending' },
+    })
+  const examineAt = (at: Pod, now: number) => reported(examinePod(at, context({ now, objects: [at] })))
+
+  it('has a problem after ten seconds, and names the scheduler', () => {
+    expect(examineAt(pod('volcano'), 11)).toMatchObject({ problems: [], recheckAt: moment(12) })
+    expect(examineAt(pod('volcano'), 12).problems).toEqual([
+      {
+        reason: 'unschedulable',
+        class: 'slow',
+        subject: 'pod/web-1-a',
+        message: 'has no node: its scheduler volcano does not respond',
+        detail: { scheduler: 'volcano' },
+        count: 1,
+        firstSeenAt: moment(2),
+        proven: false,
+      },
+    ])
+  })
+
+  it('has the one of the cluster if it names none', () => {
+    expect(examineAt(pod(), 12).problems[0]?.detail).toEqual({ scheduler: 'default-scheduler' })
   })
 })
 

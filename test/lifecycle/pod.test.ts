@@ -119,6 +119,21 @@ describe('a bare pod', () => {
     })
   })
 
+  it('that ran out of its own deadline has that reason, not the exit code of a container that the kubelet killed', () => {
+    const status = {
+      phase: 'Failed',
+      reason: 'DeadlineExceeded',
+      message: 'Pod was active on the node longer than the specified deadline',
+      containerStatuses: [createStatus({ state: terminated(137, 9) })],
+    }
+    const { failure } = assess(createBarePod({ spec: { restartPolicy: 'Never' }, status }))
+    expect(failure).toMatchObject({
+      reason: 'pod-failed',
+      message: 'failed: DeadlineExceeded: Pod was active on the node longer than the specified deadline',
+    })
+    expect(failure).not.toHaveProperty('container')
+  })
+
   it('fails by the third death of a container', () => {
     const pod = createBarePod({ status: crashLoopStatus(3, 5) })
     expect(assess(pod, { now: 40 })).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })

@@ -119,6 +119,18 @@ describe('pods that are replaced', () => {
   })
 })
 
+it('a lost pod without a reason has that of its disruption, as of a node that is gone', () => {
+  const gone = condition('DisruptionTarget', 'True', {
+    reason: 'DeletionByPodGC',
+    message: 'PodGC: node no longer exists',
+    lastTransitionTime: iso(1),
+  })
+  const lost = pod('a', { phase: 'Failed', conditions: [gone] })
+  expect(examinePods([], context({ objects: [lost] }), [lost]).problems).toMatchObject([
+    { reason: 'pod-failed', detail: { message: 'PodGC: node no longer exists' } },
+  ])
+})
+
 describe('all pods have settled', () => {
   it.each([
     ['when each has and they are enough', [readyStatus(1), readyStatus(2)], 2, true],

@@ -31,6 +31,15 @@ describe('a container that crashes', () => {
     expect(hint('crash-loop', { exitCode })).toMatch(words)
   })
 
+  it('whose postStart hook fails has that as headline and hint, not its exit code', () => {
+    expect(headline('crash-loop', { exitCode: 0, failedHook: 'PostStartHook failed' })).toBe(
+      'the postStart hook of container app fails',
+    )
+    expect(hint('crash-loop', { exitCode: 0, failedHook: 'PostStartHook failed' })).toBe(
+      'Correct `lifecycle.postStart` of container app: the kubelet ends a container whose hook fails.',
+    )
+  })
+
   it('without enough memory has a hint with its limit, and how soon it was used up', () => {
     const ended = { startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:03Z' }
     const pod = createPod({}, { containerStatuses: [{ name: 'app', lastState: { terminated: ended } }] })

@@ -24,6 +24,9 @@ const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'startup-failing',
 ])
 
+/** The default of `managedBy`. */
+const builtInController = 'kubernetes.io/job-controller'
+
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
  *
@@ -49,7 +52,9 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const state = context.listState(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
   const succeeded = status.succeeded ?? 0
   const wanted = spec.completions ?? 1
-  const hasStarted = isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0
+  // The counts omit the failed pods that podFailurePolicy ignores.
+  const hasStarted =
+    isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0 || lost.length > 0
   const podProblems = (state?.problems ?? []).map(toJobProblem)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
@@ -65,11 +70,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     createdMilestone,
     hasStarted
       ? { name: 'started', state: 'done', message: status.active ? `started, ${status.active} active` : 'started' }
-      : {
-          name: 'started',
-          state: 'open',
-          message: spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod',
-        },
+      : { name: 'started', state: 'open', message: startText(job) },
     {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
@@ -138,6 +139,13 @@ function hasRunningWork({ pod, started }: PodState): boolean {
     ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
   )
   return running.some(({ isInit }) => isInit) || (started && running.length > 0)
+}
+
+/** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
+function startText({ spec = {} }: Job): string {
+  const { managedBy = builtInController } = spec
+  if (managedBy !== builtInController) return `waiting for the controller ${managedBy}, which manages the Job`
+  return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
 function progressText({ status = {}, spec = {} }: Job): string {

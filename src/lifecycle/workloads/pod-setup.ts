@@ -20,27 +20,40 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
   const last =
     failures.findLast(({ message }) => !/^Unable to attach or mount volumes/.test(message ?? '')) ?? failures.at(-1)
   if (isSetUp(pod, context)) return undefined
-  return last === undefined ? silentNode(pod, context) : setupProblem(pod, last, context)
+  return last === undefined ? unacknowledged(pod, context) : setupProblem(pod, last, context)
 }
 
-/** A kubelet acknowledges a new pod after about a second. */
+/** Schedulers and kubelets acknowledge a new pod after about a second. */
 const acknowledgedMs = 10_000
 
 /**
- * When a pod is overdue that its kubelet has not acknowledged: 10 s after its assignment. The kubelet sets `startTime`
- * before anything else. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ * When a pod is overdue: 10 s after its creation if its scheduler has not acknowledged it, and 10 s after its assignment
+ * if its kubelet has not. A scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything
+ * else. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
-export function acknowledgedBy({ status }: Pod, context: RuleContext): number | undefined {
-  const scheduled = condition({ status }, 'PodScheduled')
-  if (status?.phase !== 'Pending' || status.startTime !== undefined || scheduled?.status !== 'True') return undefined
-  const assignedAt = context.time(scheduled.lastTransitionTime)
-  return assignedAt === undefined ? undefined : assignedAt + acknowledgedMs
+export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
+  const { metadata, spec, status } = pod
+  if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
+  const scheduled = condition(pod, 'PodScheduled')
+  const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
+  const waitsSince = context.time(scheduled === undefined && !spec?.nodeName ? metadata.creationTimestamp : assigned)
+  return waitsSince === undefined ? undefined : waitsSince + acknowledgedMs
 }
 
-/** A slow problem: the kubelet has not acknowledged the pod. It may only be restarting. */
-function silentNode(pod: Pod, context: RuleContext): Problem | undefined {
+/** A slow problem: its scheduler or its kubelet has not acknowledged the pod. Either may only be restarting. */
+function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
   const dueAt = acknowledgedBy(pod, context)
-  return dueAt === undefined || context.now < dueAt ? undefined : nodeProblem(pod, 'silent', dueAt - acknowledgedMs)
+  if (dueAt === undefined || context.now < dueAt) return undefined
+  const since = dueAt - acknowledgedMs
+  if (pod.spec?.nodeName) return nodeProblem(pod, 'silent', since)
+  return {
+    reason: 'unschedulable',
+    subject: `pod/${pod.metadata.name}`,
+    detail: { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' },
+    count: 1,
+    firstSeenAt: since,
+    proven: false,
+  }
 }
 
 /**
@@ -159,6 +172,8 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   const gates = (pod.spec?.readinessGates ?? [])
     .map(({ conditionType }) => conditionType)
     .filter((type) => condition(pod, type)?.status !== 'True')
+  // All gates are True; the kubelet has not updated the condition Ready yet.
+  if (gates.length === 0) return undefined
   return {
     reason: 'readiness-gate-pending',
     subject: `pod/${pod.metadata.name}`,

@@ -115,7 +115,8 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
 /** A terminal problem: no controller replaces a bare pod, so a failed one stays failed. */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
   const { reason, message = '' } = pod.status ?? {}
-  const dead = failedContainer(pod)
+  // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
+  const dead = reason ? undefined : failedContainer(pod)
   const death = dead?.status?.state?.terminated
   const exit = death && {
     exitCode: death.exitCode,

@@ -5,7 +5,7 @@ import type { ProblemClass } from '../../reasons/spec.ts'
 import { earliest, isSinceStart } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
-import { failedContainer, isReplaced } from './pod-object.ts'
+import { condition, failedContainer, isReplaced } from './pod-object.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
 /** The state of the pods of one revision, and their problems. */
@@ -126,7 +126,9 @@ function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly P
 }
 
 function describeLoss(pod: Pod, context: RuleContext): Loss {
-  const { reason = '', message = '' } = pod.status ?? {}
+  // The pod garbage collector writes only the condition.
+  const disruption = condition(pod, 'DisruptionTarget')
+  const { reason = '', message = disruption?.message ?? '' } = pod.status ?? {}
   const at = lostAt(pod, context)
   const dead = failedContainer(pod)
   const death = dead?.status?.state?.terminated
