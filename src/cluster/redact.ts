@@ -72,9 +72,11 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
   const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : walk(values))
 
   function hashVariable(variable: unknown): unknown {
-    if (!isObject(variable) || variable['value'] === undefined) return variable
+    // The items of a field `env` may be anything in a custom resource, such as whole Secrets.
+    const walked = walk(variable)
+    if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
     if (secretVariable.test(String(variable['name']))) collectText(variable['value'])
-    return { ...variable, value: hash(variable['value']) }
+    return { ...walked, value: hash(variable['value']) }
   }
 
   function collectText(value: unknown): void {
