@@ -192,4 +192,29 @@ describe('under a workload with minReadySeconds', () => {
     ['neither has one whose readiness probe succeeds', 3, 30, probed],
     ['one that outlives minReadySeconds has recovered', 1, 12, {}],
   ])('%s', (_, expected, minReadySeconds, spec) => expect(deaths(minReadySeconds, spec)).toBe(expected))
+
+  it('a container whose probe succeeds late has been ready only since then, however long it ran', () => {
+    const unready = (since: number): PodStatus => ({
+      conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: iso(since) }],
+    })
+    const ready = (since: number, restartCount: number, from: number): PodStatus => ({
+      ...podStatus({ restartCount, ready: true, state: running(from) }),
+      conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: iso(since) }],
+    })
+    const dead = (restartCount: number, from: number, at: number): PodStatus => ({
+      ...podStatus({ restartCount, state: terminated(3, at, { startedAt: iso(from) }) }),
+      ...unready(at),
+    })
+    const seen = [
+      [6, ready(6, 0, 1)] as const,
+      [10, dead(0, 1, 10)] as const,
+      [16, ready(16, 1, 11)] as const,
+      [20, dead(1, 11, 20)] as const,
+      [46, ready(46, 2, 41)] as const,
+      [50, dead(2, 41, 50)] as const,
+    ].map(([at, status]) => [at, createPod({ spec: probed, status })] as const)
+    const pod = createPod({ spec: probed })
+    expect(counted(sightings(...seen), pod, undefined, 5).containers.get('app')?.deaths).toBe(3)
+    expect(counted(sightings(...seen), pod, undefined, 4).containers.get('app')?.deaths).toBe(1)
+  })
 })

@@ -124,8 +124,10 @@ export function observeDeaths(
     if (begin !== undefined) begins.set(nth, begin)
     if (!hasRun) continue
     if (finished !== undefined && finished - started >= recoveredMs) recover(nth - 1, Infinity)
-    // The pod became unready after this instance had started, so its probes had passed before.
-    if (isProbed && unreadySince !== undefined && unreadySince > started) recover(nth - 1, unreadySince - started)
+    // The pod became unready after this instance had started, so its probes had passed before. When they passed is only
+    // known of a watched instance.
+    if (isProbed && !readyFor.has(nth - 1) && unreadySince !== undefined && unreadySince > started)
+      recover(nth - 1, Math.min(unreadySince, finished ?? unreadySince) - started)
   }
 
   const moments = new Map(seen.moments)
