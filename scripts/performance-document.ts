@@ -87,11 +87,6 @@ const startNotes = [
         'kept',
       ],
       [
-        'A kubeconfig in JSON, as the one of this measurement, is read without the YAML parser',
-        'CPU −2.5 %; none for YAML',
-        'kept',
-      ],
-      [
         'The rules of custom kinds are loaded only for these kinds',
         'CPU −3 %, but a rule could be needed before it is loaded',
         'dropped',

@@ -169,7 +169,7 @@ function readFile(path: string): KubeconfigDocument {
 function parse(text: string, encoded: readonly string[] = []): KubeconfigDocument {
   let content: unknown
   try {
-    content = parseJson(text) ?? load(text)
+    content = load(text)
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
     // The reason may quote the text (`*secret` is read as an alias); the snippet always does.
@@ -191,16 +191,6 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
     users: entries(content, 'users', 'user'),
     contexts: entries(content, 'contexts', 'context'),
     texts: [text, ...encoded],
-  }
-}
-
-/** Undefined for YAML, and for wrong JSON: the YAML parser finds the line of the mistake. */
-function parseJson(text: string): unknown {
-  if (!text.startsWith('{')) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
