@@ -1,5 +1,6 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { stringify } from 'yaml'
 import { parseJson, shareEqualParts } from '../src/cluster/compact.ts'
 import type { FeedEvent, Observation } from '../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../src/cluster/objects.ts'
@@ -7,7 +8,7 @@ import { createRedactor } from '../src/cluster/redact.ts'
 import { Gate } from '../src/gate/gate.ts'
 import { gateSettings } from '../src/gate/settings.ts'
 import { readInputs } from '../src/inputs.ts'
-import { startApiServer } from '../test/support/api-server.ts'
+import { type ApiServer, startApiServer } from '../test/support/api-server.ts'
 import { EventLoopClock } from '../test/support/event-loop-clock.ts'
 import { gateInVirtualTime } from '../test/support/gate-rollout.ts'
 import { createDeployment, createPod, createReplicaSet, createWorkloads, podStages } from './bench-objects.ts'
@@ -26,6 +27,11 @@ if (task === 'server') await serve()
 if (task === 'writes') await serveWrites()
 if (task === 'simulate') simulate(Number(count))
 if (task === 'soak') await soak(Number(count))
+
+/** A kubeconfig as `kubectl config view --raw` prints it, in YAML. */
+function kubeconfigOf(server: ApiServer): string {
+  return stringify(JSON.parse(server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' })))
+}
 
 /** What `bench.ts` orders from the server. */
 export interface RolloutOrder {
@@ -50,7 +56,7 @@ async function serve(): Promise<void> {
         server.apply(createPod(workload, index, 'ready', time()))
     }
     const before = server.requests.length
-    send({ kubeconfig: server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' }), workloads })
+    send({ kubeconfig: kubeconfigOf(server), workloads })
     if (isFinished) return
     await server.until(({ openWatches }) => openWatches.filter(({ plural }) => plural === 'pods').length > 0)
     const end = await writePods()
@@ -119,7 +125,7 @@ async function serveWrites(): Promise<void> {
     if (state === 'ready') server.apply(createDeployment(workload, 1, time))
     send({ writtenAt })
   })
-  send({ kubeconfig: server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' }), workloads })
+  send({ kubeconfig: kubeconfigOf(server), workloads })
 }
 
 /** The pod with the waiting reason that fails a rollout at once. */
