@@ -93,8 +93,8 @@ interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'no
   readonly isEnd?: boolean
   /** The conditions that make it ready; an undefined entry stands for another part of its status. */
   readonly signals?: readonly (Condition | undefined)[]
-  /** Its controller is unknown, and may copy the state of other objects; see `staleUntil`. */
-  readonly copiesOthers?: boolean
+  /** Its controller may copy the state of other objects; see `staleUntil`. */
+  readonly copiesOthers?: boolean | undefined
 }
 
 /**

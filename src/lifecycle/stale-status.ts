@@ -18,7 +18,7 @@ const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/Horizonta
  * later than the first sight of the present spec, because other writers may have written last.
  * @param signals the conditions that decided; an undefined entry stands for another part of the status
  * @param copiesOthers whether the controller may copy the state of other objects, such as a Deployment, that it read
- * before these observed the change. Then only a condition that has changed since the write of the spec is not stale,
+ * before these observed the change. Then only a state that has changed since the write of the spec is not stale,
  * whatever generation it has.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is not stale
  */
@@ -37,7 +37,9 @@ export function staleUntil(
   const isNew = generation === undefined ? specAt <= (time(creationTimestamp) ?? -Infinity) : generation <= 1
   // Without a status subresource, the controller cannot be distinguished from the writer of the spec.
   if (isNew || statusAt === undefined) return undefined
-  const hasChanged = signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
+  const hasChanged =
+    history.statesMovedAt > history.specSeenAt ||
+    signals.some((each) => (time(each?.lastTransitionTime) ?? -Infinity) >= specAt)
   if (copiesOthers ? hasChanged : statusAt > specAt) return undefined
   const periodMs = syncPeriodsMs[`${groupOf(object.apiVersion)}/${object.kind}`] ?? settings.settleTimeMs
   return provePersisted(Math.min(specAt, history.specSeenAt), periodMs, now).recheckAt

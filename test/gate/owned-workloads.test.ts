@@ -180,3 +180,34 @@ it('a Prometheus is not ready while its StatefulSet has not observed the change,
   const settings = { catalogue: await loadCatalogue([prometheus]) }
   expect(verdict(steps, { targets: [prometheus], settings })).toBe('ready after 30 s')
 })
+
+/**
+ * The operator counts the pods of the revision in the status of a StatefulSet that may not have observed the change:
+ * https://github.com/percona/percona-xtradb-cluster-operator/blob/main/pkg/controller/pxc/status.go
+ */
+describe('a database of Percona, which is ready by its status of the present generation right after a change', () => {
+  const database = createTarget({ apiVersion: 'pxc.percona.com/v1', kind: 'PerconaXtraDBCluster', name: 'web' })
+  const object = (state: string, resourceVersion: string): KubeObject => ({
+    ...createShop(0),
+    apiVersion: database.apiVersion,
+    kind: database.kind,
+    metadata: { ...createShop(0).metadata, resourceVersion },
+    status: { observedGeneration: 2, state },
+  })
+  const lists = [listed(database.kind, database.apiVersion), listed('StatefulSet'), ...all]
+  const judge = async (...steps: Parameters<typeof run>[0]) =>
+    verdict(steps, { targets: [database], settings: { catalogue: await loadCatalogue([database]) } })
+
+  it('is not ready before the operator had the time to count again', async () => {
+    const steps = [
+      at(0, added(object('ready', '1')), lists),
+      at(5, modified(object('initializing', '2'))),
+      at(60, modified(object('ready', '3'))),
+    ]
+    expect(await judge(...steps)).toBe('ready after 60 s')
+  })
+
+  it('is ready after the settle time when the change affects no pod', async () => {
+    expect(await judge(at(0, added(object('ready', '1')), lists))).toBe('ready after 10 s')
+  })
+})

@@ -155,6 +155,7 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
       : summary?.meaning === 'ready'
         ? summary.signals.map(({ condition }) => condition)
         : [undefined],
+    copiesOthers: check.isWorkload,
     readyMessage: message,
     milestones: [created, observed, ...stagesOf(present, check, { isObserved, ready, message }), last].flatMap(
       (each) => each ?? [],

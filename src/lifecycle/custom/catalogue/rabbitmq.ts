@@ -10,7 +10,8 @@ export const rabbitMq: CatalogueGroup = {
       kind: 'RabbitmqCluster',
       documentation:
         'https://github.com/rabbitmq/cluster-operator/blob/main/internal/controller/rabbitmqcluster_controller.go',
-      // ReconcileSuccess and the generation are written once all replicas are updated; AllReplicasReady may be older.
+      // ReconcileSuccess and the generation are written once all replicas are updated, by the status of a StatefulSet
+      // that may not have observed the change (reconcile_cli.go). AllReplicasReady may be older.
       current: allOf(
         isTrue('ReconcileSuccess'),
         anyOf(isTrue('AllReplicasReady'), isFalse('AllReplicasReady', 'ScaledToZero')),
@@ -21,6 +22,7 @@ export const rabbitMq: CatalogueGroup = {
       cause: [messageOf('ReconcileSuccess'), messageOf('AllReplicasReady'), messageOf('ClusterAvailable')],
       owns: [statefulSets, pods],
       isWorkload: true,
+      awaitsWorkloads: true,
     },
     {
       // Queue, Exchange, Binding, User, Vhost, Permission, Policy … The operator repeats a failed declaration.
