@@ -38,5 +38,18 @@ export const kserve: CatalogueGroup = {
       isWorkload: true,
       awaitsWorkloads: true,
     },
+    {
+      kind: 'InferenceGraph',
+      documentation: 'https://github.com/kserve/kserve/blob/master/pkg/controller/v1alpha1/inferencegraph/raw_ig.go',
+      // The generation is that of the Deployment, and Ready is True whatever its condition Available is.
+      ignoresGeneration: true,
+      current: isTrue('Ready'),
+      suspended: isTrue('Stopped'),
+      resume: 'kubectl annotate inferencegraph {name} -n {namespace} serving.kserve.io/stop-',
+      cause: [messageOf('Ready')],
+      owns: [deployments, pods],
+      isWorkload: true,
+      awaitsWorkloads: true,
+    },
   ],
 }

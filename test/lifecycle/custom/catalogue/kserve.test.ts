@@ -67,4 +67,14 @@ testEntries(kserve, [
     service('False', {}, [condition('Stopped', 'True')]),
     { verdict: 'suspended', hint: 'kubectl annotate inferenceservice sample -n shop serving.kserve.io/stop-' },
   ],
+  [
+    'an InferenceGraph that is Ready is ready, whatever generation its Deployment has',
+    { ...service('True'), apiVersion: 'serving.kserve.io/v1alpha1', kind: 'InferenceGraph' },
+    { verdict: 'ready' },
+  ],
+  [
+    'an InferenceGraph that is not Ready progresses',
+    { ...service('False'), apiVersion: 'serving.kserve.io/v1alpha1', kind: 'InferenceGraph' },
+    { verdict: 'progressing', mentions: 'the pods start' },
+  ],
 ])
