@@ -16,7 +16,7 @@ import {
 
 const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:.metadata.name,TAINTS:.spec.taints')
 
-/** Why a pod has no node: it has scheduling gates, its scheduler does not respond, or the scheduler found none. */
+/** Why a pod has no node: it has scheduling gates, its scheduler reports nothing, or the scheduler found none. */
 export type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
   | { readonly scheduler: string }
@@ -70,11 +70,12 @@ export interface PodDetails {
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
-    when: 'the scheduler found no node, or does not respond: a node may come, or be freed',
+    when: 'the scheduler found no node, or reports nothing for 10 s: a node may come, or be freed',
     title: 'no node can take the pods',
     headline: ({ detail }, cause) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
-      if ('scheduler' in detail) return `scheduler ${withoutMiddle(detail.scheduler, nameLimit)} does not respond`
+      if ('scheduler' in detail)
+        return `scheduler ${withoutMiddle(detail.scheduler, nameLimit)} does not report why the pods have no node`
       return cause?.reason === 'claim-pending'
         ? `${withoutMiddle(cause.subject, imageLimit)}, which the pods need, is not bound`
         : undefined
@@ -182,7 +183,7 @@ function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, c
       `cannot be scheduled before its scheduling ${which} ${detail.schedulingGates.join(', ')} ${verb} removed`,
     )
   }
-  if ('scheduler' in detail) return predicate(`has no node: its scheduler ${detail.scheduler} does not respond`)
+  if ('scheduler' in detail) return predicate(`has no node, and its scheduler ${detail.scheduler} does not report why`)
   return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}`)
 }
 

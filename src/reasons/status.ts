@@ -19,6 +19,8 @@ export interface StatusDetails {
     readonly message?: string
     readonly missingClass?: string
     readonly needsClass?: boolean
+    /** The program outside of the binder that has not created the volume yet. */
+    readonly provisioner?: string
     /** The volume that the claim names, if no event is known. */
     readonly volume?: string
   }
@@ -49,12 +51,11 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'slow',
     when: 'the claim is not bound yet',
     title: 'the volume claim is not bound',
-    sentence: ({ detail: { message, volume } }) =>
-      predicate(
-        volume === undefined
-          ? `is not bound${message === undefined ? '' : `: ${message}`}`
-          : `is not bound to volume ${volume}, which it names`,
-      ),
+    sentence: ({ detail: { message, volume, provisioner } }) => {
+      if (volume !== undefined) return predicate(`is not bound to volume ${volume}, which it names`)
+      const why = provisioner === undefined ? message : `provisioner ${provisioner} has not created a volume yet`
+      return predicate(`is not bound${why === undefined ? '' : `: ${why}`}`)
+    },
     hint: claimHint,
     field: { object: ['spec', 'storageClassName'] },
   },
@@ -139,11 +140,13 @@ export function signalsText(signals: readonly StatusSignal[]): string {
 
 /** Why a PersistentVolumeClaim has no volume. */
 function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
-  const { missingClass, needsClass } = facts.problem?.detail ?? {}
+  const { missingClass, needsClass, provisioner } = facts.problem?.detail ?? {}
   const classes = clusterCommand('get', 'storageclass')
   if (missingClass !== undefined)
     return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
   if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
   const about = facts.problem?.subject ?? nameOf(facts)
+  if (provisioner !== undefined)
+    return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command(facts, 'describe', about)}.`
   return `Its storage class, size or access mode may not be available. Its events: ${command(facts, 'describe', about)}.`
 }

@@ -130,7 +130,7 @@ describe('a pod with readiness gates', () => {
   })
 })
 
-describe('a pod whose scheduler does not respond', () => {
+describe('a pod whose scheduler reports nothing', () => {
   const pod = (schedulerName?: string) =>
     createPod({
       metadata: { creationTimestamp: iso(2) },
@@ -146,11 +146,35 @@ describe('a pod whose scheduler does not respond', () => {
         reason: 'unschedulable',
         class: 'slow',
         subject: 'pod/web-1-a',
-        message: 'has no node: its scheduler volcano does not respond',
+        message: 'has no node, and its scheduler volcano does not report why',
         detail: { scheduler: 'volcano' },
         count: 1,
         firstSeenAt: moment(2),
         proven: false,
+      },
+    ])
+  })
+
+  it('has its claim as the cause while a provisioner creates the volume', () => {
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
+    const waits = createPod({
+      metadata: { creationTimestamp: iso(2) },
+      spec: { nodeName: '', volumes },
+      status: { phase: 'Pending' },
+    })
+    const event = createEvent(
+      { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data', namespace: 'shop', uid: 'data' } },
+      {
+        reason: 'ExternalProvisioning',
+        message: "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually",
+        type: 'Normal',
+      },
+    )
+    expect(reported(examinePod(waits, context({ now: 12, objects: [waits, event] }))).problems).toMatchObject([
+      {
+        message:
+          'cannot be scheduled: the scheduler waits for its volumes: persistentvolumeclaim/data is not bound: provisioner ebs.csi.aws.com has not created a volume yet',
+        cause: { reason: 'claim-pending' },
       },
     ])
   })

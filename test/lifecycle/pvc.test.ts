@@ -1,4 +1,4 @@
-import type { KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
+import type { EventObject, KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
 import { type ContextOptions, context, createBarePod, createEvent, moment, reported, seenTarget } from './builders.ts'
 
@@ -56,6 +56,19 @@ describe('a PersistentVolumeClaim', () => {
       status: 'progressing',
       problems: [{ reason: 'claim-pending', class: 'slow', message: 'is not bound: no such class' }],
     })
+  })
+
+  it('is pending, with the name of a provisioner outside of the binder, unless a failure is known', () => {
+    const claim = createClaim('Pending')
+    const waits = createEvent(claim, {
+      reason: 'ExternalProvisioning',
+      message: "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually",
+    })
+    const failed = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no quota left' })
+    const messageAfter = (...events: readonly EventObject[]) =>
+      judge(claim, [storageClass('Immediate'), ...events]).problems.map(({ message }) => message)
+    expect(messageAfter(waits)).toEqual(['is not bound: provisioner ebs.csi.aws.com has not created a volume yet'])
+    expect(messageAfter(failed, waits)).toEqual(['is not bound: no quota left'])
   })
 
   it('is ready when it waits for its first consumer and nothing uses it', () => {

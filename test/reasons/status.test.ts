@@ -16,6 +16,7 @@ describe('a claim that is not bound', () => {
   it.each<[StatusDetails['claim-pending'], string]>([
     [{ missingClass: 'fast' }, 'Correct storageClassName, or create the StorageClass fast. '],
     [{ needsClass: true }, 'Set storageClassName, or mark a StorageClass as default: '],
+    [{ provisioner: 'ebs.csi.aws.com' }, 'Does the provisioner ebs.csi.aws.com run in the cluster? '],
     [{ message: 'no volume fits' }, 'Its storage class, size or access mode may not be available. '],
   ])('%j: the hint names the missing StorageClass', (detail, text) => {
     expect(hint('claim-pending', detail)).toContain(text)

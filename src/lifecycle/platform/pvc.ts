@@ -82,10 +82,8 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
   const { namespace } = pod.metadata
   for (const name of claimsOf(pod)) {
     const metadata = { name, namespace }
-    const event = context
-      .events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata })
-      .findLast(({ reason = '' }) => bindingFailures.has(reason) || reason === 'ProvisioningSucceeded')
-    if (event === undefined || event.reason === 'ProvisioningSucceeded') continue
+    const event = bindingEvent(context.events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }))
+    if (event === undefined) continue
     const firstSeenAt = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
     return pendingProblem(name, firstSeenAt, event.message)
   }
@@ -109,6 +107,18 @@ export function waitsForClaims(detail: UnschedulableDetail): boolean {
 /** The events of the binder and provisioners about a claim that is not bound; FailedBinding is often a Normal event. */
 const bindingFailures: ReadonlySet<string> = new Set(['FailedBinding', 'ProvisioningFailed', 'VolumeMismatch'])
 
+/**
+ * The event that shows why a claim is not bound: the latest failure since its volume was provisioned, else the binder's
+ * repeated event that it waits for a provisioner outside of it (provisionClaim, pkg/controller/volume/persistentvolume).
+ */
+function bindingEvent(events: readonly EventObject[]): EventObject | undefined {
+  const present = events.slice(events.findLastIndex(({ reason }) => reason === 'ProvisioningSucceeded') + 1)
+  return (
+    present.findLast(({ reason = '' }) => bindingFailures.has(reason)) ??
+    present.findLast(({ reason }) => reason === 'ExternalProvisioning')
+  )
+}
+
 function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: RuleContext): Problem {
   const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
@@ -116,7 +126,7 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
     const proof = provePersisted(since, lostMs, context.now)
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
-  const message = context.events(claim).findLast(({ reason = '' }) => bindingFailures.has(reason))?.message
+  const message = bindingEvent(context.events(claim))?.message
   const pending = pendingProblem(claim.metadata.name, firstSeenAt, message)
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
@@ -131,6 +141,7 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
       message,
       missingClass: /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1],
       needsClass: /no storage class is set/i.test(message ?? ''),
+      provisioner: /external provisioner ['"]([^'"]{1,253})['"]/i.exec(message ?? '')?.[1],
     },
     count: 1,
     firstSeenAt,

@@ -40,19 +40,28 @@ export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefin
   return waitsSince === undefined ? undefined : waitsSince + acknowledgedMs
 }
 
-/** A slow problem: its scheduler or its kubelet has not acknowledged the pod. Either may only be restarting. */
+/**
+ * A slow problem: its scheduler or its kubelet has not acknowledged the pod. Either may only be restarting, and a
+ * scheduler reports nothing while it waits for the volumes of a node that it has chosen (PreBind,
+ * pkg/scheduler/framework/plugins/volumebinding).
+ */
 function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
   const dueAt = acknowledgedBy(pod, context)
   if (dueAt === undefined || context.now < dueAt) return undefined
   const since = dueAt - acknowledgedMs
   if (pod.spec?.nodeName) return nodeProblem(pod, 'silent', since)
+  const cause = unboundClaim(pod, context)
   return {
     reason: 'unschedulable',
     subject: `pod/${pod.metadata.name}`,
-    detail: { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' },
+    detail:
+      cause === undefined
+        ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' }
+        : { causes: [{ type: 'unbound-claims', message: 'the scheduler waits for its volumes' }] },
     count: 1,
     firstSeenAt: since,
     proven: false,
+    cause,
   }
 }
 
