@@ -68,7 +68,7 @@ test('each event is in the file at once, in case the process is killed', async (
 
 test('a recording continues after the end of the gate, for the duration of --for', async () => {
   server.apply(rolledOut())
-  const { code } = await record('deployment/web --for=1500ms -o web.ndjson.gz').ended
+  const { code } = await record('deployment/web --for=3s -o web.ndjson.gz').ended
   expect(code).toBe(0)
   const end = eventsOf('web.ndjson.gz').at(-1)
   const { outcome, finishedAt } = await verdictOf('web.ndjson.gz')
