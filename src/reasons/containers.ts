@@ -38,6 +38,8 @@ interface StartDetail extends Exit {
 export interface CreateDetail extends StartDetail {
   /** The container was created, but could not be started. */
   readonly isCreated: boolean
+  /** Root is forbidden, and its user is root or may be. */
+  readonly mayBeRoot?: boolean
   /** The mount that failed. */
   readonly mount?: FailedMount
 }
@@ -196,7 +198,10 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
         ? containerHeadline((name) => `${name} could not be created`)(problem)
         : `volume ${withoutMiddle(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
-    hint: (s) => subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describePod(s)}.`,
+    hint: (s) =>
+      s.problem?.detail.mayBeRoot
+        ? `Set \`securityContext.runAsUser\` of ${containerOf(s)} to the number of a user other than root, or use an image with such a USER.`
+        : (subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describePod(s)}.`),
     readsNode: true,
   },
 }

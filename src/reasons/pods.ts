@@ -41,6 +41,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'volume-node'
         | 'volume-count'
     }
+  | { readonly type: 'missing-claim'; readonly name: string }
   /** The scheduler's message, about the pod's claims or anything else. */
   | { readonly type: 'unbound-claims' | 'claim' | 'other'; readonly message: string }
 )
@@ -76,6 +77,9 @@ export const podReasons: ReasonFamily<PodDetails> = {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
       if ('scheduler' in detail)
         return `scheduler ${withoutMiddle(detail.scheduler, nameLimit)} does not report why the pods have no node`
+      const missing = detail.causes.find(({ type }) => type === 'missing-claim')
+      if (missing?.type === 'missing-claim')
+        return `${withoutMiddle(`persistentvolumeclaim/${missing.name}`, imageLimit)}, which the pods need, does not exist`
       return cause?.reason === 'claim-pending'
         ? `${withoutMiddle(cause.subject, imageLimit)}, which the pods need, is not bound`
         : undefined
@@ -226,6 +230,8 @@ function causeText(cause: SchedulingCause): string {
       return 'cannot reach its volume'
     case 'volume-count':
       return `${has} no room for another volume`
+    case 'missing-claim':
+      return `persistentvolumeclaim/${cause.name} does not exist`
     default:
       return cause.message
   }
@@ -272,6 +278,11 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
     ...(has('cordoned')
       ? [`Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` opens one.`]
       : []),
+    ...causes.flatMap((cause) =>
+      cause.type === 'missing-claim'
+        ? [`Create the claim ${cause.name}, or correct claimName: ${command(facts, 'get', 'pvc')} lists what is there.`]
+        : [],
+    ),
     ...(has('unbound-claims', 'claim')
       ? [`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`]
       : []),

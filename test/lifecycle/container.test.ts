@@ -218,6 +218,18 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
     const broken = createPod({ status: podStatus({ state: waiting('CreateContainerError', 'no command specified') }) })
     expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
   })
+
+  it.each(['container has runAsNonRoot and image will run as root', "container's runAsUser breaks non-root policy"])(
+    'is not confused with a user that the pod forbids: %s',
+    (words) => {
+      const state = waiting('CreateContainerConfigError', `${words} (pod: "web-1-a_shop(8a1f)", container: app)`)
+      expect(examine(createPod({ status: podStatus({ state }) }), { now: 2 }).problem).toMatchObject({
+        reason: 'container-create-failed',
+        message: `cannot be created: ${words}`,
+        detail: { mayBeRoot: true },
+      })
+    },
+  )
 })
 
 describe('a container that dies', () => {

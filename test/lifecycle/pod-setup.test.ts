@@ -31,7 +31,12 @@ describe("the scheduler's message about a pod that no node takes", () => {
       '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims. not found',
       'pod has unbound immediate PersistentVolumeClaims',
     ],
-    ['persistentvolumeclaim "data" not found', 'persistentvolumeclaim "data" not found'],
+    ['persistentvolumeclaim "data" not found', 'persistentvolumeclaim/data does not exist'],
+    [
+      '0/2 nodes are available: persistentvolumeclaim "data" not found. not found',
+      'persistentvolumeclaim/data does not exist',
+    ],
+    ['persistentvolumeclaim "data" is being deleted', 'persistentvolumeclaim "data" is being deleted'],
     ['no nodes available to schedule pods', 'no nodes available to schedule pods'],
     ['', ''],
   ])('%s → %s', (message, words) => {

@@ -77,6 +77,13 @@ describe('a container that cannot be created', () => {
     )
   })
 
+  it('because its pod forbids root: the hint asks for another user', () => {
+    const detail = { isCreated: false, message: 'container has runAsNonRoot', mayBeRoot: true }
+    expect(hint('container-create-failed', detail)).toBe(
+      'Set `securityContext.runAsUser` of container app to the number of a user other than root, or use an image with such a USER.',
+    )
+  })
+
   it('because a subPath is not in its volume', () => {
     expect(messageOf(createProblem('container-create-failed', subPath))).toBe(
       'cannot start: volume "v" (subPath web.conf) cannot be mounted at /etc/web.conf: not a directory',

@@ -76,7 +76,11 @@ describe('a pod that no node takes', () => {
     [{ type: 'pod-count' }, /^Add a node, or remove pods/],
     [{ type: 'topology-spread' }, /^Loosen its affinity or topology spread constraints/],
     [{ type: 'pod-affinity', rule: 'anti-affinity' }, /^Loosen its affinity or topology spread constraints/],
-    [{ type: 'claim', message: 'persistentvolumeclaim "data" not found' }, /`kubectl get pvc -n shop`/],
+    [{ type: 'claim', message: 'persistentvolumeclaim "data" is being deleted' }, /`kubectl get pvc -n shop`/],
+    [
+      { type: 'missing-claim', name: 'data' },
+      /^Create the claim data, or correct claimName: `kubectl get pvc -n shop`/,
+    ],
     [{ type: 'other', message: 'on fire' }, /^Free or add capacity/],
   ])('for %j has its own hint', (each, words) => {
     expect(advice(each)).toMatch(words)
@@ -85,6 +89,12 @@ describe('a pod that no node takes', () => {
   it('has one hint for each cause', () => {
     const words = hint('unschedulable', cause({ type: 'resource', resource: 'cpu' }, { type: 'cordoned' }))
     expect(words).toMatch(/^The pod asks for too much cpu: .* Nodes are cordoned: /)
+  })
+
+  it('because of a claim that does not exist: the claim is the headline', () => {
+    expect(headline('unschedulable', cause({ type: 'missing-claim', name: 'data' }))).toBe(
+      'persistentvolumeclaim/data, which the pods need, does not exist',
+    )
   })
 
   it('because of its claims: the problem of the claim, or how to list the claims', () => {

@@ -83,9 +83,11 @@ function creationProblem(facts: ContainerFacts): Problem {
   const since = refusedSince(facts, message) ?? history.waiting?.since ?? context.now
   const own = { count: 1, firstSeenAt: since, ...provePersisted(since, missingObjectMs, context.now) }
   const error = message === '' ? reason : runtimeError(message)
-  // If a container may not run as root, nothing is missing.
-  if (reason === 'CreateContainerError' || /runAsNonRoot/i.test(message)) {
-    const detail = { isCreated: false, message: error }
+  // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
+  const mayBeRoot = /runAsNonRoot|breaks non-root policy/.test(message)
+  if (reason === 'CreateContainerError' || mayBeRoot) {
+    const words = mayBeRoot ? error.replace(/ \(pod: "[^"]*", container: \S+\)$/, '') : error
+    const detail = { isCreated: false, message: words, mayBeRoot: mayBeRoot || undefined }
     return problemOfContainer(facts, { ...own, reason: 'container-create-failed', detail })
   }
   const detail = { missing: missingObject(message), message: error }

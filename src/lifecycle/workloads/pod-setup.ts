@@ -167,6 +167,8 @@ function taintCause(taint?: string): SchedulingCause {
 }
 
 function messageCause(message: string): SchedulingCause {
+  const missing = /^persistentvolumeclaim "([^"]{1,253})" not found$/.exec(message)?.[1]
+  if (missing !== undefined) return { type: 'missing-claim', name: missing }
   if (message.includes('PersistentVolumeClaims')) return { type: 'unbound-claims', message }
   return { type: /persistentvolumeclaim/i.test(message) ? 'claim' : 'other', message }
 }
