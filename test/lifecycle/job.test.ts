@@ -158,7 +158,7 @@ describe('a Job', () => {
     expect(judge(createJob({ status: { failed: 2, conditions } }), dead).failure).toMatchObject({
       subject: 'pod/migrate-a',
       container: 'app',
-      count: 2,
+      count: 1,
       detail: { exitCode: 3 },
     })
   })

@@ -259,6 +259,7 @@ function stalled(): EndedTimeline {
               reason: 'unschedulable',
               class: 'slow',
               message: scheduling,
+              detail: { causes: [] },
               count: 1,
               firstSeenAt: at(0.5),
             }),

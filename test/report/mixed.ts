@@ -129,7 +129,9 @@ function unschedulable(target: Target): TargetRecord {
       ...reached({ created: 0, observed: 0.3 }),
       createMilestone({ name: 'scheduled', state: 'failed', message: '0 of 3 pods scheduled' }),
     ],
-    problems: [createProblem({ reason: 'unschedulable', class: 'slow', subject, message, count: 1 })],
+    problems: [
+      createProblem({ reason: 'unschedulable', class: 'slow', subject, message, detail: { causes: [] }, count: 1 }),
+    ],
   })
 }
 

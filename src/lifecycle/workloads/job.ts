@@ -169,7 +169,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
   const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
   if (failed === undefined) return undefined
   const common = {
-    count: Math.max(1, job.status?.failed ?? 1),
+    count: 1,
     firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
     proven: true,
   }
