@@ -1,3 +1,4 @@
+import { secondsAfterStart } from '../cluster-states.ts'
 import { kubeletLost } from '../component-faults.ts'
 import { deployment, slowStart, template } from '../objects.ts'
 import { release, schedulingGate } from '../rollouts.ts'
@@ -25,10 +26,10 @@ export const lostKubelet: Scenario[] = [
       await fixture.until('the pull begins', (informer) =>
         informer.all('Event').some(({ reason }) => reason === 'Pulling'),
       )
-      fixture.markDecided(66)
       await fixture.reachFault()
     },
     expect: { outcome: 'timed-out', reason: 'still-running' },
+    decidedBy: secondsAfterStart(70),
     contains: { log },
     takesSeconds: 80,
   },
@@ -43,8 +44,8 @@ export const lostKubelet: Scenario[] = [
     during: async (fixture) => {
       await release(fixture)
       await fixture.until(
-        'the pod is ready',
-        (informer) => informer.get('Deployment', 'web')?.['status']?.readyReplicas,
+        'both pods are ready',
+        (informer) => informer.get('Deployment', 'web')?.['status']?.readyReplicas === 2,
       )
       fixture.markDecided(70)
       await fixture.reachFault()
