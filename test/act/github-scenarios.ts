@@ -116,7 +116,9 @@ export async function reusable(fixture: WorkflowFixture, check: Check): Promise<
     },
   }
   const path = '.github/workflows/gate.yml'
-  const call = (region: string) => ({ needs: 'apply', uses: `./${path}`, with: { region }, secrets: 'inherit' })
+  // With `secrets: inherit`, parallel calls write into one map of act, which then crashes.
+  const secrets = { KUBECONFIG: expression('secrets.KUBECONFIG') }
+  const call = (region: string) => ({ needs: 'apply', uses: `./${path}`, with: { region }, secrets })
   const result: Step = {
     id: 'result',
     run: `echo '${expression('needs.eu.outputs.outcome')} ${expression('needs.us.outputs.outcome')}'`,
