@@ -21,6 +21,7 @@ const subscription = (status: object, spec: object = {}) =>
   object('operators.coreos.com/v1alpha1', 'Subscription', status, { channel: 'stable', ...spec })
 const latest = { state: 'AtLatestKnown', installedCSV: 'web.v2', currentCSV: 'web.v2' }
 const waitsForApproval = [condition('InstallPlanPending', 'True', 'RequiresApproval', 'install-7x needs approval')]
+const unresolved = (message: string) => [condition('ResolutionFailed', 'True', 'ConstraintsNotSatisfiable', message)]
 const lifecycle = (kind: string, status: object) => object('operators.coreos.com/v1alpha1', kind, status)
 
 const group = (status: object) => object('operators.coreos.com/v1', 'OperatorGroup', status)
@@ -59,11 +60,7 @@ testEntries(operatorLifecycle, [
   ],
   [
     'a Subscription that cannot be resolved progresses, since a catalogue may change',
-    subscription({
-      conditions: [
-        condition('ResolutionFailed', 'True', 'ConstraintsNotSatisfiable', 'no operators found in channel stable'),
-      ],
-    }),
+    subscription({ conditions: unresolved('no operators found in channel stable') }),
     { verdict: 'progressing', mentions: 'no operators found in channel stable' },
   ],
   [
@@ -81,32 +78,12 @@ testEntries(operatorLifecycle, [
   ],
   [
     'a Subscription with the version before progresses while its new channel cannot be resolved',
-    subscription({
-      ...latest,
-      conditions: [
-        condition(
-          'ResolutionFailed',
-          'True',
-          'ConstraintsNotSatisfiable',
-          'channel beta is missing, subscription sample exists',
-        ),
-      ],
-    }),
+    subscription({ ...latest, conditions: unresolved('channel beta is missing, subscription sample exists') }),
     { verdict: 'progressing', mentions: 'channel beta is missing' },
   ],
   [
     'a Subscription at the latest version is ready while another one of its namespace cannot be resolved',
-    subscription({
-      ...latest,
-      conditions: [
-        condition(
-          'ResolutionFailed',
-          'True',
-          'ConstraintsNotSatisfiable',
-          'channel beta is missing, subscription sample-2 exists',
-        ),
-      ],
-    }),
+    subscription({ ...latest, conditions: unresolved('channel beta is missing, subscription sample-2 exists') }),
     { verdict: 'ready' },
   ],
   [
