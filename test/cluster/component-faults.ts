@@ -9,80 +9,94 @@ export interface ComponentFault {
   readonly name: string
   /** For docs/reliability.md. */
   readonly title: string
-  /** Resolves when the component works again. */
-  readonly inject: (api: Api) => Promise<void>
-}
-
-const answers = (api: Api) =>
-  until('the API server answers', 60, () => api.find('/api/v1/namespaces/kube-system').then(Boolean, () => false))
-
-/** Kills a component and starts it again after this many seconds. Its data are kept. */
-function killed(component: string, seconds: number): ComponentFault['inject'] {
-  return async (api) => {
-    const startAgain = await killComponent(component)
-    try {
-      await setTimeout(seconds * 1000)
-    } finally {
-      startAgain()
-    }
-    await answers(api)
-  }
+  readonly seconds: number
+  /** Resolves when the component has failed, with the function that lets it work again. */
+  readonly begin: () => Promise<() => void>
 }
 
 export const apiServerKilled: ComponentFault = {
   name: 'api-server-killed',
   title: 'The API server is killed, and restarted after 12 s.',
-  inject: killed('kube-apiserver', 12),
+  seconds: 12,
+  begin: () => killComponent('kube-apiserver'),
 }
 
 export const etcdSuspended: ComponentFault = {
   name: 'etcd-suspended',
   title: 'etcd is suspended for 30 s.',
-  inject: async (api) => {
-    const resume = suspendComponent('etcd')
-    try {
-      await setTimeout(30_000)
-    } finally {
-      resume()
-    }
-    await answers(api)
-  },
+  seconds: 30,
+  begin: async () => suspendComponent('etcd'),
 }
 
 export const kubeletKilled: ComponentFault = {
   name: 'kubelet-killed',
   title: 'The kubelet is killed, and restarted after 25 s.',
-  inject: killed('kubelet', 25),
+  seconds: 25,
+  begin: () => killComponent('kubelet'),
 }
 
 /** The node controller marks a node as not ready when its kubelet has not reported for 40 s. */
 export const kubeletLost: ComponentFault = {
   name: 'kubelet-lost',
   title: 'The kubelet is killed, and restarted after 80 s.',
-  inject: killed('kubelet', 80),
+  seconds: 80,
+  begin: () => killComponent('kubelet'),
+}
+
+/** One scenario's view of a shared fault. Both functions report that the scenario has reached the fault. */
+export interface FaultMoments {
+  /** Resolves when the component has failed. */
+  readonly begins: () => Promise<void>
+  /** Resolves when the component works again. */
+  readonly ends: () => Promise<void>
 }
 
 /** A fault that several scenarios share. It begins when each of them has reached it or has ended. */
 export class SharedFault {
-  readonly #inject: () => Promise<void>
+  readonly #fault: ComponentFault
+  readonly #api: Api
+  readonly #begun = Promise.withResolvers<void>()
   readonly #over = Promise.withResolvers<void>()
   #awaited: number
 
   /** @param scenarios how many scenarios call `join` */
-  constructor(inject: () => Promise<void>, scenarios: number) {
-    this.#inject = inject
+  constructor(fault: ComponentFault, api: Api, scenarios: number) {
+    this.#fault = fault
+    this.#api = api
     this.#awaited = scenarios
+    this.#begun.promise.catch(() => {})
     this.#over.promise.catch(() => {})
   }
 
-  /** Called once by each scenario. Returns the function that reports its arrival; it resolves after the fault. */
-  join(): () => Promise<void> {
+  /** Called once by each scenario. */
+  join(): FaultMoments {
     let hasReached = false
-    return () => {
-      if (!hasReached) this.#awaited -= 1
-      if (!hasReached && this.#awaited === 0) this.#inject().then(this.#over.resolve, this.#over.reject)
+    const reach = () => {
+      if (hasReached) return
       hasReached = true
-      return this.#over.promise
+      this.#awaited -= 1
+      if (this.#awaited === 0) this.#inject().then(this.#over.resolve, this.#over.reject)
     }
+    const reached = (moment: Promise<void>) => () => {
+      reach()
+      return moment
+    }
+    return { begins: reached(this.#begun.promise), ends: reached(this.#over.promise) }
+  }
+
+  /** Resolves when the component works again. */
+  async #inject(): Promise<void> {
+    const isServing = () => this.#api.find('/api/v1/namespaces/kube-system').then(Boolean, () => false)
+    const end = await this.#fault.begin().catch((error: unknown) => {
+      this.#begun.reject(error)
+      throw error
+    })
+    this.#begun.resolve()
+    try {
+      await setTimeout(this.#fault.seconds * 1000)
+    } finally {
+      end()
+    }
+    await until('the API server answers', 60, isServing)
   }
 }

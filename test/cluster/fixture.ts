@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Api, ApiError, type KubeObject } from './api.ts'
 import { isComplete } from './cluster-states.ts'
+import type { FaultMoments } from './component-faults.ts'
 import type { Informer } from './informer.ts'
 import type { TcpProxy } from './tcp-proxy.ts'
 
@@ -48,8 +49,8 @@ export interface FixtureOptions {
   proxy: TcpProxy | undefined
   /** The API paths of custom resources by kind, with `{}` for the namespace. */
   customResources: Readonly<Record<string, string>>
-  /** Resolves after the fault of the scenario. */
-  reachFault: () => Promise<void>
+  /** The fault of the scenario, if it has one. */
+  fault: FaultMoments | undefined
   /** Sends a signal to the action's process. */
   send: (signal: NodeJS.Signals) => void
   /** Called by `markDecided` with the time of the decision, in milliseconds since 1970. */
@@ -155,9 +156,10 @@ export class Fixture {
     )
   }
 
-  /** Lets the fault of the scenario begin as soon as the other scenarios with this fault have reached it; waits for its end. */
-  reachFault(): Promise<void> {
-    return this.parts.reachFault()
+  /** The fault of the scenario. It begins when all scenarios that share it have called one of its functions. */
+  get fault(): FaultMoments {
+    if (this.parts.fault === undefined) throw new Error('the scenario has no fault')
+    return this.parts.fault
   }
 
   /** Sends a signal to the action, as the runner does when a job is cancelled. */

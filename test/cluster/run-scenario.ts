@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type ActionRun, startAction } from '../support/runner.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { until } from './command.ts'
-import { SharedFault } from './component-faults.ts'
+import { type FaultMoments, SharedFault } from './component-faults.ts'
 import { contractViolations } from './contract.ts'
 import { Fixture } from './fixture.ts'
 import { Informer } from './informer.ts'
@@ -43,8 +43,8 @@ const limitSeconds = 150
  */
 export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
   const results = new Map<Scenario, ScenarioResult>()
-  const run = async (scenario: Scenario, reachFault?: () => Promise<void>) => {
-    const result = await runScenario(scenario, cluster, reachFault)
+  const run = async (scenario: Scenario, moments?: FaultMoments) => {
+    const result = await runScenario(scenario, cluster, moments)
     results.set(scenario, result)
     console.log(`${result.failures.length === 0 ? '✓' : '✗'} ${scenario.name}`)
     for (const failure of result.failures) console.log(`    ${failure}`)
@@ -64,7 +64,7 @@ export async function runScenarios(all: readonly Scenario[], cluster: TestCluste
   await Promise.all([runQueue(alone.filter(({ isIdle }) => isIdle)), runQueue(alone.filter(({ isIdle }) => !isIdle))])
   for (const [fault, scenarios] of Map.groupBy(possible, ({ fault }) => fault)) {
     if (fault === undefined) continue
-    const shared = new SharedFault(() => fault.inject(cluster.api), scenarios.length)
+    const shared = new SharedFault(fault, cluster.api, scenarios.length)
     await Promise.all(scenarios.map((scenario) => run(scenario, shared.join())))
   }
   return all.flatMap((scenario) => results.get(scenario) ?? [])
@@ -77,11 +77,7 @@ interface Decision {
 }
 
 /** Runs one scenario in a new namespace. Throws only if the namespace cannot be created or deleted. */
-async function runScenario(
-  scenario: Scenario,
-  cluster: TestCluster,
-  reachFault: () => Promise<void> = () => Promise.reject(new Error('the scenario has no fault')),
-): Promise<ScenarioResult> {
+async function runScenario(scenario: Scenario, cluster: TestCluster, moments?: FaultMoments): Promise<ScenarioResult> {
   const { api } = cluster
   const folder = join(cluster.folder, scenario.name)
   mkdirSync(folder, { recursive: true })
@@ -113,7 +109,7 @@ async function runScenario(
       workspace: join(folder, 'workspace'),
       proxy,
       customResources,
-      reachFault,
+      fault: moments,
       send: (signal) => action?.kill(signal),
       onDecided: (at) => {
         decision.marked = at
@@ -140,7 +136,7 @@ async function runScenario(
       failures,
     }
   } finally {
-    if (scenario.fault !== undefined) await reachFault().catch(() => {})
+    await moments?.ends().catch(() => {})
     await proxy?.close()
     informer.close()
     writeFileSync(

@@ -20,8 +20,8 @@ export interface Scenario {
   /** Deletes objects outside of the namespace; also runs after failures. */
   after?(fixture: Fixture): Promise<void>
   /**
-   * A fault of a component that all scenarios use: it begins when `during` of each scenario with this fault has called
-   * `fixture.reachFault()`. These scenarios run after all others, those of one fault together.
+   * A fault of a component that all scenarios use: it begins when each scenario with this fault has called
+   * `fixture.fault.begins()` or `ends()`. These scenarios run after all others, those of one fault together.
    */
   fault?: ComponentFault
   /** The scenario needs a file or a process of the cluster of this machine. */

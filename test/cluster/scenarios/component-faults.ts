@@ -16,7 +16,7 @@ function during(fault: ComponentFault, rollout: Rollout): Scenario {
     during: async (fixture) => {
       await release(fixture)
       await fixture.until('the rollout is under way', rollout.isUnderWay)
-      await fixture.reachFault()
+      await fixture.fault.ends()
     },
     expect: rollout.expect,
     decidedBy: rollout.decidedBy,
@@ -40,14 +40,14 @@ export const componentFaults: Scenario[] = [
     },
     inputs: { ...web, 'stall-timeout': '15s' },
     fault: kubeletKilled,
-    setup: (fixture) =>
-      fixture.apply(deployment('web', {}, template('web', { script: slowStart(15) }, schedulingGate))),
+    setup: async (fixture) => {
+      await fixture.apply(deployment('web', {}, template('web', { script: slowStart(15) }, schedulingGate)))
+      await fixture.fault.begins()
+    },
     during: async (fixture) => {
-      const restarted = fixture.reachFault()
-      await fixture.wait(2)
       await release(fixture)
       fixture.markDecided(15)
-      await restarted
+      await fixture.fault.ends()
     },
     expect: { outcome: 'stalled', reason: 'node-unresponsive' },
     takesSeconds: 40,

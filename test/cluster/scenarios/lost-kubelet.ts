@@ -26,7 +26,7 @@ export const lostKubelet: Scenario[] = [
       await fixture.until('the pull begins', (informer) =>
         informer.all('Event').some(({ reason }) => reason === 'Pulling'),
       )
-      await fixture.reachFault()
+      await fixture.fault.ends()
     },
     expect: { outcome: 'timed-out', reason: 'still-running' },
     decidedBy: secondsAfterStart(70),
@@ -48,7 +48,7 @@ export const lostKubelet: Scenario[] = [
         (informer) => informer.get('Deployment', 'web')?.['status']?.readyReplicas === 2,
       )
       fixture.markDecided(70)
-      await fixture.reachFault()
+      await fixture.fault.ends()
     },
     expect: { outcome: 'stalled', reason: 'node-unresponsive' },
     contains: { log },
