@@ -71,7 +71,7 @@ function reference(): string {
     rule.milestones.map((name) => `\`${name}\``).join(' '),
     readyWhen,
   ])
-  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
+  const target = { apiVersion: 'v1', kind: 'Kind', namespace: 'shop', name: 'name', clocks: {} }
   const codes = reasonCodes.map((code) => [
     `\`${code}\``,
     reasons[code].class,
@@ -85,7 +85,7 @@ function reference(): string {
     '',
     '## Kinds',
     '',
-    'An object that is being deleted is never ready. A milestone is reached when those before it are.',
+    'An object that is being deleted is never ready. Milestones are reached in this order.',
     '',
     ...table(['kind', 'milestones', 'ready when'], kinds),
     '',
@@ -94,7 +94,7 @@ function reference(): string {
     'The kinds of popular operators have entries in a catalogue: [Operators](operators.md).',
     '',
     'Every other kind is judged by its own status: the observed generation, positive or negative conditions, and its phase,',
-    'state or health. An object without any of them is ready once it exists, and the report states that nothing more is known.',
+    'state or health. An object without any of them is ready once it exists; the report contains a note about this.',
     'Milestones: `created` `observed` `ready`.',
     '',
     '## Reasons',
@@ -102,7 +102,9 @@ function reference(): string {
     '- **terminal**: nothing but a new apply can fix it. It fails its target as soon as it is proven.',
     '- **strike**: only repetition or time proves it; then it fails its target.',
     '- **slow**: it may recover. It is shown at once, and only a deadline ends it, with this reason.',
-    '- **clock**, **identity**, **api**, **input**: no problem of an object, but the end of the wait itself.',
+    '- **clock**, **identity**, **api**, **input**: they end the wait, and are no problems of an object.',
+    '',
+    'In the commands, `kind/name` in the namespace `shop` stands for the object.',
     '',
     ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
     '',

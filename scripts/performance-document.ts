@@ -136,9 +136,9 @@ const startNotes = [
     ],
   ),
   '',
-  'Where a goal is missed: Node alone needs 0.4 times the CPU time of kubectl, and 0.85 times with one TLS connection and one request:',
-  'its modules for TLS and HTTP are compiled, and a thread parses 150 authorities that are not used. The rest is compiling the',
-  'bundle, and code that runs once, before V8 optimises it. kubectl needs no compiler.',
+  'Where a goal is missed: Node alone needs 0.4 times the CPU time of kubectl, and 0.85 times with one TLS connection and one request,',
+  'because it compiles its modules for TLS and HTTP, and a thread parses 150 authorities that are not used. The rest of the time, V8',
+  'compiles the bundle and runs code that is not optimised yet. kubectl is compiled already.',
 ]
 
 const scaleNotes = [
@@ -158,9 +158,9 @@ const scaleNotes = [
     ],
   ),
   '',
-  'Where a goal is missed: 50 MB of the memory are pages of files, most of them shared with other processes of Node; the heap is',
-  '20 MB, and 5 KB for each pod; the rest is garbage, and events that wait to be read while the machine is busy. The time until',
-  'the exit contains the events that wait too: the API server, the gate and everything else share the cores of the machine.',
+  'Where a goal is missed: 50 MB of the memory are pages of files, most of them shared with other processes of Node. The heap is',
+  '20 MB, and 5 KB for each pod. The rest is garbage and unread events, because the API server and the gate share the cores of the',
+  'machine. The gate reads these events before its exit.',
 ]
 
 interface Figure {
@@ -210,9 +210,9 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '',
     'Written by `npm run bench`; the texts below the tables are part of `scripts/performance-document.ts`.',
     '',
-    `Machine: ${availableParallelism()} cores, Node ${process.versions.node}. Load before the run ${load[0].toFixed(1)}, after it ${load[1].toFixed(1)}. With a load by other programs, elapsed`,
-    'times contain waiting, CPU times grow too, and the memory of the large rollout contains what waits to be read. Ratios of',
-    'programs that alternate are comparable.',
+    `Machine: ${availableParallelism()} cores, Node ${process.versions.node}. Load before the run ${load[0].toFixed(1)}, after it ${load[1].toFixed(1)}. Other programs`,
+    'make all times longer, and the large rollout needs more memory for unread events. Only the ratios of alternating programs can be',
+    'compared.',
     '',
     ...table(
       ['figure', 'measured', 'goal', ''],
@@ -265,7 +265,7 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '## Growth',
     '',
     `Rollouts on the virtual clock, four events for each pod. From ${least?.pods} to ${most?.pods} pods, the CPU time of a pod changes from`,
-    `${format(perPod(least))} to ${format(perPod(most))} ms: the cost is linear if it stays the same.`,
+    `${format(perPod(least))} to ${format(perPod(most))} ms. A linear cost would not change it.`,
     '',
     ...table(
       ['pods', 'CPU', 'CPU of a pod', 'largest memory'],
@@ -289,7 +289,7 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '',
     `A rollout that does not end, ${soakHours} hours on the virtual clock, with the API server in the same process: ${soak.requests} requests,`,
     `since every watch is renewed within a minute and expires each hour. A pod changes each minute, and one is replaced each hour.`,
-    `Kept until the end: the ${soak.entries} lines of the log, for the summary, and the last state of each deleted pod.`,
+    `The heap keeps the ${soak.entries} lines of the log, for the summary, and the last state of each deleted pod.`,
     '',
     ...table(
       ['hour', 'heap after a garbage collection'],

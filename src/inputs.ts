@@ -200,7 +200,7 @@ const definitions = {
     isReplayed: false,
     description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
-      "Its content is masked in the log, kept in memory and never written to disk. Store it as a secret in base64 (`base64 -w0`): of a secret with several lines, the runner masks each line in every log. If it is empty, as with a missing secret, the file in the environment variable `KUBECONFIG` is used, then `~/.kube/config`; the log has the one that is used. The service account of the runner's pod is used only with `context: in-cluster`.",
+      "Its content is masked in the log, kept in memory and never written to disk. Store it as a secret in base64 (`base64 -w0`): the runner masks each line of a secret with several lines in every log. If it is empty, as with a missing secret, the gate uses the file in the environment variable `KUBECONFIG`, else `~/.kube/config`; the log shows which. The service account of the runner's pod is used only with `context: in-cluster`.",
   }),
   context: input(text, {
     name: 'context',
@@ -218,7 +218,7 @@ const definitions = {
     placeholder: 'NAMESPACE',
     description: 'The namespace of resources without one.',
     details:
-      'A line of `resources` overrides it with `-n`. The output of kubectl contains no namespaces, so its lines use this one. Default: the namespace of the context.',
+      'A line of `resources` overrides it with `-n`. It also applies to the output of kubectl, which contains no namespaces. Default: the namespace of the context.',
   }),
   resources: input(lines, {
     name: 'resources',
@@ -227,7 +227,7 @@ const definitions = {
     flag: 'hidden',
     description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
     details:
-      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl means that the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start. A selector without a match ends as `not-found`; a selector of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
+      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl is a mistake, because the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start. A selector without a match ends as `not-found`; one of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
   }),
   manifests: input(lines, {
     name: 'manifests',
@@ -253,7 +253,7 @@ const definitions = {
     default: '5m',
     description: 'Maximum time of a resource without progress.',
     details:
-      'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe; a value that you set is taken literally.',
+      'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe. If you set a value, it does not pause.',
   }),
   settleTimeMs: input(duration, {
     name: 'settle-time',
@@ -261,13 +261,13 @@ const definitions = {
     default: '10s',
     description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
-      'Containers that crash soon after their start look ready for a moment. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. With `0` both count at once.',
+      'Containers that crash soon after their start look ready for a moment. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. `0` turns both off.',
   }),
   milestoneTimeoutsMs: input(milestoneTimeouts, {
     name: 'milestone-timeouts',
     group: 'Clocks',
     default: createdTimeout,
-    description: 'Maximum times of single milestones of a rollout, each from the end of the previous milestone.',
+    description: 'Maximum times of single milestones, each from the end of the previous milestone.',
     details:
       'Separated by commas or line breaks: `scheduled=2m, ready=5m`. Your values are added to the default; `created=0` turns the default off. A milestone that no gated kind has is a mistake.',
   }),
@@ -275,8 +275,8 @@ const definitions = {
     name: 'max-restarts',
     group: 'Verdict',
     default: '2',
-    description: 'How many restarts a container may have before its resource fails.',
-    details: 'With `2`, its third death fails the resource, not before 30 seconds after the first.',
+    description: 'Number of restarts that a container may have before its resource fails.',
+    details: 'With `2`, its third crash fails the resource, 30 seconds after the first at the earliest.',
   }),
   failFast: input(boolean, {
     name: 'fail-fast',
@@ -291,8 +291,7 @@ const definitions = {
     group: 'Verdict',
     default: 'fail',
     isForMerge: true,
-    description:
-      'The result of the job if a resource was changed by another deployment while it was watched: `fail` or `pass`.',
+    description: 'The result of the job if another deployment changed a resource during the wait: `fail` or `pass`.',
     details: '`pass` applies only if every other resource is ready, and never to a rollback.',
   }),
   expectImages: input({ placeholder: 'EXPECT-IMAGES', parse: parseExpectedImages } as ValueType<ExpectedImages>, {
@@ -300,7 +299,7 @@ const definitions = {
     group: 'What to gate',
     description: 'The image digests that must run, one `container=sha256:…` per line.',
     details:
-      'If the pods are ready and a container of that name runs another digest, because the tag was moved or another version was deployed, its resource fails with `image-mismatch`. The resource also fails if no gated pod has such a container.',
+      'If the pods are ready and a container of that name runs another digest, its resource fails with `image-mismatch`: the tag was moved, or another version was deployed. The resource also fails if no gated pod has such a container.',
   }),
   awaitChangeMs: input(duration, {
     name: 'await-change',
@@ -308,7 +307,7 @@ const definitions = {
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
     details:
-      'Until the change arrives, the resource still has its old version, which may be healthy. The change has arrived if the resource is created, its generation increases, a client writes the resource, or its fields match `manifests`. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. With `0` the resource is judged at once.',
+      'Until then, the resource still has its old version, which may be healthy. The change has arrived if the resource is created, its generation increases, a client writes the resource, or its fields match `manifests`. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. `0` judges the resource at once.',
   }),
   healthChecks: input(text, {
     name: 'health-checks',
@@ -335,7 +334,7 @@ const definitions = {
     isReplayed: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
     details:
-      'For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers, init containers and sidecars of the new pods are shown, each line after the names of its pod and container. A reference without `-n` means every gated resource of its name; a reference without a match is a mistake. The first 500 lines (128 KiB) of each container are shown at once, then every 10 seconds the newest 25, and the last 25 at its end; omitted lines are counted, and lines are cut at 4,000 bytes. At most 20 logs are read at a time, and 5,000 lines are shown in total, besides the last ones. Lines older than 10 minutes before the gate are not shown. A log that cannot be read is a warning, without effect on the outcome. Default: none.',
+      'For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers of the new pods are shown, also of init containers and sidecars. Each line begins with its pod and container. A reference without `-n` means every gated resource of its name; a reference without a match is a mistake. For each container, the first 500 lines (128 KiB) are shown at once, then the newest 25 every 10 seconds, and the last 25 at its end. Omitted lines are counted, and lines are cut at 4,000 bytes. At most 20 logs are read at a time, and 5,000 lines are shown in total, besides the last ones. Lines from more than 10 minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.',
   }),
   record: input(text, {
     name: 'record',
@@ -345,7 +344,7 @@ const definitions = {
     isReplayed: false,
     description: 'The path of a recording to write, for a later `rollout-gate replay`.',
     details:
-      'The recording contains everything that was watched, never credentials or the data of Secrets, and is compressed if its name ends in `.gz`. Default: none.',
+      'The recording contains everything that was watched, but no credentials and no data of Secrets. It is compressed if its name ends in `.gz`. Default: none.',
   }),
   merge: input(lines, {
     name: 'merge',
@@ -356,9 +355,9 @@ const definitions = {
     isForMerge: true,
     flag: 'none',
     description:
-      'The reports of other gates. The step gates nothing itself, and merges them into one summary, report and outcome.',
+      'The reports of other gates, to merge into one summary, report and outcome. The step itself gates nothing.',
     details:
-      'One path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`: a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake. Needs no cluster; of the other inputs, only `summary`, `on-superseded` and those of the extras on GitHub may be set. Default: none.',
+      'One path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`. Each is a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake. Needs no cluster. Only `summary`, `on-superseded` and the inputs below _GitHub_ may be set besides. Default: none.',
   }),
   summary: input(boolean, {
     name: 'summary',
@@ -411,21 +410,20 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
     details:
-      "A branch rule requires a check by its name, so set one that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix; and a short hash of what is too long to show.",
+      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',
     ...forGitHub,
     description: 'The commit that the check, the commit status and the deployment belong to, as a full id.',
-    details:
-      'Default: the commit that the event is about, for a pull request its head, or `GITHUB_SHA` for an event without one.',
+    details: 'Default: the commit of the event, for a pull request its head, else `GITHUB_SHA`.',
   }),
   environment: input(environmentName, {
     name: 'environment',
     ...forGitHub,
     description: 'The environment of the deployment that `deployment-status` creates.',
     details:
-      "A deployment that triggered the workflow keeps its own. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if targets are in several namespaces.",
+      "If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
   }),
   environmentUrl: input(webAddress, {
     name: 'environment-url',
@@ -437,9 +435,9 @@ const definitions = {
     name: 'transient-environment',
     default: 'false',
     ...forGitHub,
-    description: 'Whether the environment exists only for a while, as that of a preview.',
+    description: 'Whether the environment is temporary, such as that of a preview.',
     details:
-      'It marks the deployment for GitHub and other tools. GitHub lists the environment until somebody deletes it, so use one `environment` for all previews, or delete it with the preview.',
+      'GitHub lists a temporary environment too, until somebody deletes it. Use one `environment` for all previews, or delete it with the preview.',
   }),
   matrix: input(matrix, {
     name: 'matrix',

@@ -38,7 +38,7 @@ interface OutputDefinition {
 export const outputDefinitions = {
   outcome: {
     description:
-      'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (a mistake in the inputs, found before anything was judged) or `unknown` (the cluster could not be read).',
+      'How the gate ended: `ready`, `failed`, `stalled`, `timed-out`, `superseded`, `cancelled`, `misconfigured` (an input or a permission is wrong) or `unknown` (the cluster could not be read).',
     details: 'The job passes only on `ready`, and on `superseded` if `on-superseded` is `pass`.',
     value: ({ verdict }) => verdict.outcome,
   },
@@ -64,7 +64,7 @@ export const outputDefinitions = {
   },
   'slowest-milestone': {
     description: 'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`.',
-    details: 'A milestone that was not reached counts until the end. Empty if no milestone was reached.',
+    details: 'The time of a milestone that was not reached ends with the gate. Empty if no milestone was reached.',
     value: slowestMilestone,
   },
   report: {
@@ -73,7 +73,7 @@ export const outputDefinitions = {
     value: (_, { report }) => report,
   },
   'summary-file': {
-    description: 'The path of the job summary as a Markdown file, written even if `summary` is off.',
+    description: 'The path of the job summary as a Markdown file, written even if `summary` is `false`.',
     value: (_, { summary }) => summary,
   },
   'check-run-url': {

@@ -68,7 +68,7 @@ export const commands: readonly Command[] = [
     usage: 'REFERENCE…',
     summary: 'wait for a rollout: is it ready, and if not, why',
     description:
-      'Watches resources through the milestones of their lifecycle until all are ready, one has failed or a clock runs out, and reports which and why.\n\n' +
+      'Waits until all resources are ready, one has failed or a clock runs out, and reports which and why.\n\n' +
       'A REFERENCE has the form of kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to exclude one, or - for stdin: the output of kubectl apply, or manifests. ' +
       'Exit codes: 0 ready, 1 not ready, 2 invalid input, 130 cancelled.',
     examples: [
@@ -89,9 +89,9 @@ export const commands: readonly Command[] = [
     usage: 'FILE…',
     summary: 'replay recordings: the verdict and the log of each',
     description:
-      'Plays recordings through the gate on a virtual clock, without a cluster. Flags replace the recorded inputs, to see the effect of other settings. ' +
-      'Also reads the output of kubespy record and of kubectl get -w -o json; the time of each version of an object is the latest time in it. ' +
-      'The exit code is that of wait, the worst of all files.',
+      'Runs the gate on recordings, without a cluster and on a virtual clock. Flags replace the recorded inputs, to show the effect of other settings. ' +
+      'Also reads the output of kubespy record and of kubectl get -w -o json. It has no times: the latest time in each object is used. ' +
+      'The exit code is that of wait, for several files the worst.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'with a stall timeout of 2 minutes'],
@@ -111,7 +111,7 @@ export const commands: readonly Command[] = [
   {
     name: 'merge',
     usage: 'REPORT…',
-    summary: 'one outcome, summary and report from the reports of several gates',
+    summary: 'merge the reports of several gates into one outcome, summary and report',
     description:
       'Reads the reports of gates, such as those of a matrix of clusters, and prints one log, summary or report. The gravest outcome decides; the exit code is that of wait.\n\n' +
       'A REPORT is the file of the output report, or of wait --json; NAME=REPORT names its gate. List every report that you expect: one that does not exist makes the outcome unknown, because its job may not have run.',
@@ -133,11 +133,11 @@ export const commands: readonly Command[] = [
   {
     name: 'record',
     usage: 'REFERENCE… -o FILE',
-    summary: 'record everything that a gate would watch, for a later replay',
+    summary: 'record what a gate would watch, for a later replay',
     description:
       'Writes everything that the gate would watch to a file, line by line: the resources, their dependents and their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
       'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
-      'A --for that begins with a digit is the duration of the recording, wherever it is written; any other belongs to a reference.',
+      'A --for with a duration applies to the recording, wherever it is written; any other belongs to a reference.',
     examples: [
       ['record deployment/web -o web.ndjson', 'until Ctrl-C'],
       ['record deployment/web -o web.ndjson.gz --for=2m', 'two minutes, compressed'],
@@ -166,7 +166,7 @@ export const commands: readonly Command[] = [
     summary: 'show a resource and everything behind it, live',
     description:
       'Shows the state of a resource, its problems, the milestones of its lifecycle, and what is behind it: the containers of a pod, the ReplicaSets and pods of a Deployment, the addresses and endpoints of a Service with the reason why a pod gets no traffic, what any other resource owns; and the latest events. ' +
-      'On a terminal it is redrawn in place; elsewhere each change is printed. A resource that does not exist yet is waited for.\n\n' +
+      'On a terminal it is redrawn in place; elsewhere each change is printed. It waits for a resource that does not exist yet.\n\n' +
       'It runs until Ctrl-C (130), or with --until-ready until the resource is ready (0); with --timeout at most that long (1).',
     examples: [
       ['trace service/web', 'which pods get its traffic, and why the others do not'],

@@ -204,7 +204,7 @@ function invalidNameHint(facts: HintFacts<ImageDetail>): string {
   const tag = /[:@].*$/s.exec(image.slice(at))?.[0] ?? ''
   const lower = `${image.slice(0, image.length - tag.length).toLowerCase()}${tag}`
   if (lower !== image) return `Correct the image's name: it has to be in lower case, \`${lower.replaceAll('`', '')}\`.`
-  return `Correct the image's name "${image}": it has the form registry/repository:tag, in lower case.`
+  return `Correct the image's name${image === 'the image' ? '' : ` "${image}"`}: it has the form registry/repository:tag, in lower case.`
 }
 
 /** Hint for a refused pull: names the imagePullSecrets of the pod, or states that the pod has none. */
