@@ -34,7 +34,7 @@ export function gateHint(
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, endedBy } = details
   if (problem?.oldRevision !== undefined)
-    return `Delete the pod of the older revision, which nothing else replaces: ${command({ target }, 'delete', problem.subject)}.`
+    return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', problem.subject)}.`
   const isWaiting = reason === '' || reason === 'no-progress' || reason === 'still-running'
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy)

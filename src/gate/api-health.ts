@@ -84,7 +84,7 @@ export class ApiHealth {
     if (watch === undefined || this.#logged.has(subjectOf(watch))) return []
     this.#logged.add(subjectOf(watch))
     const { message } = watch.failure
-    return [`${lossText(watch)}${message === '' ? '' : ` (${message})`}: deadlines wait for an answer`]
+    return [`${lossText(watch)}${message === '' ? '' : ` (${message})`}: no timeout applies meanwhile`]
   }
 
   #update(event: FeedEvent): void {
@@ -106,7 +106,7 @@ export class ApiHealth {
     const kinds = pluralOf(refused.kind ?? 'object')
     if (this.#unreadable.has(kinds)) return undefined
     this.#unreadable.set(kinds, refused)
-    return `${kinds} may not be read: continuing with what the controllers report (${refused.message})`
+    return `${kinds} cannot be read: continuing with what the controllers report (${refused.message})`
   }
 
   /** A complete list ends the refusal of its kind. */

@@ -350,7 +350,7 @@ export class Gate {
       this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))
       return
     }
-    const text = `may no longer be read: ${event.message}`
+    const text = `cannot be read any more: ${event.message}`
     this.#health.withdraw({ request, name, at: event.at, message: event.message })
     this.#log({ kind: 'note', text, target: index })
   }

@@ -156,7 +156,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   'startup-failing': {
     class: 'strike',
     classOf: ({ detail }) => (detail.isRunning ? 'slow' : 'strike'),
-    when: 'as crash-loop, each death by the startup probe; slow while it only does not succeed',
+    when: 'as crash-loop, each death by the startup probe; slow until the probe ends the container',
     title: 'the startup probe fails',
     headline: containerHeadline((name) => `${name} fails its startup probe`),
     sentence: (problem) => probeSentence('startup', problem),
@@ -272,7 +272,7 @@ function crashHint(facts: HintFacts<CrashDetail>): string {
 const exitMeanings: Readonly<Record<number, string>> = {
   137: 'Code 137 is SIGKILL, and the node does not report a lack of memory.',
   139: 'Code 139 is a segmentation fault: native code, or a library that does not fit the image.',
-  143: 'Code 143 is SIGTERM: something asked it to end.',
+  143: 'Code 143 is SIGTERM: a request to end.',
 }
 
 /** The memory limit, and how soon the container used it up. */
@@ -284,7 +284,7 @@ function memoryHint(facts: HintFacts<unknown>): string {
   const lived = Math.round((Date.parse(death?.finishedAt ?? '') - Date.parse(death?.startedAt ?? '')) / 1000)
   const when = lived >= 0 ? ` ${lived} s after its start` : ''
   if (limit === undefined)
-    return `Raise the memory limit of ${containerOf(facts)}, or make it use less. Where it has no limit, the node itself ran out: set \`resources.requests.memory\`, so that it gets a node with room.`
+    return `Raise the memory limit of ${containerOf(facts)}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
   return `Raise \`resources.limits.memory\` of ${containerOf(facts)} (now ${limit}, used up${when}), or make it use less.`
 }
 

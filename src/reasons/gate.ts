@@ -87,7 +87,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: () => predicate('was deleted during the wait'),
     hint: (facts) =>
       facts.namespaceState === undefined
-        ? `Find out who deletes ${nameOf(facts)} (another job, a clean-up, a GitOps controller that does not manage it), then apply it again.`
+        ? `Find out who deletes ${nameOf(facts)} (another job, a clean-up, a GitOps controller), then apply it again.`
         : `Namespace ${facts.target.namespace} ${facts.namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${nameOf(facts)} again.`,
     readsNamespace: true,
   },
@@ -127,7 +127,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       return clause(`another change${byAuthor(detail)} replaced the one being gated ${generations(detail)}${what}`)
     },
     hint: () =>
-      'Nothing, if the newer change is intended: see the run that applied it. If it is not, apply this one again.',
+      'If the newer change is intended, do nothing: the run that applied it has its result. If not, apply this change again.',
   },
   'rolled-back': {
     class: 'identity',
@@ -147,24 +147,23 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
     hint: ({ target: { namespace } }) => {
       const place = namespace === undefined ? '' : ` and namespace ${namespace}`
-      return `Check that the change was applied, to this cluster${place}, or raise await-change if it only comes later.`
+      return `Check that the change was applied, to this cluster${place}, or raise await-change if it arrives later.`
     },
     readsNamespace: true,
   },
   'credentials-expired': {
     class: 'api',
-    when: 'the API server refused the credentials again after they were read again',
+    when: 'the API server refused the credentials, also after they were read again',
     title: 'the cluster refused the credentials',
     sentence: ({ detail: { message } }) => clause(joined('the API server refuses the credentials', message)),
-    hint: () =>
-      `Renew the credentials in the kubeconfig; short-lived ones have to be fetched in this job. ${rolloutMayBeFine}`,
+    hint: () => `Renew the credentials in the kubeconfig. Fetch short-lived ones in this job. ${rolloutMayBeFine}`,
   },
   forbidden: {
     class: 'api',
     when: 'the credentials may not read the target',
     title: 'access denied by the cluster',
     sentence: ({ detail: { name, wasReadable, message } }) =>
-      clause(`${name} may ${wasReadable ? 'no longer' : 'not'} be read: ${message}`),
+      clause(`${name} cannot be read${wasReadable ? ' any more' : ''}: ${message}`),
     hint: accessHint,
   },
   'api-unreachable': {
@@ -182,8 +181,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   'kind-unknown': {
     class: 'input',
     when: 'the server has no such kind',
-    title: 'the cluster does not know this kind',
-    sentence: () => clause('the cluster does not know this kind'),
+    title: 'the cluster has no such kind',
+    sentence: () => clause('the cluster has no such kind'),
     hint: () => 'Correct the kind, or install the CustomResourceDefinition that defines it.',
   },
   'input-invalid': {
@@ -206,7 +205,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'the job or the command was cancelled',
     title: 'cancelled',
     sentence: () => clause('the wait was cancelled'),
-    hint: () => 'Only the wait was cancelled: a target that was not ready may still become so. Wait again to find out.',
+    hint: () => 'Only the wait was cancelled: the rollout itself continues. Wait again to find out how it ends.',
   },
 }
 

@@ -78,7 +78,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-unauthorized': {
     class: 'strike',
-    when: 'the registry refused for lack of credentials, for the third time',
+    when: 'the registry refused the pull as unauthorized, for the third time',
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
     sentence: pullSentence,
@@ -169,7 +169,7 @@ function mismatchHint({ problem }: HintFacts<ImageMismatch>): string {
   if (detail !== undefined && 'missingContainers' in detail)
     return 'Correct the container name in expect-images: the pod template contains the names. Or gate the workload that runs the container.'
   return detail?.isLoaded
-    ? 'The image was not pulled, so only its ID is known, and no digest of a registry. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
+    ? 'The image was loaded onto the node, so it has an ID, but no digest. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
     : `Find out what moved the tag of ${detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which cannot be moved.`
 }
 

@@ -175,7 +175,7 @@ function unreadyPods({ pods, newPods }: PodCounts): string {
 function endpointsHint(facts: HintFacts<NetworkDetails['no-endpoints']>): string {
   const finding = facts.problem?.detail.finding
   if (finding?.type === 'port-name-missing')
-    return `Name the port "${finding.port}" in the container’s ports, or correct targetPort in ${nameOf(facts)}: by number it needs no name.`
+    return `Add the name "${finding.port}" to a port of the container, or correct targetPort in ${nameOf(facts)}: a port number needs no name.`
   if (facts.cause !== undefined) return facts.cause.hint
   const { selector = {} } = (facts.object?.spec ?? {}) as { selector?: Record<string, string> }
   const labels = Object.entries(selector).map(([key, value]) => `${key}=${value}`)

@@ -116,7 +116,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
         `runs, but its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} ${gates.length === 1 ? 'is' : 'are'} not True yet`,
       ),
     hint: (s) =>
-      `A controller outside the pod sets readiness gates, most often that of a load balancer: does it run, and does it manage the pod? ${describePod(s)}.`,
+      `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod(s)}.`,
   },
   'node-unresponsive': {
     class: 'slow',
@@ -131,7 +131,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       ),
     hint: ({ problem }) => {
       const node = problem?.detail.node ?? 'NODE'
-      return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it is gone for good, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
+      return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
     readsNode: true,
   },
@@ -140,7 +140,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
     when: 'the node evicted a pod that no controller replaces; slow where one does',
     title: 'pods were evicted',
     sentence: (problem) => endedSentence('was evicted', problem.detail.message, problem),
-    hint: () => 'The node evicted the pod for the pressure that the message names. Set requests that fit what it uses.',
+    hint: () =>
+      'The message contains why the node evicted the pod. If a resource ran low, set requests that cover what the pod uses.',
     readsNode: true,
   },
   'pod-failed': {
@@ -157,8 +158,8 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'pod-stuck': {
     class: 'slow',
-    when: 'a pod that must end first still exists after its grace period: its node may come back',
-    title: 'a deleted pod is still there',
+    when: 'a deleted pod that must end first still exists after its grace period',
+    title: 'a deleted pod still exists',
     sentence: ({ detail: { finalizers, node } }) => {
       const why =
         finalizers.length > 0
@@ -175,7 +176,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       if (finalizers.length > 0) return finalizerAdvice(s, about, finalizers)
       const node = s.pod?.spec?.nodeName
       const gone = node === undefined ? '' : ` (${clusterCommand('delete', 'node', node)})`
-      return `Bring its node back, or delete the node if it is gone for good${gone}. Only if its containers certainly no longer run, delete the pod by force${force}.`
+      return `Bring its node back, or delete the node if it will not come back${gone}. Only if you are certain that its containers no longer run, delete the pod by force${force}.`
     },
   },
 }
@@ -241,7 +242,7 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
   return value === undefined ? key : `${key}=${value}`
 }
 
-/** Says that a pod ended for good, or that its controller replaces it (`count` pods so far). */
+/** A pod that has ended; `count`: how many pods its controller has replaced so far. */
 function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
   if (isReplaced) {
     const pods = count > 1 ? ` (${count} pods now)` : ''
@@ -266,7 +267,7 @@ function endedHint(facts: HintFacts<EndedDetail>): string {
 function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
   if (detail !== undefined && 'schedulingGates' in detail)
-    return 'Scheduling gates are removed by the controller that set them, most often that of a queue or a quota: check that it runs, and that there is room.'
+    return 'The controller that set the scheduling gates must remove them, most often that of a queue or a quota: check that it runs, and that the queue has room.'
   if (detail !== undefined && 'scheduler' in detail)
     return `Does a scheduler named ${detail.scheduler} run in the cluster? If not, start it, or correct \`schedulerName\`.`
   const causes = detail?.causes ?? []
@@ -276,7 +277,9 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
     ...(has('node-selector') ? [selectorAdvice(facts)] : []),
     ...taintAdvice(causes),
     ...(has('cordoned')
-      ? [`Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` opens one.`]
+      ? [
+          `Nodes are cordoned: ${clusterCommand('get', 'nodes')} shows them, \`kubectl uncordon NODE\` allows pods on one again.`,
+        ]
       : []),
     ...causes.flatMap((cause) =>
       cause.type === 'missing-claim'
@@ -288,10 +291,10 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
       : []),
     ...(has('host-port')
       ? [
-          'Another pod has the host port. If that is the old one, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1); if not, change hostPort, or remove it.',
+          'Another pod has the host port. If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1). Otherwise change hostPort, or remove it.',
         ]
       : []),
-    ...(has('pod-count') ? ['Add a node, or remove pods: a node takes only so many.'] : []),
+    ...(has('pod-count') ? ['Add a node, or remove pods: each node has a maximum number of pods.'] : []),
     ...(has('topology-spread', 'pod-affinity')
       ? ['Loosen its affinity or topology spread constraints, or add nodes that satisfy them.']
       : []),
@@ -303,7 +306,7 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
 
 function resourceAdvice(resource: string, { pod }: HintFacts<unknown>): string {
   const amount = requestsOf(pod?.spec, resource) || 'too much'
-  return `The pod asks for ${amount} ${resource}: lower \`resources.requests\`, or add a node with that much free (${clusterCommand('describe', 'nodes')} shows what is taken).`
+  return `The pod requests ${amount} ${resource}: lower \`resources.requests\`, or add a node that has it free (${clusterCommand('describe', 'nodes')} shows what is in use).`
 }
 
 /** The requests of its containers for a resource: `500m + 100m`. */
@@ -342,5 +345,5 @@ export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finali
   if (finalizers.every((each) => kubernetesFinalizers.test(each)))
     return `Kubernetes removes ${names} once nothing uses the object, and its dependents are gone.`
   const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
-  return `The controller that set ${names} must remove it: does that controller run? Only if it is gone for good, remove it by hand: ${force}.`
+  return `The controller that set ${names} must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: ${force}.`
 }

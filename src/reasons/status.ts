@@ -123,7 +123,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
       }
     },
     hint: (s) =>
-      `No controller has written a status of ${nameOf(s)}: is the one that serves its kind installed and running? If nothing ever writes one, gate it with \`${nameOf(s).replaceAll('`', '')} --for=create\`.`,
+      `No controller has written a status of ${nameOf(s)}: check that the controller of its kind is installed and runs. If the kind has none, gate it with \`${nameOf(s).replaceAll('`', '')} --for=create\`.`,
   },
 }
 

@@ -138,7 +138,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     sentence: refusalSentence,
     hint: ({ problem }) => {
       const webhook = problem?.detail.webhook
-      return `The admission webhook ${webhook === undefined ? '' : `${webhook} `}does not answer. Bring its Service back. Where pods may go unchecked meanwhile, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')}.`
+      return `The admission webhook ${webhook === undefined ? '' : `${webhook} `}does not answer. Bring its Service back. If pods may be created without its check, set its failurePolicy to Ignore: ${clusterCommand('get', 'validatingwebhookconfigurations,mutatingwebhookconfigurations')} lists the webhooks.`
     },
   },
   'replica-failure': {
@@ -230,7 +230,7 @@ function quotaHint(facts: HintFacts<QuotaRefusal>): string {
   if (quota === undefined || shortages === undefined)
     return 'Raise the namespace’s ResourceQuota, or lower the pods’ requests, limits or number.'
   const edit = command(facts, 'edit', `resourcequota/${quota}`)
-  return `Raise ResourceQuota ${quota} (${edit}), or ask for less. An update needs room for old and new pods at once, unless maxSurge is 0.`
+  return `Raise ResourceQuota ${quota} (${edit}), or request less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
 function denialHint(facts: HintFacts<AdmissionRefusal>): string {
@@ -253,7 +253,7 @@ function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): str
   if (priorityClass !== undefined)
     return `Create PriorityClass ${priorityClass}, or correct priorityClassName. ${clusterCommand('get', 'priorityclass')} lists what is there.`
   if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
-  return `The API server refuses the pods; its message contains the reason. ${describePod(facts)} shows how often.`
+  return `The API server refuses the pods; its message contains the reason. Its events: ${describePod(facts)}.`
 }
 
 /** Hint for a Deployment past its deadline: the hint for the pod that it waits for, and how to extend the deadline. */

@@ -144,5 +144,5 @@ function isRefusal(event: FeedEvent): event is FeedEvent & { type: 'REFUSED' } {
 
 function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {
   const what = target.name === '' ? `${target.kind} objects` : displayName(target)
-  return new UserError([{ input: what, message: `It may not be read: ${message}` }], 'forbidden')
+  return new UserError([{ input: what, message: `It cannot be read: ${message}` }], 'forbidden')
 }

@@ -102,7 +102,7 @@ describe('trace', () => {
     server.deny({ verb: 'list', resource: 'pods' })
     const { stderr, code } = run(server, ['trace', 'pod/web'])
     expect(await code).toBe(2)
-    expect(stderr.text).toMatch(/^pod\/web: It may not be read: .*forbidden/)
+    expect(stderr.text).toMatch(/^pod\/web: It cannot be read: .*forbidden/)
   })
 
   test('accepts one resource by name, or a selector with one match', async () => {

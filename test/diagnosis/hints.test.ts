@@ -23,7 +23,7 @@ it('the hint for an old pod that blocks the update is to delete it', () => {
   const detail = { image: 'acme/db:v9', answer: 'not found' }
   const problem = createProblem('image-not-found', detail, { subject: 'pod/db-0', oldRevision: 'blocks-update' })
   expect(hintFor(createTarget(), 'image-not-found', { problem })).toBe(
-    'Delete the pod of the older revision, which nothing else replaces: `kubectl delete pod/db-0 -n shop`.',
+    'Delete the pod of the older revision, because its controller does not replace it: `kubectl delete pod/db-0 -n shop`.',
   )
 })
 
@@ -166,7 +166,7 @@ describe('the hint for a gate that cannot read its targets', () => {
   })
 
   it('explains that a rollout continues when its job is cancelled', () => {
-    expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/may still become so/)
+    expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/the rollout itself continues/)
   })
 
   it('is absent if the targets were judged', () => {

@@ -63,7 +63,7 @@ describe('a kind that becomes unreadable after its target was ready', () => {
 
   it('is logged when it is lost and when it returns, and in the heartbeat', () => {
     const { entries } = runUntil(95, [start, at(5, widgetsFail), at(90, { ...alive, ...widget })], both)
-    expect(entries).toContain('5 note Widgets cannot be read (conversion webhook failed): deadlines wait for an answer')
+    expect(entries).toContain('5 note Widgets cannot be read (conversion webhook failed): no timeout applies meanwhile')
     expect(entries).toContain('90 note Widgets can be read again after 1 m 30 s')
     expect(entries.find((entry) => entry.startsWith('35 heartbeat'))).toContain('Widgets could not be read for 35 s')
   })
@@ -116,7 +116,7 @@ describe('the server answers again after an outage', () => {
       at(61, running, back('Pod', 'Deployment', 'ReplicaSet')),
     ]
     expect(run(steps).entries.filter((entry) => entry.includes('note'))).toEqual([
-      '20 note the API server does not answer (no answer): deadlines wait for an answer',
+      '20 note the API server does not answer (no answer): no timeout applies meanwhile',
       '60 note the API server answers again after 55 s',
     ])
   })

@@ -547,7 +547,7 @@ describe('the watches', () => {
       settings: { catalogue: operator },
     })
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 12 })
-    expect(entries).toContainEqual(expect.stringContaining('Pods may not be read: continuing'))
+    expect(entries).toContainEqual(expect.stringContaining('Pods cannot be read: continuing'))
   })
 
   it('of owned objects hold a failure at first sight, for 5 s at most', () => {

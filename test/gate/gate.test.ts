@@ -284,7 +284,7 @@ describe('pods that leave do not fail the gate', () => {
           deleted(web.pod({ phase: 'Failed' }, leaving)),
         ),
       ],
-      /^30 note pod web-1-a is being deleted$/,
+      /^30 note pod\/web-1-a is being deleted$/,
     ],
     [
       'a pod that is preempted',
@@ -309,17 +309,17 @@ describe('pods that leave do not fail the gate', () => {
         ),
         at(31, deleted(web.pod(readyStatus(-60), leaving))),
       ],
-      /^30 note pod web-1-a is being deleted \(default-scheduler: preempting to accommodate a higher priority pod\)$/,
+      /^30 note pod\/web-1-a is being deleted \(default-scheduler: preempting to accommodate a higher priority pod\)$/,
     ],
     [
       'a pod that is gone before anybody saw it being deleted',
       [at(30, deleted(web.pod(readyStatus(-60))))],
-      /^30 note pod web-1-a was deleted$/,
+      /^30 note pod\/web-1-a was deleted$/,
     ],
     [
       'a pod that is released by its ReplicaSet',
       [at(30, modified(web.pod(readyStatus(-60), { labels: {}, ownerReferences: [] })))],
-      /^30 note pod web-1-a left its ReplicaSet: its labels no longer match$/,
+      /^30 note pod\/web-1-a left its ReplicaSet: its labels no longer match$/,
     ],
     [
       'a pod that is evicted',

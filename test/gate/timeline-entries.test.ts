@@ -152,13 +152,13 @@ describe('a pod that is deleted by force', () => {
     ['is logged so', [at(30, modified(web.pod(readyStatus(1), going)))], 'was deleted by force'],
     ['is not logged as relabelled where only its end was seen', [at(30, deleted(web.pod(creating)))], 'was deleted'],
   ])('%s', (_, steps, words) => {
-    expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod web-1-a ${words}`)
+    expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod/web-1-a ${words}`)
   })
 
   it('is distinguished from one that ends within its grace period', () => {
     const slowly = { ...going, deletionGracePeriodSeconds: 30 }
     const { entries } = runUntil(40, [begin, at(30, modified(web.pod(readyStatus(1), slowly)))])
-    expect(entries).toContainEqual('30 note pod web-1-a is being deleted')
+    expect(entries).toContainEqual('30 note pod/web-1-a is being deleted')
   })
 })
 

@@ -108,12 +108,12 @@ describe('a gate without an answer', () => {
     [
       'is unknown when the target may be read no longer, and access is not given back for 30 s',
       [first, at(10, failed(403, 'Deployment', 'no')), at(39, modified(web.pod(readyStatus(20))))],
-      { outcome: 'unknown', reason: 'forbidden', seconds: 40, message: 'deployment/web may no longer be read: no' },
+      { outcome: 'unknown', reason: 'forbidden', seconds: 40, message: 'deployment/web cannot be read any more: no' },
     ],
     [
       'is misconfigured when the target may not be read at all',
       [at(1, failed(403, 'Deployment', 'no'))],
-      { outcome: 'misconfigured', reason: 'forbidden', seconds: 1, message: 'deployment/web may not be read: no' },
+      { outcome: 'misconfigured', reason: 'forbidden', seconds: 1, message: 'deployment/web cannot be read: no' },
     ],
   ])('%s', (_, steps, expected) => {
     expect(run(steps)).toMatchObject(expected)
@@ -131,7 +131,7 @@ describe('a gate without an answer', () => {
     ]
     const { outcome, seconds, entries } = run([first, at(10, failed(403, 'Deployment', 'no')), ...back])
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 140 })
-    expect(entries).toContain('10 note may no longer be read: no')
+    expect(entries).toContain('10 note cannot be read any more: no')
   })
 
   it('ends by its own timeout, but not as timed out, while access to the target is withdrawn', () => {
@@ -177,8 +177,8 @@ describe('a kind that may not be read', () => {
     ]
     const { outcome, seconds, entries } = run(steps, { live: true })
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 1 })
-    expect(entries.filter((entry) => entry.includes('may not be read'))).toEqual([
-      '1 note Pods may not be read: continuing with what the controllers report (pods is forbidden)',
+    expect(entries.filter((entry) => entry.includes('cannot be read'))).toEqual([
+      '1 note Pods cannot be read: continuing with what the controllers report (pods is forbidden)',
     ])
   })
 })

@@ -371,7 +371,7 @@ describe('a node in trouble', () => {
     expect(textOf(problemOf(timeline, 'once'))).toMatch(
       /Node: node node-1 could not be read: nodes "node-1" is forbidden/,
     )
-    expect(timeline.entries.filter(({ text }) => text.includes('may not be read'))).toEqual([])
+    expect(timeline.entries.filter(({ text }) => text.includes('cannot be read'))).toEqual([])
   })
 
   test('is not asked after for a problem that it has no part in', async () => {

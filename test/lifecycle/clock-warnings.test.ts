@@ -38,21 +38,21 @@ describe("a clock that the workload's own numbers cannot meet", () => {
 
   it('is the timeout when Kubernetes itself gives the rollout longer, unless by its default', () => {
     expect(warnings({ progressDeadlineSeconds: 120 })).toEqual([
-      'may take 120 s by its progressDeadlineSeconds, but the timeout is 1m',
+      'may take 120 s (progressDeadlineSeconds), but the timeout is 1m',
     ])
     expect(warnings({ progressDeadlineSeconds: 600 })).toEqual([])
     // The greatest number stands for no deadline at all (HasProgressDeadline, pkg/controller/deployment/util).
     expect(warnings({ progressDeadlineSeconds: 2_147_483_647 })).toEqual([])
     expect(warnings({ activeDeadlineSeconds: 900 }, {}, { kind: 'Job' })).toEqual([
-      'may take 900 s by its activeDeadlineSeconds, but the timeout is 1m',
+      'may take 900 s (activeDeadlineSeconds), but the timeout is 1m',
     ])
   })
 
   it.each([
     ['minReadySeconds', { minReadySeconds: 31 }, {}, 31],
-    ['startup probe (container app)', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
+    ['startup probe of container app', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
   ])('is a stall-timeout that is taken literally, by its %s', (why, spec, probes, seconds) => {
-    const told = `may be without progress for ${seconds} s by its ${why}, but the stall-timeout is 30s and is taken literally`
+    const told = `may make no progress for ${seconds} s (${why}), but the stall-timeout is 30s`
     expect(warnings(spec, probes)).toContain(told)
     expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(told)
   })

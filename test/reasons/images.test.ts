@@ -81,7 +81,9 @@ describe('a pod that runs another image than the expected one', () => {
 
   it('has a hint for a moved tag, and for an image that no registry has', () => {
     expect(hint('image-mismatch', mismatch)).toMatch(/^Find out what moved the tag of acme\/web:v2 /)
-    expect(hint('image-mismatch', { ...mismatch, isLoaded: true })).toMatch(/^The image was not pulled, so only its ID/)
+    expect(hint('image-mismatch', { ...mismatch, isLoaded: true })).toMatch(
+      /^The image was loaded onto the node, so it has an ID/,
+    )
   })
 })
 

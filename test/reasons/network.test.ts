@@ -57,7 +57,7 @@ describe('a Service without ready endpoints', () => {
 
   it('because of a port name: the hint names the port', () => {
     expect(hint('no-endpoints', { finding: { type: 'port-name-missing', port: 'http', declared: [] } })).toMatch(
-      /^Name the port "http" in the container’s ports, or correct targetPort in deployment\/web/,
+      /^Add the name "http" to a port of the container, or correct targetPort in deployment\/web/,
     )
   })
 })

@@ -29,7 +29,7 @@ describe('scheduling gates', () => {
       'cannot be scheduled before its scheduling gates a/b, c/d are removed',
     )
     expect(headline('unschedulable', one)).toBe('the scheduling gates of the pods are not removed')
-    expect(hint('unschedulable', one)).toMatch(/^Scheduling gates are removed by the controller that set them/)
+    expect(hint('unschedulable', one)).toMatch(/^The controller that set the scheduling gates must remove them/)
   })
 })
 
@@ -44,7 +44,7 @@ describe('a pod that no node takes', () => {
 
   it('for a missing resource: the hint contains its requests', () => {
     const spec = { containers: [{ ...container, resources: { requests: { cpu: '900' } } }] }
-    expect(advice({ type: 'resource', resource: 'cpu' }, spec)).toMatch(/^The pod asks for 900 cpu: lower/)
+    expect(advice({ type: 'resource', resource: 'cpu' }, spec)).toMatch(/^The pod requests 900 cpu: lower/)
   })
 
   it('for its node selector: the hint names the labels', () => {
@@ -72,7 +72,7 @@ describe('a pod that no node takes', () => {
 
   it.each<[SchedulingCause, RegExp]>([
     [{ type: 'host-port' }, /let it end first \(strategy Recreate, or maxSurge 0 with maxUnavailable 1\)/],
-    [{ type: 'cordoned' }, /^Nodes are cordoned: .* `kubectl uncordon NODE` opens one\.$/],
+    [{ type: 'cordoned' }, /^Nodes are cordoned: .* `kubectl uncordon NODE` allows pods on one again\.$/],
     [{ type: 'pod-count' }, /^Add a node, or remove pods/],
     [{ type: 'topology-spread' }, /^Loosen its affinity or topology spread constraints/],
     [{ type: 'pod-affinity', rule: 'anti-affinity' }, /^Loosen its affinity or topology spread constraints/],
@@ -88,7 +88,7 @@ describe('a pod that no node takes', () => {
 
   it('has one hint for each cause', () => {
     const words = hint('unschedulable', cause({ type: 'resource', resource: 'cpu' }, { type: 'cordoned' }))
-    expect(words).toMatch(/^The pod asks for too much cpu: .* Nodes are cordoned: /)
+    expect(words).toMatch(/^The pod requests too much cpu: .* Nodes are cordoned: /)
   })
 
   it('because of a claim that does not exist: the claim is the headline', () => {
@@ -166,7 +166,7 @@ describe('a deleted pod that still exists', () => {
     ],
     [
       { finalizers: ['a/b'] },
-      /^The controller that set a\/b must remove it: does that controller run\? .*: `kubectl patch pod\/web-1-a --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
+      /^The controller that set a\/b must remove it: check that it runs\. .*: `kubectl patch pod\/web-1-a --type=json -p '\[\{"op":"remove","path":"\/metadata\/finalizers"\}\]' -n shop`\.$/,
     ],
     [{ finalizers: ['kubernetes.io/pvc-protection'] }, /^Kubernetes removes kubernetes\.io\/pvc-protection once/],
   ])('%j has its own hint', (detail, words) => {
@@ -189,7 +189,7 @@ describe('a node that does not respond', () => {
   it('is named in the headline, with a hint to look at it or to delete it', () => {
     expect(headline('node-unresponsive', detail)).toBe('node node-1 does not respond')
     expect(hint('node-unresponsive', detail)).toBe(
-      'The kubelet of node node-1 does not respond. Check the node: `kubectl describe node node-1`. If it is gone for good, delete it (`kubectl delete node node-1`), so that its pods are created elsewhere.',
+      'The kubelet of node node-1 does not respond. Check the node: `kubectl describe node node-1`. If it will not come back, delete it (`kubectl delete node node-1`), so that its pods are created elsewhere.',
     )
   })
 })

@@ -48,7 +48,7 @@ describe('pods that the API server refuses are reported', () => {
       headline: 'quota small exceeded',
       sentence:
         'replicaset/web-1 cannot create pods: quota small exceeded: 4 of 4 pods used, a new pod needs 1; 1 of 2 limits.cpu used, a new pod needs 1500m',
-      hint: `Raise ResourceQuota small (\`kubectl edit resourcequota/small -n shop\`), or ask for less. ${room}`,
+      hint: `Raise ResourceQuota small (\`kubectl edit resourcequota/small -n shop\`), or request less. ${room}`,
     })
   })
 
@@ -127,7 +127,7 @@ describe('pods that the API server refuses are reported', () => {
       'any other refusal',
       createProblem('replica-failure', refusal),
       'pods could not be created',
-      /^The API server refuses the pods; its message contains the reason\. `kubectl describe deployment\/web -n shop`/,
+      /^The API server refuses the pods; its message contains the reason\. Its events: `kubectl describe deployment\/web -n shop`/,
     ],
     [
       'the namespace that is being deleted',
@@ -164,7 +164,7 @@ describe('an object that is being deleted', () => {
 
   it('may wait for finalizers that its controller must remove', () => {
     expect(deleted(['a/b', 'foregroundDeletion']).hint).toContain(
-      'The controller that set a/b, foregroundDeletion must remove it: does that controller run? Only if it is gone for good, remove it by hand: `kubectl patch deployment/web --type=json -p ',
+      'The controller that set a/b, foregroundDeletion must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: `kubectl patch deployment/web --type=json -p ',
     )
   })
 })

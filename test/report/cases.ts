@@ -506,7 +506,7 @@ function forbidden(): EndedTimeline {
   })
   return createTimeline({
     finishedAt: at(3),
-    verdict: { outcome: 'misconfigured', reason: 'forbidden', message: 'configmap/settings may not be read: no' },
+    verdict: { outcome: 'misconfigured', reason: 'forbidden', message: 'configmap/settings cannot be read: no' },
     hint,
     targets: [open, { ...open, target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' }) }],
     entries: [],

@@ -45,13 +45,13 @@ export function clockWarnings(
   const deadline = spec.activeDeadlineSeconds ?? spec.progressDeadlineSeconds ?? 0
   if (deadline > timeout && !impliedDeadlines.has(deadline)) {
     const field = spec.activeDeadlineSeconds === undefined ? 'progressDeadlineSeconds' : 'activeDeadlineSeconds'
-    warnings.push(`may take ${deadline} s by its ${field}, but the timeout is ${formatDuration(timeoutMs)}`)
+    warnings.push(`may take ${deadline} s (${field}), but the timeout is ${formatDuration(timeoutMs)}`)
   }
   const [pause, why] = longestPause(spec)
   const stall = stallTimeoutMs / 1000
   if (stallIsLiteral && stall > 0 && pause > stall)
     warnings.push(
-      `may be without progress for ${pause} s by its ${why}, but the stall-timeout is ${formatDuration(stallTimeoutMs)} and is taken literally`,
+      `may make no progress for ${pause} s (${why}), but the stall-timeout is ${formatDuration(stallTimeoutMs)}`,
     )
   return warnings
 }
@@ -69,8 +69,8 @@ function longestPause(spec: Spec): readonly [seconds: number, why: string] {
   const pauses: [number, string][] = [
     [spec.minReadySeconds ?? 0, 'minReadySeconds'],
     ...containers(spec).flatMap(({ name, startupProbe, readinessProbe }): [number, string][] => [
-      [probeSeconds(startupProbe), `startup probe (container ${name})`],
-      [delay(readinessProbe), `readiness probe's initialDelaySeconds (container ${name})`],
+      [probeSeconds(startupProbe), `startup probe of container ${name}`],
+      [delay(readinessProbe), `initialDelaySeconds of the readiness probe of container ${name}`],
     ]),
   ]
   return pauses.reduce((longest, each) => (each[0] > longest[0] ? each : longest))

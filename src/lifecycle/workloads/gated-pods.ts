@@ -23,13 +23,13 @@ export function removalMessage(before: Pod, after: Pod | undefined): string | un
   // A failed pod is deleted later; its failure is already logged.
   if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
   // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
-  if (after === undefined) return `pod ${name} was deleted`
+  if (after === undefined) return `pod/${name} was deleted`
   if (after.metadata.deletionTimestamp !== undefined) {
     const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
-    return `pod ${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
+    return `pod/${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
   }
   const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
-  return isReleased ? `pod ${name} left its ${owner}: its labels no longer match` : undefined
+  return isReleased ? `pod/${name} left its ${owner}: its labels no longer match` : undefined
 }
 
 /** Whether a deletion has a grace period: a pod without a node has none. */

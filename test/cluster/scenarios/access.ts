@@ -331,7 +331,7 @@ export const access: Scenario[] = [
     during: release,
     expect: healthy.expect,
     decidedBy: healthy.decidedBy,
-    contains: { log: ['Pods may not be read', 'Events may not be read', 'ReplicaSets may not be read'] },
+    contains: { log: ['Pods cannot be read', 'Events cannot be read', 'ReplicaSets cannot be read'] },
     takesSeconds: healthy.takesSeconds + 2,
   },
   {
