@@ -97,7 +97,7 @@ describe('trace', () => {
     expect(last).toMatch(/^pod\/web in shop.*\n… in progress · pulling images/)
   })
 
-  test('reports what may not be read, and ends with 2', async () => {
+  test('reports what cannot be read, and ends with 2', async () => {
     const server = await start()
     server.deny({ verb: 'list', resource: 'pods' })
     const { stderr, code } = run(server, ['trace', 'pod/web'])

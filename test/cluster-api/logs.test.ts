@@ -59,7 +59,7 @@ describe('the end of a log', () => {
     expect(await readLog(client, { ...request, pod: 'gone' })).toMatchObject({ text: undefined })
   })
 
-  test('a log that may not be read is an error', async () => {
+  test('a log that cannot be read is an error', async () => {
     const { server, client } = await start()
     server.deny({ verb: 'get', resource: 'pods/log' })
     await expect(readLog(client, request)).rejects.toMatchObject({ status: 403 })

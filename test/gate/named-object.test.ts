@@ -83,7 +83,7 @@ describe('a Subscription, which reports a version once its object exists', () =>
     })
   })
 
-  it('is ready by its own report when the versions may not be read', () => {
+  it('is ready by its own report when the versions cannot be read', () => {
     const refused = {
       ...failed(403),
       apiVersion: group,

@@ -111,7 +111,7 @@ describe('a gate without an answer', () => {
       { outcome: 'unknown', reason: 'forbidden', seconds: 40, message: 'deployment/web cannot be read any more: no' },
     ],
     [
-      'is misconfigured when the target may not be read at all',
+      'is misconfigured when the target cannot be read at all',
       [at(1, failed(403, 'Deployment', 'no'))],
       { outcome: 'misconfigured', reason: 'forbidden', seconds: 1, message: 'deployment/web cannot be read: no' },
     ],
@@ -164,7 +164,7 @@ describe('a gate without an answer', () => {
   })
 })
 
-describe('a kind that may not be read', () => {
+describe('a kind that cannot be read', () => {
   it('is optional unless it is the target, and its refusal is logged', () => {
     const steps = [
       at(

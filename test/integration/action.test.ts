@@ -164,7 +164,7 @@ describe('a rollout that becomes ready', () => {
     expect(readFileSync(ended.outputs['summary-file'] ?? '', 'utf8')).toContain('Rollout ready')
   })
 
-  test('continues without pods and events that may not be read, with a message', async () => {
+  test('continues without pods and events that cannot be read, with a message', async () => {
     const namespace = await playAll('already-finished')
     server.deny({ verb: '*', resource: 'pods' })
     server.deny({ verb: '*', resource: 'events' })
@@ -320,7 +320,7 @@ describe('invalid input', () => {
     )
   })
 
-  test('is a target that may not be read', async () => {
+  test('is a target that cannot be read', async () => {
     const namespace = await playAll('already-finished')
     server.deny({ verb: '*', group: 'apps', resource: 'deployments' })
     const ended = await run({ namespace })

@@ -218,7 +218,7 @@ describe('a pod that is deleted while its problem stands', () => {
   })
 })
 
-describe('what may not be read', () => {
+describe('what cannot be read', () => {
   test('of logs is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
@@ -347,9 +347,9 @@ describe('a node in trouble', () => {
     expect(problemOf(timeline, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
   })
 
-  test.each(['is well', 'may not be read'])('that %s explains no pod', async (how) => {
+  test.each(['is well', 'cannot be read'])('that %s explains no pod', async (how) => {
     server.apply({ ...lost, status: { conditions: [condition('Ready', how === 'is well' ? 'True' : 'Unknown')] } })
-    if (how === 'may not be read') server.deny({ verb: 'get', resource: 'nodes' })
+    if (how === 'cannot be read') server.deny({ verb: 'get', resource: 'nodes' })
     server.apply(starting({}))
     const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
     expect(recordOf(timeline, 'once')).toMatchObject({ problems: [], notes: [] })
@@ -362,7 +362,7 @@ describe('a node in trouble', () => {
     expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
   })
 
-  test('that may not be read, or is gone, is reported as such', async () => {
+  test('that cannot be read, or is gone, is reported as such', async () => {
     applyEvictedPod()
     const gone = textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))
     expect(gone).toContain('Node: node node-1 does not exist any more')
@@ -448,7 +448,7 @@ describe('the namespace of a target that is not found', () => {
     expect(hintOf(await gate(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
   })
 
-  test('is passed over in silence where namespaces may not be read', async () => {
+  test('is passed over in silence where namespaces cannot be read', async () => {
     server.deny({ verb: '*', group: '', resource: 'namespaces' })
     const timeline = await gate(written)
     expect(hintOf(timeline)).toMatch(/^Was it applied/)

@@ -188,7 +188,7 @@ describe('the lines of a migration', () => {
     expect(streamed(lines)).toEqual(['one', 'two', 'three', 'four', 'five'].map((text) => `x7k2p app │ ${text}`))
   })
 
-  test('that may not be read are a warning, once, and change no verdict', async () => {
+  test('that cannot be read are a warning, once, and change no verdict', async () => {
     applyJob()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const action = start()

@@ -115,7 +115,7 @@ describe('a pull that is refused', () => {
     expect(problem).toMatchObject({ reason: 'image-not-found', proven: true, firstSeenAt: moment(1) })
   })
 
-  it('is known by its states if events may not be read', () => {
+  it('is known by its states if events cannot be read', () => {
     const state = (reason: string) => createPod({ status: podStatus({ state: waiting(reason, words.notFound) }) })
     const seen = sightings([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
     expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })

@@ -133,7 +133,7 @@ describe('a Deployment is ready', () => {
   })
 })
 
-describe('a Deployment whose pods may not be read', () => {
+describe('a Deployment whose pods cannot be read', () => {
   const unseen = ['Pod']
   const available = (at: number) => [
     condition('Available', 'True', { lastUpdateTime: iso(at), lastTransitionTime: iso(at) }),

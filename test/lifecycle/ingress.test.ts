@@ -101,7 +101,7 @@ describe('an Ingress', () => {
     expect(judge(createIngress([byNumber, byNumber]), []).problems).toHaveLength(1)
   })
 
-  it('is judged by its address if Services may not be read', () => {
+  it('is judged by its address if Services cannot be read', () => {
     const unseen = { unseen: ['Service'] }
     expect(judge(createIngress([byNumber]), [], unseen).problems).toMatchObject([{ reason: 'address-pending' }])
     expect(judge(createIngress([byNumber], [{ ip: '192.0.2.1' }]), [], unseen)).toMatchObject({

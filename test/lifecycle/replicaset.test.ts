@@ -60,13 +60,13 @@ describe('a ReplicaSet without a Deployment is ready', () => {
     expect(assess(own, [pod])).toMatchObject({ status: 'progressing', recheckAt: moment(61) })
   })
 
-  it('not by the flicker of a crash loop whose pods may not be read', () => {
+  it('not by the flicker of a crash loop whose pods cannot be read', () => {
     const flicker = seenTarget([0, withStatus({ availableReplicas: 0 })], [55, own])
     expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 64.999 }).status).toBe('progressing')
     expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 65 }).status).toBe('ready')
   })
 
-  it('at first sight when its pods may not be read and its counts have not changed', () => {
+  it('at first sight when its pods cannot be read and its counts have not changed', () => {
     expect(assess(own, [], { unseen: ['Pod'], now: 10 }).status).toBe('ready')
   })
 })

@@ -31,7 +31,7 @@ function webPod(name: string, rest: { status?: Pod['status']; metadata?: object;
 }
 
 interface Namespace {
-  /** Undefined where pods may not be read. */
+  /** Undefined where pods cannot be read. */
   readonly pods?: readonly Pod[] | undefined
   readonly workloads?: readonly Workload[]
   readonly options?: ContextOptions
@@ -211,7 +211,7 @@ it('a Service that is being deleted is the first check', () => {
   expect(explain(createService({}, dying), { pods: [webPod('a')] }).lines[0]).toBe('✗ the Service is being deleted')
 })
 
-it('if pods may not be read, only the endpoints count', () => {
+it('if pods cannot be read, only the endpoints count', () => {
   const { message, lines } = explain(createService(), { pods: undefined })
   expect(message).toBe('has 0 endpoints, none of them ready')
   expect(lines).toContain('· its pods cannot be read')

@@ -83,7 +83,7 @@ describe('a Service is ready', () => {
     expect(judge(createService(), [idle, busy]).status).toBe('progressing')
   })
 
-  it('once it exists where endpoints may not be read, with a note', () => {
+  it('once it exists where endpoints cannot be read, with a note', () => {
     expect(judge(createService(), [], { unseen: ['EndpointSlice'] })).toMatchObject({
       status: 'ready',
       notes: [expect.stringContaining('cannot be read')],

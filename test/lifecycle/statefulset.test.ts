@@ -295,7 +295,7 @@ describe('a StatefulSet counts for its update', () => {
     expect(judge(set, canary)).toMatchObject({ status: 'progressing', message: '0 of 1 pod updated' })
   })
 
-  it('all pods of a revision that was the current one, where its pods may not be read', () => {
+  it('all pods of a revision that was the current one, where its pods cannot be read', () => {
     const set = createSet({ spec: partitioned, status: done({ updatedReplicas: 1, currentReplicas: 1 }) })
     const options = { now: 90, unseen: ['Pod'], history: seenTarget([-60, set]) }
     expect(judge(set, [], options).status).toBe('progressing')

@@ -141,7 +141,7 @@ test('a container that has not started is retried without a report', async () =>
 })
 
 test.each([
-  ['may not be read', new ApiError(403, 'forbidden')],
+  ['cannot be read', new ApiError(403, 'forbidden')],
   ['is gone', new ApiError(404, 'not found')],
 ])('a log that %s is reported and not requested again', async (_, refusal) => {
   const { clock, kubelet, log, newEvents } = start()
