@@ -10,7 +10,7 @@ import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubecon
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { asKind, listAll, selection } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
-import type { KubeObject } from './objects.ts'
+import type { KubeObject, ObjectName } from './objects.ts'
 import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
 import { Reflector, type Sink } from './reflector.ts'
 import { Secrets, secretsIn } from './secrets.ts'
@@ -170,7 +170,7 @@ export class Cluster {
   }
 
   /** One present object. Rejects with a 404 if there is none. */
-  async get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject> {
+  async get(reference: ObjectName): Promise<KubeObject> {
     const path = `${await this.#path(reference)}/${encodeURIComponent(reference.name)}`
     return this.redact(asKind((await this.#client.json(path)) as object, reference))
   }

@@ -1,6 +1,7 @@
 import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
-import type { ApiResource, WatchRequest } from './feed.ts'
+import type { ApiResource } from './feed.ts'
+import type { KindName } from './objects.ts'
 import { groupOf } from './store.ts'
 
 export interface Discovery {
@@ -181,7 +182,7 @@ function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' |
 /** The resource of a kind, in exactly this group and version. */
 export function findResource(
   resources: readonly ApiResource[],
-  { apiVersion, kind }: Pick<WatchRequest, 'apiVersion' | 'kind'>,
+  { apiVersion, kind }: KindName,
 ): ApiResource | undefined {
   return resources.find(
     (resource) =>
@@ -191,10 +192,7 @@ export function findResource(
 }
 
 /** Whether the server has no version of a kind. False if a version of its group does not answer. */
-export function isKindGone(
-  { resources, stale }: Discovery,
-  { apiVersion, kind }: Pick<WatchRequest, 'apiVersion' | 'kind'>,
-): boolean {
+export function isKindGone({ resources, stale }: Discovery, { apiVersion, kind }: KindName): boolean {
   const group = groupOf(apiVersion)
   return (
     !resources.some((resource) => resource.group === group && resource.kind === kind) &&

@@ -1,4 +1,4 @@
-import type { KubeObject } from './objects.ts'
+import type { KindName, KubeObject } from './objects.ts'
 
 /** A resource type from discovery. */
 export interface ApiResource {
@@ -19,9 +19,7 @@ export interface ApiResource {
  * What one watch reads: objects of a kind, which the server filters by namespace, and by name or label selector.
  * Two requests with equal fields are the same watch.
  */
-export interface WatchRequest {
-  readonly apiVersion: string
-  readonly kind: string
+export interface WatchRequest extends KindName {
   readonly namespace?: string
   readonly name?: string
   readonly labelSelector?: string

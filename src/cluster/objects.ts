@@ -3,6 +3,18 @@
  * Every field may be absent: clusters may have any version, and objects are untrusted.
  */
 
+/** A kind, of one version of its group. */
+export interface KindName {
+  readonly apiVersion: string
+  readonly kind: string
+}
+
+/** The name of one object; without `namespace`, of a cluster-scoped one. */
+export interface ObjectName extends KindName {
+  readonly namespace?: string
+  readonly name: string
+}
+
 export interface OwnerReference {
   apiVersion: string
   kind: string
@@ -42,6 +54,10 @@ export interface KubeObject {
   metadata: ObjectMeta
   spec?: object
   status?: object
+}
+
+export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): ObjectName {
+  return { apiVersion, kind, name, namespace }
 }
 
 export interface Condition {

@@ -1,6 +1,6 @@
 import { byLastOccurrence } from './event-order.ts'
 import { type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
-import type { EventObject, KubeObject } from './objects.ts'
+import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName } from './objects.ts'
 
 /**
  * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
@@ -96,7 +96,7 @@ export class Store {
   }
 
   /** The object of that group, kind, namespace and name, in any version. */
-  get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined {
+  get(reference: ObjectName): KubeObject | undefined {
     return this.#objects.get(objectKey(reference))
   }
 
@@ -136,7 +136,7 @@ export class Store {
    * kind and name, also for an object that is not in the store.
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
-    const events = this.#events.get(object.metadata.uid ?? subjectKey(identify(object)))
+    const events = this.#events.get(object.metadata.uid ?? subjectKey(nameOf(object)))
     if (events === undefined) return noEvents
     events.sorted ??= [...events.byName.values()].toSorted(byLastOccurrence)
     return events.sorted
@@ -186,7 +186,7 @@ export class Store {
   }
 
   /** Whether objects of this kind have a status subresource; undefined without discovery. */
-  declaresStatus({ apiVersion, kind }: { apiVersion: string; kind: string }): boolean | undefined {
+  declaresStatus({ apiVersion, kind }: KindName): boolean | undefined {
     return this.#statuses.get(`${groupOf(apiVersion)}/${kind}`)
   }
 
@@ -222,7 +222,7 @@ export class Store {
 
   #put(object: KubeObject): readonly Change[] {
     if (isEvent(object)) return this.#putEvent(object)
-    const key = objectKey(identify(object))
+    const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
     if (before === undefined) {
       const deleted = this.#deleted.get(key)
@@ -243,7 +243,7 @@ export class Store {
   }
 
   #delete(object: KubeObject): readonly Change[] {
-    const key = objectKey(identify(object))
+    const key = objectKey(nameOf(object))
     const before = this.#objects.get(key)
     if (before === undefined || before.metadata.uid !== object.metadata.uid) return []
     this.#remove(key, before)
@@ -347,12 +347,7 @@ function isEvent(object: KubeObject): object is EventObject {
   return object.kind === 'Event' && 'involvedObject' in object
 }
 
-function identify(object: KubeObject): { apiVersion: string; kind: string; namespace?: string; name: string } {
-  const { namespace, name } = object.metadata
-  return { apiVersion: object.apiVersion, kind: object.kind, name, namespace }
-}
-
-function objectKey(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): string {
+function objectKey(reference: ObjectName): string {
   return `${groupOf(reference.apiVersion)}|${reference.kind}|${reference.namespace ?? ''}|${reference.name}`
 }
 

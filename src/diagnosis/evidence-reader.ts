@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound, messageOf } from '../cluster/failures.ts'
 import type { Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
-import type { KubeObject, Pod } from '../cluster/objects.ts'
+import type { KubeObject, ObjectName, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry, GateProblem, TargetRecord } from '../gate/timeline.ts'
@@ -15,7 +15,7 @@ import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplained
 /** The parts of a cluster that the reader uses. */
 interface Readable {
   readLog(request: LogRequest): Promise<LogTail>
-  get(reference: WatchRequest & { readonly name: string }): Promise<KubeObject>
+  get(reference: ObjectName): Promise<KubeObject>
   findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Problem, ReasonCode } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
@@ -15,14 +15,6 @@ export interface Milestone {
   readonly settlesAt?: number
   /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty if there is nothing to report. */
   readonly message: string
-}
-
-/** The name of an object that another object needs. */
-export interface Awaited {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly namespace?: string
-  readonly name: string
 }
 
 /** The state of a target: what its rule finds about the object, its relatives and the time. */
@@ -43,7 +35,7 @@ export interface Assessment {
    * The objects that this target needs to become ready. While another open target is or owns one of them, only the
    * stall clock of that other target runs.
    */
-  readonly awaits?: readonly Awaited[]
+  readonly awaits?: readonly ObjectName[]
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */

@@ -1,5 +1,5 @@
 import { type FeedEvent, isFailure } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -32,10 +32,7 @@ const kindsRead: ReadonlySet<string | undefined> = new Set(['Node', 'Namespace']
  * Whether an event only explains a target: a log, or why a Node or Namespace cannot be read.
  * @param isTarget whether a target has this name
  */
-export function isEvidence(
-  event: FeedEvent,
-  isTarget: (reference: { apiVersion: string; kind: string; name: string }) => boolean,
-): boolean {
+export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) => boolean): boolean {
   if (event.type === 'LOG') return true
   if (!isFailure(event) || event.name === undefined || event.kind === undefined || !kindsRead.has(event.kind))
     return false

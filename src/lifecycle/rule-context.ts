@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { EventObject, KubeObject, Pod } from '../cluster/objects.ts'
+import type { EventObject, KindName, KubeObject, Pod } from '../cluster/objects.ts'
 import type { ListState, Store } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { GateTime } from './gate-time.ts'
@@ -41,7 +41,7 @@ export interface RuleContext {
   /** The history of a pod since its first sight. */
   podHistory(pod: Pod): PodHistory
   /** Whether a kind has a status subresource, by discovery; undefined without discovery. */
-  declaresStatus(kind: { readonly apiVersion: string; readonly kind: string }): boolean | undefined
+  declaresStatus(kind: KindName): boolean | undefined
   /** Whether the first list of a request is complete: only a complete list proves that an object is absent. */
   listState(request: WatchRequest): ListState
 }

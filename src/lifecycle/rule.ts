@@ -2,7 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
-import type { Assessment, Awaited, Milestone } from './assessment.ts'
+import type { Assessment, Milestone } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
 import { earliest } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
@@ -76,11 +76,6 @@ export function statusMilestones(
     { ...observed, name: 'observed' },
     { name: 'ready', state: isReady ? 'done' : 'open', message },
   ]
-}
-
-/** The reference by which the gate finds the target of an object. */
-export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Awaited {
-  return { apiVersion, kind, name, namespace }
 }
 
 /** The findings of a rule about an object. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { KindName } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { type Compiler, type Expression, firstLine, loadCompiler } from './expressions.ts'
 
@@ -6,9 +7,7 @@ import { type Compiler, type Expression, firstLine, loadCompiler } from './expre
  * The user's health check for a kind: CEL expressions on the object's fields, as in Flux' `healthCheckExprs`. An
  * expression that reads a missing field is false.
  */
-export interface HealthCheck {
-  readonly apiVersion: string
-  readonly kind: string
+export interface HealthCheck extends KindName {
   readonly current: Expression
   readonly failed?: Expression
   readonly inProgress?: Expression

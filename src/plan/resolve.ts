@@ -1,4 +1,5 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import {
   type AddMistake,
   didYouMean,
@@ -20,7 +21,7 @@ export interface PlanDefaults {
   /** The milestones of the input `milestone-timeouts`. */
   readonly milestones: readonly string[]
   /** The names of a kind's milestones. */
-  milestonesOf(kind: { readonly apiVersion: string; readonly kind: string }): readonly string[]
+  milestonesOf(kind: KindName): readonly string[]
 }
 
 /** A reference with its resource type on the server. */

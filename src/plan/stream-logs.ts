@@ -1,7 +1,7 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
-import type { HealthCheck } from './health-checks.ts'
 import { apiVersionOf } from './kinds.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
 import { parseReferences } from './references.ts'
@@ -35,7 +35,7 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 export function resolveStreamLogs(
   references: readonly Reference[],
   resources: readonly ApiResource[],
-  hasPods: (kind: { readonly apiVersion: string; readonly kind: string }) => boolean,
+  hasPods: (kind: KindName) => boolean,
 ): Resolution {
   const parsed = { input, references, skipped: [], mistakes: [] }
   const resolution = resolveReferences(parsed, resources, {
@@ -66,7 +66,7 @@ export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
-  healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[] = [],
+  healthChecks: readonly KindName[] = [],
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
   for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
@@ -140,10 +140,7 @@ function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly
 }
 
 /** Why the pods of a target are not watched; undefined if they are. */
-function explainUnwatched(
-  target: Target,
-  healthChecks: readonly Pick<HealthCheck, 'apiVersion' | 'kind'>[],
-): string | undefined {
+function explainUnwatched(target: Target, healthChecks: readonly KindName[]): string | undefined {
   const { apiVersion, kind, waitFor } = target
   if (kind === 'Pod' && waitFor?.type !== 'delete') return undefined
   const name = displayName(target)

@@ -1,4 +1,5 @@
 import type { FeedEvent } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { loadMilestones } from '../lifecycle/rules.ts'
@@ -67,7 +68,7 @@ export async function planReplay(
   const { kinds } = index
   const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const isNamespaced = ({ apiVersion, kind }: Pick<Target, 'apiVersion' | 'kind'>) =>
+  const isNamespaced = ({ apiVersion, kind }: KindName) =>
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
   const isWritten = overrides['resources'] !== undefined

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { KubeObject, Pod } from '../../cluster/objects.ts'
+import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import { type Assessment, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
@@ -13,7 +13,6 @@ import {
   appliedRequests,
   isOfPresentSpec,
   isSelectedByStatus,
-  type KindName,
   type KindsBehind,
   listsMs,
   objectsBehind,

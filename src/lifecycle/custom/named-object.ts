@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import type { KindName, KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
 import type { Assessment } from '../assessment.ts'
@@ -7,7 +7,6 @@ import { provePersisted } from '../proof.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind, withoutProof } from './cause.ts'
-import type { KindName } from './owned-objects.ts'
 import { notReady } from './owned-workloads.ts'
 
 /** An object in the namespace of a custom resource, which the resource names. */

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { Fields, KubeObject, LabelSelector } from '../../cluster/objects.ts'
+import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
@@ -9,8 +9,6 @@ import { isBuiltIn } from './generic.ts'
 
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
 export const listsMs = 5_000
-
-export type KindName = Pick<WatchRequest, 'apiVersion' | 'kind'>
 
 /** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {
@@ -43,10 +41,8 @@ export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehin
 /** The maximum number of objects that are watched by name for one object. */
 const maxApplied = 50
 
-type NamedRequest = WatchRequest & { readonly name: string }
-
 /** The watches of the objects that an object has applied, by the lists in its status and spec. */
-export function appliedRequests(object: KubeObject): readonly NamedRequest[] {
+export function appliedRequests(object: KubeObject): readonly ObjectName[] {
   return [...inventoryOf(object), ...composedBy(object)].slice(0, maxApplied)
 }
 
@@ -54,7 +50,7 @@ export function appliedRequests(object: KubeObject): readonly NamedRequest[] {
  * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
  * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references.
  */
-function inventoryOf({ status }: KubeObject): readonly NamedRequest[] {
+function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
   return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
     const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []
@@ -71,7 +67,7 @@ function inventoryOf({ status }: KubeObject): readonly NamedRequest[] {
  * `spec.crossplane.resourceRefs`, `spec.resourceRefs` before version 2, `spec.resourceRef` of a claim
  * (https://docs.crossplane.io/latest/composition/composite-resources/).
  */
-function composedBy({ spec, metadata }: KubeObject): readonly NamedRequest[] {
+function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
   const nested = fieldsOf([crossplane]).flatMap((each) => fieldsOf(each['resourceRefs']))
   return [...nested, ...fieldsOf(resourceRefs), ...fieldsOf([resourceRef])].flatMap(

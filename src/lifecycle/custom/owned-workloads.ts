@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { KubeObject } from '../../cluster/objects.ts'
+import type { KindName, KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Assessment } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -7,7 +7,7 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { type KindName, listsMs, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { listsMs, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3

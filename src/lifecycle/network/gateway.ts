@@ -1,6 +1,6 @@
-import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import type { Fields, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment, Awaited } from '../assessment.ts'
+import type { Assessment } from '../assessment.ts'
 import {
   type ConditionSignal,
   conditionProblem,
@@ -192,7 +192,7 @@ function isSameParent(a: ParentRef, b: ParentRef, { metadata }: KubeObject): boo
   )
 }
 
-function awaitedParent(ref: ParentRef, route: KubeObject): Awaited {
+function awaitedParent(ref: ParentRef, route: KubeObject): ObjectName {
   const { group: parentGroup = group, kind = 'Gateway', namespace = route.metadata.namespace, name = '' } = ref
   return { apiVersion: parentGroup === '' ? 'v1' : `${parentGroup}/v1`, kind, name, namespace }
 }

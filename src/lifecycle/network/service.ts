@@ -1,11 +1,18 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { KubeObject, Pod, Service, ServicePort } from '../../cluster/objects.ts'
+import {
+  type KubeObject,
+  nameOf,
+  type ObjectName,
+  type Pod,
+  type Service,
+  type ServicePort,
+} from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
-import type { Assessment, Awaited, Milestone } from '../assessment.ts'
+import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { earliest } from '../proof.ts'
-import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
+import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from '../workloads/pod-object.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
@@ -87,7 +94,7 @@ interface EndpointsAssessment {
   readonly notes: readonly string[]
   readonly stallHold?: string
   readonly recheckAt?: number
-  readonly awaits?: readonly Awaited[]
+  readonly awaits?: readonly ObjectName[]
 }
 
 function withoutEndpoints(message: string, notes: readonly string[] = []): EndpointsAssessment {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Condition, KubeObject } from '../../cluster/objects.ts'
+import type { Condition, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment, Awaited } from '../assessment.ts'
+import type { Assessment } from '../assessment.ts'
 import {
   conditionProblem,
   conditionSignal,
@@ -28,7 +28,7 @@ interface ConditionMeaning {
   /** Reads the conditions of a kind whose status does not contain them. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
   /** The objects without which the conditions cannot become True. */
-  readonly awaits?: (object: KubeObject) => readonly Awaited[]
+  readonly awaits?: (object: KubeObject) => readonly ObjectName[]
 }
 
 /** The rule of a kind that is ready when all conditions of these types are True. */
@@ -116,7 +116,7 @@ export const crdRule = conditionRule(['Established'], {
 export const apiServiceRule = conditionRule(['Available'], {
   // An APIService without a Service is served by the API server itself.
   awaits: ({ spec }) => {
-    const { namespace, name } = (spec as { service?: Partial<Awaited> } | undefined)?.service ?? {}
+    const { namespace, name } = (spec as { service?: Partial<ObjectName> } | undefined)?.service ?? {}
     return namespace === undefined || name === undefined ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
   },
 })

@@ -1,7 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { Condition, KubeObject } from '../../cluster/objects.ts'
+import type { Condition, KubeObject, ObjectName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
-import type { Awaited } from '../assessment.ts'
 import { conditionsIn, presentConditions } from '../conditions.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -46,19 +45,20 @@ function isScaledUp(object: KubeObject, context: RuleContext): boolean {
   })
 }
 
-function watchedTarget(object: KubeObject): readonly (WatchRequest & Awaited)[] {
+function watchedTarget(object: KubeObject): readonly (WatchRequest & ObjectName)[] {
   return scaleTarget(object).filter(
     ({ apiVersion, kind }) => groupOf(apiVersion) === 'apps' && scalableKinds.includes(kind),
   )
 }
 
-function isNamed({ kind, metadata }: KubeObject, target: Awaited): boolean {
+function isNamed({ kind, metadata }: KubeObject, target: ObjectName): boolean {
   return kind === target.kind && metadata.name === target.name
 }
 
 /** The object that the autoscaler scales and needs: without its running pods there is no metric. */
-function scaleTarget({ metadata: { namespace }, spec }: KubeObject): readonly Awaited[] {
-  const { apiVersion, kind, name } = (spec as { scaleTargetRef?: Partial<Awaited> } | undefined)?.scaleTargetRef ?? {}
+function scaleTarget({ metadata: { namespace }, spec }: KubeObject): readonly ObjectName[] {
+  const { apiVersion, kind, name } =
+    (spec as { scaleTargetRef?: Partial<ObjectName> } | undefined)?.scaleTargetRef ?? {}
   if (apiVersion === undefined || kind === undefined || name === undefined) return []
   return [{ apiVersion, kind, name, namespace }]
 }

@@ -1,12 +1,18 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { EventObject, KubeObject, PersistentVolumeClaim, Pod } from '../../cluster/objects.ts'
+import {
+  type EventObject,
+  type KubeObject,
+  nameOf,
+  type PersistentVolumeClaim,
+  type Pod,
+} from '../../cluster/objects.ts'
 import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
-import { conclude, createdMilestone, nameOf, type Rule } from '../rule.ts'
+import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Fields, KubeObject, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
+import type { Fields, KubeObject, ObjectName, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
 import { isSameTemplate } from './template.ts'
 
@@ -113,7 +113,7 @@ export function isSameRevision(before: KubeObject | undefined, after: KubeObject
 
 /** Reads the revisions of a workload. */
 interface RevisionReader {
-  get(reference: { apiVersion: string; kind: string; namespace?: string; name: string }): KubeObject | undefined
+  get(reference: ObjectName): KubeObject | undefined
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
 }
 

@@ -1,3 +1,4 @@
+import type { KindName } from '../../../cluster/objects.ts'
 import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
 import { allOf, isTrue, messageOf } from './expressions.ts'
 import { jobs, pods, statefulSets } from './kinds.ts'
@@ -64,7 +65,7 @@ export const cockroachDb: CatalogueGroup = {
 }
 
 /** A phase that a cluster and its components share. Failed and Abnormal end when the pods are ready again. */
-function phaseEntry(kind: string, owns: readonly { apiVersion: string; kind: string }[]): CatalogueEntry {
+function phaseEntry(kind: string, owns: readonly KindName[]): CatalogueEntry {
   return {
     kind,
     documentation: `${kubeBlocksSource}/apps/v1/cluster_types.go`,

@@ -1,3 +1,4 @@
+import type { KindName } from '../../../cluster/objects.ts'
 import type { MilestoneName } from '../../../inputs.ts'
 import type { Compiler, Expression, TextExpression } from '../../../plan/expressions.ts'
 import type { HealthCheck } from '../../../plan/health-checks.ts'
@@ -47,7 +48,7 @@ export interface CatalogueEntry {
   /** Stages between `observed` and `ready`, in order. A new name is added to `milestoneNames` in `src/inputs.ts`. */
   readonly milestones?: readonly { readonly name: MilestoneName; readonly done: string }[]
   /** Kinds of the objects that it owns, directly or through each other, whose problems explain its own. */
-  readonly owns?: readonly { readonly apiVersion: string; readonly kind: string }[]
+  readonly owns?: readonly KindName[]
   /** It runs pods as a workload does: a proven problem of its own pods fails it. */
   readonly isWorkload?: true
   /** Its status does not show that its workloads are updated: the Deployments, StatefulSets and DaemonSets of `owns`. */
@@ -56,13 +57,13 @@ export interface CatalogueEntry {
    * An object in its namespace that must be ready too, because the status shows only that this object exists. `name` is a
    * text.
    */
-  readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: string }
+  readonly awaits?: KindName & { readonly name: string }
   /**
    * An object in its namespace, of one of these kinds, that its status is about. The others are texts: its kind and name,
    * the time of the last state, and the interval (`1m`) in which the operator compares the object.
    */
   readonly follows?: Record<'kind' | 'name' | 'since' | 'every', string> & {
-    readonly kinds: readonly { readonly apiVersion: string; readonly kind: string }[]
+    readonly kinds: readonly KindName[]
   }
   /**
    * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
@@ -80,7 +81,7 @@ export interface OperatorCheck
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
-  readonly awaits?: { readonly apiVersion: string; readonly kind: string; readonly name: TextExpression }
+  readonly awaits?: KindName & { readonly name: TextExpression }
   readonly follows?: Readonly<Record<'kind' | 'name' | 'since' | 'every', TextExpression>> &
     Pick<NonNullable<CatalogueEntry['follows']>, 'kinds'>
   /** The fields of the status that `current` and `failed` read. */
@@ -93,7 +94,7 @@ export interface OperatorCheck
  */
 export function compileEntry(
   entry: CatalogueEntry,
-  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  { apiVersion, kind }: KindName,
   { condition, text }: Compiler,
 ): OperatorCheck {
   const {
