@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { hintFor } from '../src/diagnosis/hints.ts'
-import { loadAllGroups } from '../src/lifecycle/custom/catalogue/index.ts'
+import { catalogueGroups as groups } from '../src/lifecycle/custom/catalogue/index.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
@@ -28,7 +28,6 @@ import { inputPage, readmeDocs } from './readme-docs.ts'
 
 const root = join(import.meta.dirname, '..')
 const present = (name: string) => readFileSync(join(root, name), 'utf8')
-const groups = await loadAllGroups()
 
 for (const [name, text] of [
   ['docs/reference.md', reference()],

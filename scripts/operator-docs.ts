@@ -135,7 +135,7 @@ const adding = [
   '',
   '1. Read in the source of the operator which fields its controller writes, and when: `documentation` links it. Check for',
   '   each expression which state of the controller makes it true too early.',
-  '2. Add a line to `files` in `index.ts` if the API group is new, and to `milestoneNames` in `src/inputs.ts` if a milestone is.',
+  '2. Add a line to `groups.ts` if the file is new, and to `milestoneNames` in `src/inputs.ts` if a milestone is.',
   '3. Test it in `test/lifecycle/custom/catalogue/<project>.test.ts` with objects as the operator writes them: healthy, progressing,',
   '   failed, of an older generation, suspended. `cert-manager.test.ts` is an example; `catalogue.test.ts` checks every entry.',
   '4. `npm run docs` writes this document.',

@@ -1,4 +1,5 @@
 import type { ApiResource } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import type { HealthCheck } from '../plan/health-checks.ts'
@@ -9,7 +10,7 @@ import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
-import type { KindName, KindsBehind } from './custom/owned-objects.ts'
+import type { KindsBehind } from './custom/owned-objects.ts'
 import { withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -35,9 +36,7 @@ import { replicaSetRule } from './workloads/replicaset.ts'
 import { statefulSetRule } from './workloads/statefulset.ts'
 
 /** A kind with its own rule, and the rule in one sentence for the documentation. */
-export interface KnownKind {
-  readonly apiVersion: string
-  readonly kind: string
+export interface KnownKind extends KindName {
   readonly rule: Rule
   /** For the documentation: completes "It is ready when …". */
   readonly readyWhen: string
@@ -218,13 +217,13 @@ export const kindsReadyOnceCreated: ReadonlySet<string> = new Set([
 ])
 
 /** The rule of a kind in any version; the generic rule for kinds without their own. */
-export function ruleOf(kind: { apiVersion: string; kind: string }): Rule {
+export function ruleOf(kind: KindName): Rule {
   const key = keyOf(kind)
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
 /** The names of a kind's milestones, in the order in which they are reached. */
-export function milestonesOf(kind: { apiVersion: string; kind: string }): readonly string[] {
+export function milestonesOf(kind: KindName): readonly string[] {
   return ruleOf(kind).milestones
 }
 
@@ -239,7 +238,7 @@ export async function loadMilestones(
 ): Promise<typeof milestonesOf> {
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
-  const found = await findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
+  const found = findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
   const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
   return (kind) => staged.get(keyOf(kind)) ?? milestonesOf(kind)
 }
