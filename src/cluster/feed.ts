@@ -104,6 +104,11 @@ export function requestKey(request: Partial<WatchRequest>): string {
   return key
 }
 
+/** Whether the credentials do not permit a request (403). */
+export function deniesAccess<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
+  return event.type === 'REFUSED' && event.what === 'access'
+}
+
 export function isFailure<E extends Observation>(event: E): event is E & Failure {
   return event.type === 'UNAVAILABLE' || event.type === 'REFUSED' || event.type === 'MISSING'
 }

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { load, YAMLException } from 'js-yaml'
 import { UserError } from '../errors.ts'
+import { isObject } from './objects.ts'
 
 export type Section = Record<string, unknown>
 
@@ -179,7 +180,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
       : ' Its line breaks are gone: quote it in the shell, or give it in base64.'
     throw mistake(`The kubeconfig is neither YAML nor JSON: ${reason}.${flattened}`, error.mark && error.mark.line + 1)
   }
-  if (!isSection(content)) {
+  if (!isObject(content)) {
     throw mistake(
       'The kubeconfig is neither a kubeconfig (YAML or JSON), nor base64 of one, nor the path of an existing file.',
     )
@@ -198,10 +199,10 @@ function entries(content: Section, list: string, body: string): Entry[] {
   const values = content[list] ?? []
   if (!Array.isArray(values)) throw mistake(`In the kubeconfig, \`${list}\` is not a list.`)
   return values.map((value, index) => {
-    if (!isSection(value) || typeof value['name'] !== 'string' || value['name'] === '') {
+    if (!isObject(value) || typeof value['name'] !== 'string' || value['name'] === '') {
       throw mistake(`In the kubeconfig, entry ${index + 1} of \`${list}\` has no name.`)
     }
-    return { name: value['name'], body: isSection(value[body]) ? value[body] : {} }
+    return { name: value['name'], body: isObject(value[body]) ? value[body] : {} }
   })
 }
 
@@ -211,7 +212,7 @@ function withAbsolutePaths(document: KubeconfigDocument, folder: string): Kubeco
     body: Object.fromEntries(
       Object.entries(entry.body).map(([name, value]) => {
         if (names.includes(name) && typeof value === 'string' && value !== '') return [name, resolve(folder, value)]
-        if (name === 'exec' && isSection(value)) return [name, withAbsoluteCommand(value, folder)]
+        if (name === 'exec' && isObject(value)) return [name, withAbsoluteCommand(value, folder)]
         return [name, value]
       }),
     ),
@@ -248,10 +249,6 @@ function serviceAccount({ env, serviceAccount: folder }: KubeconfigPlaces): Kube
     texts: [],
     source: 'the service account of this pod',
   }
-}
-
-export function isSection(value: unknown): value is Section {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function mistake(message: string, line?: number): UserError {

@@ -8,13 +8,13 @@ import type { ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
   type Entry,
-  isSection,
   type KubeconfigDocument,
   type KubeconfigPlaces,
   mistake,
   readKubeconfig,
   type Section,
 } from './kubeconfig-file.ts'
+import { isObject } from './objects.ts'
 import { addBrackets, hostOfProxy, isLoopback, type ProxyAgent, proxyFromEnvironment } from './proxy.ts'
 import { secretsOf } from './secrets.ts'
 
@@ -92,7 +92,7 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
     certificateEndsAt: endOfCertificate(user),
     hasOwnAuthority:
       !needsLibrary && Boolean(cluster.body['certificate-authority-data'] || cluster.body['certificate-authority']),
-    exec: isSection(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
+    exec: isObject(exec) && !token && !tokenFile ? (exec as unknown as ExecPlugin) : undefined,
     execCluster: { ...cluster.body, extensions: undefined, config: execConfig(cluster) },
     tokenFile: typeof tokenFile === 'string' && tokenFile !== '' ? tokenFile : undefined,
     impersonation: impersonation(user),
@@ -175,7 +175,7 @@ function checkUser({ name, body }: Entry): void {
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
-  if (isSection(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
+  if (isObject(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
     throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
   }
 }
@@ -293,7 +293,7 @@ function impersonation({ body }: Entry): Record<string, string | string[]> {
     ...(as ? { 'Impersonate-User': String(as) } : {}),
     ...(uid ? { 'Impersonate-Uid': String(uid) } : {}),
     ...(Array.isArray(groups) ? { 'Impersonate-Group': groups.map(String) } : {}),
-    ...(isSection(extra)
+    ...(isObject(extra)
       ? Object.fromEntries(
           Object.entries(extra).map(([key, values]) => [
             `Impersonate-Extra-${encodeURIComponent(key)}`,

@@ -334,6 +334,11 @@ export interface IngressBackend {
 /** A part of an object whose fields are only defined by the schema of its kind. */
 export type Fields = Readonly<Record<string, unknown>>
 
+/** Whether a value is an object: neither a list nor null. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 /**
  * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
  * changes of others.

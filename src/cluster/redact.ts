@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import type { KubeObject } from './objects.ts'
+import { isObject, type KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
 /**
@@ -209,10 +209,6 @@ function withoutFieldSet(entry: unknown): unknown {
   if (!isObject(entry)) return entry
   const kept = ['manager', 'operation', 'subresource', 'time']
   return Object.fromEntries(Object.entries(entry).filter(([name]) => kept.includes(name)))
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Like `Array.map`, but returns the same array if nothing changed. */

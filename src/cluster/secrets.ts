@@ -1,4 +1,5 @@
-import { type Entry, isSection, type KubeconfigDocument } from './kubeconfig-file.ts'
+import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
+import { isObject } from './objects.ts'
 
 /** Strings that must never be printed. */
 export class Secrets {
@@ -71,15 +72,15 @@ export function formsOf(secret: string): string[] {
 
 function userSecrets({ body }: Entry): string[] {
   const { token, username, password } = body
-  const exec = isSection(body['exec']) ? body['exec'] : {}
-  const provider = isSection(body['auth-provider']) ? body['auth-provider']['config'] : undefined
+  const exec = isObject(body['exec']) ? body['exec'] : {}
+  const provider = isObject(body['auth-provider']) ? body['auth-provider']['config'] : undefined
   return [
     ...texts(token),
     ...texts(password),
     ...(username && password ? [base64(`${username}:${password}`)] : []),
     ...encodedFile(body['client-certificate-data']),
     ...encodedFile(body['client-key-data']),
-    ...(isSection(provider) ? secretSettings(Object.entries(provider)) : []),
+    ...(isObject(provider) ? secretSettings(Object.entries(provider)) : []),
     ...(Array.isArray(exec['env'])
       ? secretSettings(exec['env'].map((variable) => [variable?.name, variable?.value]))
       : []),

@@ -1,5 +1,5 @@
 import { byLastOccurrence } from './event-order.ts'
-import { type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
+import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
 import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName } from './objects.ts'
 
 /**
@@ -337,10 +337,6 @@ export class WatchedRequests {
     if (!covers(reported, request)) return false
     return requestKey(reported) === requestKey(request) || !this.has(request) || !this.has(reported)
   }
-}
-
-function deniesAccess(failure: Failure): boolean {
-  return failure.type === 'REFUSED' && failure.what === 'access'
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -2,6 +2,7 @@ import { isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
+import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
@@ -140,21 +141,19 @@ export class ApiHealth {
 
   /** When the longest present outage of these watches began; undefined if they have none. */
   lastSuccessAt(requests: readonly WatchRequest[]): number | undefined {
-    const moments = [
+    return earliest([
       ...this.#failing(requests).map(({ lastSuccessAt }) => lastSuccessAt),
       ...this.#withdrawn(requests).map(({ at }) => at),
-    ]
-    return moments.length === 0 ? undefined : Math.min(...moments)
+    ])
   }
 
   /** When an outage of these watches ends the gate. */
   dueAt(requests: readonly WatchRequest[]): number | undefined {
     if (this.isGood) return undefined
-    const moments = [
+    return earliest([
       ...this.#failing(requests).map((each) => each.lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)),
       ...this.#withdrawn(requests).map(({ at }) => at + withdrawnMs),
-    ]
-    return moments.length === 0 ? undefined : Math.min(...moments)
+    ])
   }
 
   /** The verdict of an outage of these watches, if its time is up. */

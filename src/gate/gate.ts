@@ -1,4 +1,4 @@
-import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
@@ -201,7 +201,7 @@ export class Gate {
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
-    if (event.type === 'REFUSED' && event.what === 'access') this.#handleRefusal(event)
+    if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
     for (const change of this.store.apply(event))
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)

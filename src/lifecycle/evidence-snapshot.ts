@@ -1,4 +1,4 @@
-import { type FeedEvent, isFailure } from '../cluster/feed.ts'
+import { deniesAccess, type FeedEvent, isFailure } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Target } from '../plan/target.ts'
@@ -44,8 +44,7 @@ export function isEvidence(event: FeedEvent, isTarget: (reference: ObjectName) =
  * because access ended the gate.
  */
 export function containsEvidence(event: FeedEvent): boolean {
-  if (event.type === 'REFUSED') return event.what === 'access'
-  return event.type === 'ADDED' && kindsRead.has(event.object.kind)
+  return deniesAccess(event) || (event.type === 'ADDED' && kindsRead.has(event.object.kind))
 }
 
 /** The object that has a problem: the target, or an object that it depends on, such as a pod. */

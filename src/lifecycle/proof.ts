@@ -45,3 +45,9 @@ export function earliest(moments: readonly (number | undefined)[]): number | und
   const known = moments.filter((moment) => moment !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }
+
+/** The latest known moment. */
+export function latest(moments: readonly (number | undefined)[]): number | undefined {
+  const known = moments.filter((moment) => moment !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}

@@ -1,4 +1,4 @@
-import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
+import { isObject, type KubeObject, oncePerObject } from '../cluster/objects.ts'
 
 /** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
@@ -103,7 +103,7 @@ const fieldsInCel = oncePerObject((object): CelObject => {
     if (values > maxValues) throw new Error(`the object has more than ${maxValues} values`)
     if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value
     if (Array.isArray(value)) return value.map(toCel)
-    if (typeof value !== 'object' || value === null) return value
+    if (!isObject(value)) return value
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, toCel(item)]))
   }
   const fields = toCel(object) as Record<string, unknown>

@@ -1,14 +1,14 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { limitObject, maxLineLength, type OnInvalidLine, readText } from './lines.ts'
-import { isObject, objectMistake } from './object-schema.ts'
+import { isKubeObject, objectMistake } from './object-schema.ts'
 
 /** Whether a file with this first line contains bare objects. */
 export function containsObjects(firstLine: string): boolean {
   const line = firstLine.trim()
   if (line.startsWith('[') || line === '{') return true
   try {
-    return isObject(JSON.parse(line))
+    return isKubeObject(JSON.parse(line))
   } catch {
     return false
   }
@@ -37,7 +37,7 @@ export async function* readObjects(
     for await (const text of splitObjects(path)) {
       line = text.line
       const object = limitObject(JSON.parse(text.json)) as KubeObject
-      if (!isObject(object)) throw new Error('it is not a Kubernetes object')
+      if (!isKubeObject(object)) throw new Error('it is not a Kubernetes object')
       const why = objectMistake(object)
       if (why !== undefined) {
         onSkipped(line, why)

@@ -1,12 +1,9 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import { isObject, type KubeObject } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
 type Check = (value: unknown) => readonly string[] | undefined
 type Fields = Readonly<Record<string, Check>>
-
-const isObjectValue = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const anyOf =
   (...types: readonly string[]): Check =>
@@ -28,7 +25,7 @@ const list =
 const object =
   (exceptions: Fields = {}): Check =>
   (value) => {
-    if (!isObjectValue(value)) return []
+    if (!isObject(value)) return []
     for (const name of Object.keys(value)) {
       const check = exceptions[name] ?? fieldTypes.get(name)
       if (check === undefined) continue
@@ -52,7 +49,7 @@ const objectsWith = (...names: readonly string[]): Check =>
     return missing === undefined ? undefined : [missing]
   })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
-const labels: Check = (value) => (isObjectValue(value) ? list(scalar)(Object.values(value)) : [])
+const labels: Check = (value) => (isObject(value) ? list(scalar)(Object.values(value)) : [])
 const selector: Check = (value) => (labels(value) === undefined ? undefined : object()(value))
 
 const types: readonly (readonly [Check, string])[] = [
@@ -137,7 +134,7 @@ function nullPart(object: KubeObject & { involvedObject?: unknown }): readonly s
 }
 
 /** Whether a JSON value has the fields that identify an object. */
-export function isObject(value: unknown): value is KubeObject {
+export function isKubeObject(value: unknown): value is KubeObject {
   const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>
   return typeof apiVersion === 'string' && typeof kind === 'string' && typeof metadata?.name === 'string'
 }

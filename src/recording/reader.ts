@@ -1,11 +1,11 @@
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { isObject, type KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
 import type { Target } from '../plan/target.ts'
 import { containsObjects, readObjects } from './bare-objects.ts'
 import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
-import { isObject, objectMistake } from './object-schema.ts'
+import { isKubeObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**
@@ -102,11 +102,11 @@ type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Re
 
 /** An event without a time has that of the line before; an object without a type was added. */
 function eventOf(line: unknown): WrittenEvent | undefined {
-  if (typeof line !== 'object' || line === null || Array.isArray(line)) return undefined
-  const { at: moment, ...written } = (isObject(line) ? { object: line } : line) as Record<string, unknown>
+  if (!isObject(line)) return undefined
+  const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
   const event = written['object'] === undefined ? written : { ...written, object: limitObject(written['object']) }
   const at = typeof moment === 'string' ? Date.parse(moment) : undefined
-  const type = event['type'] ?? (isObject(event['object']) ? 'ADDED' : undefined)
+  const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
   if (typeof type !== 'string' || (moment !== undefined && !Number.isFinite(at))) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
   return { ...defaults, ...event, type, at }
@@ -134,7 +134,9 @@ function whyUnusable(event: WrittenEvent): string | undefined {
     case 'ADDED':
     case 'MODIFIED':
     case 'DELETED':
-      return isObject(event['object']) ? objectMistake(event['object']) : 'its object lacks apiVersion, kind or name'
+      return isKubeObject(event['object'])
+        ? objectMistake(event['object'])
+        : 'its object lacks apiVersion, kind or name'
     case 'DISCOVERY':
       return isResources(event['resources']) ? undefined : 'it lists no resources'
     case 'SYNCED':

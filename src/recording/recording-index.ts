@@ -1,4 +1,11 @@
-import { type ApiResource, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import {
+  type ApiResource,
+  deniesAccess,
+  type FeedEvent,
+  isFailure,
+  requestKey,
+  type WatchRequest,
+} from '../cluster/feed.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
@@ -23,7 +30,7 @@ export class RecordingIndex {
       const known = this.#kindIndex(apiVersion, kind)
       known.isListed ||= event.type === 'SYNCED'
       this.#addNamespace(known, namespace)
-      if (event.type !== 'SYNCED' && !(event.type === 'REFUSED' && event.what === 'access')) return
+      if (event.type !== 'SYNCED' && !deniesAccess(event)) return
       this.#answered.set(requestKey(event), { apiVersion, kind, namespace, name, labelSelector })
     } else if ('object' in event) {
       const { apiVersion, kind, metadata } = event.object

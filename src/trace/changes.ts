@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { authorOf } from '../cluster/author.ts'
 import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { isObject, type KubeObject } from '../cluster/objects.ts'
 import { Store, type Change as StoreChange } from '../cluster/store.ts'
 
 /** One change of the followed part of an object. */
@@ -75,6 +75,6 @@ function partOf(object: KubeObject, part: Part): unknown {
 function shortenHashes(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
   if (Array.isArray(value)) return value.map(shortenHashes)
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObject(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shortenHashes(child)]))
 }

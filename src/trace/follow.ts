@@ -1,5 +1,5 @@
 import type { Clock } from '../cluster/clock.ts'
-import { type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
@@ -45,7 +45,7 @@ export function followTrace(
       return trace.requests
     },
     handle(event, request) {
-      if (isRefusal(event) && requestKey(request) === own) throw forbidden(target, event)
+      if (deniesAccess(event) && requestKey(request) === own) throw forbidden(target, event)
       trace.handle(event)
     },
     draw: (now) => draw(trace.state(now)),
@@ -80,7 +80,7 @@ export function followChanges(
   const empty = new Set(own)
 
   const report = (event: FeedEvent, request: WatchRequest) => {
-    if (isRefusal(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
+    if (deniesAccess(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
     if (isFailure(event)) onConnection(event.message)
     if (event.type === 'ALIVE') onConnection(undefined)
     for (const change of changes.handle(event, request)) {
@@ -136,10 +136,6 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
     cancelled.removeEventListener('abort', stop)
   }
   return isOver
-}
-
-function isRefusal(event: FeedEvent): event is FeedEvent & { type: 'REFUSED' } {
-  return event.type === 'REFUSED' && event.what === 'access'
 }
 
 function forbidden(target: Pick<Target, 'apiVersion' | 'kind' | 'name'>, { message }: { message: string }): UserError {

@@ -1,4 +1,4 @@
-import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import { type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import {
   type ConditionSignal,
   conditionSignal,
@@ -53,7 +53,7 @@ function presentSignals(object: KubeObject): readonly ConditionSignal[] {
 
 /** Conditions as a list; some kinds have a map by type: `{Ready: {status: 'True'}}`, `{Ready: 'True'}`. */
 function asList(conditions: unknown): unknown {
-  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return conditions
+  if (!isObject(conditions)) return conditions
   return Object.entries(conditions).map(([type, value]) =>
     typeof value === 'object' && value !== null ? { ...value, type } : { type, status: value },
   )

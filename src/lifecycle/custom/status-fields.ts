@@ -1,4 +1,4 @@
-import type { Fields } from '../../cluster/objects.ts'
+import { type Fields, isObject } from '../../cluster/objects.ts'
 import { conditionsIn, isEmpty } from '../conditions.ts'
 import { summarizeSignals } from './signal-summary.ts'
 import { conditionHolders } from './status-conditions.ts'
@@ -126,7 +126,7 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
     if (isPast || tokens.some((token) => steps.has(token))) return []
     return Object.entries(value)
       .flatMap(([index, part]) => {
-        if (typeof part !== 'object' || part === null || Array.isArray(part)) return []
+        if (!isObject(part)) return []
         const { name } = part as Fields
         const partPath = `${path}${key}[${typeof name === 'string' ? name : index}].`
         return readPart(part as Fields, { ...inner, path: partPath }, index)
@@ -172,7 +172,7 @@ function isStatus(value: string): boolean {
 
 /** A map of parts by name: all its values are objects. */
 function isMap(value: Fields): boolean {
-  return Object.values(value).every((each) => typeof each === 'object' && each !== null && !Array.isArray(each))
+  return Object.values(value).every(isObject)
 }
 
 /** A word in an object within the status. */

@@ -1,4 +1,4 @@
-import type { Fields, KubeObject } from '../../cluster/objects.ts'
+import { type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import { conditionsIn, fieldsOf, isEmpty } from '../conditions.ts'
 import { meaningOf } from './status-vocabulary.ts'
 
@@ -49,7 +49,7 @@ export function isTimedPause({ spec, status }: KubeObject): boolean {
 
 /** The lists `steps` in a spec. */
 function stepsIn(spec: unknown, depth: number): readonly (readonly Fields[])[] {
-  if (typeof spec !== 'object' || spec === null || Array.isArray(spec) || depth > maxDepth) return []
+  if (!isObject(spec) || depth > maxDepth) return []
   return Object.entries(spec).flatMap(([key, value]) =>
     key === 'steps' ? [fieldsOf(value)] : stepsIn(value, depth + 1),
   )

@@ -1,4 +1,4 @@
-import type { Condition, Fields, KubeObject } from '../../cluster/objects.ts'
+import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
@@ -83,7 +83,7 @@ export function missingSubject(object: KubeObject, waitFor: WaitFor | undefined)
     waitFor?.type === 'jsonpath' ? /^\{((?:\.[\w-]+)+)\}$/.exec(waitFor.path)?.[1]?.split('.').slice(1) : undefined
   let value: unknown = object
   for (const [index, name] of (fields ?? []).entries()) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    if (!isObject(value)) return undefined
     if (Object.hasOwn(value, name)) {
       value = (value as Fields)[name]
       continue

@@ -2,7 +2,7 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStatus, EventObject, KubeObject, Pod } from '../../cluster/objects.ts'
 import type { Change, Store } from '../../cluster/store.ts'
 import type { GateTime } from '../gate-time.ts'
-import { isSinceStart } from '../proof.ts'
+import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
 import { containerOfEvent, containersOf, eventCount } from './pod-object.ts'
@@ -308,12 +308,6 @@ function observeWaiting(
     message: waiting.message ?? before?.message ?? '',
   }
   return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }
-}
-
-/** The latest known moment. */
-function latest(moments: readonly (number | undefined)[]): number | undefined {
-  const known = moments.filter((moment) => moment !== undefined)
-  return known.length === 0 ? undefined : Math.max(...known)
 }
 
 function eventStart(event: EventObject, gateTime: GateTime): number | undefined {

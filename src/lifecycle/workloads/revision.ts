@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Fields, KubeObject, ObjectName, OwnerReference, PodTemplate } from '../../cluster/objects.ts'
+import {
+  type Fields,
+  isObject,
+  type KubeObject,
+  type ObjectName,
+  type OwnerReference,
+  type PodTemplate,
+} from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
 import { isSameTemplate } from './template.ts'
 
@@ -48,20 +55,16 @@ function readTemplate(object: KubeObject): PodTemplate | undefined {
 }
 
 function isPodTemplate(template: unknown): template is PodTemplate {
-  if (!isFields(template)) return false
+  if (!isObject(template)) return false
   const { spec = {} } = template
-  if (!isFields(spec)) return false
+  if (!isObject(spec)) return false
   return [spec['containers'], spec['initContainers']].every((list) =>
     isListOf(list, ({ env }) => isListOf(env, ({ name }) => typeof name === 'string')),
   )
 }
 
 function isListOf(list: unknown, isItem: (item: Fields) => boolean): boolean {
-  return list === undefined || list === null || (Array.isArray(list) && list.every((it) => isFields(it) && isItem(it)))
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return list === undefined || list === null || (Array.isArray(list) && list.every((it) => isObject(it) && isItem(it)))
 }
 
 /**

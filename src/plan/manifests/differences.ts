@@ -1,4 +1,4 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import { isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { Redactor } from '../../cluster/redact.ts'
 import { parseDuration } from '../../duration.ts'
 import type { ResolvedPlan } from '../resolve.ts'
@@ -198,10 +198,6 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
   return Object.fromEntries(
     Object.entries(values).flatMap(([key, text]) => (typeof text === 'string' ? [[key, map(text)]] : [])),
   )
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**

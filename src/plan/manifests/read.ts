@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { isObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
 import { checkName, checkNamespace } from '../names.ts'
@@ -253,8 +254,4 @@ function checkObject(
 function isTemplate(value: unknown): boolean {
   if (typeof value === 'string') return /\{\{|\{%|<%|\$\{|\$\(|^\$\w/.test(value)
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
