@@ -363,6 +363,7 @@ describe('a kind without a rule of its own is judged by', () => {
       ['a webhook that does not answer', 'failed calling webhook "v.example.com": no endpoints available for service'],
       ['a server that does not answer', 'dial tcp 10.0.0.7:5432: connect: connection refused'],
       ['a limit of requests', 'googleapi: Error 429: too many requests'],
+      ['a quota', 'pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=2, limited: cpu=4'],
       ['a concurrent change', 'the object has been modified; please apply your changes to the latest version'],
     ])('is no failure while its error names %s: only a deadline ends it', (_, message) => {
       const waiting = [condition('Ready', 'False', { ...error, message })]

@@ -59,6 +59,8 @@ describe('a word for a state', () => {
       'ConfigError',
       'Degraded',
       'CrashLoopBackOff',
+      'FailedNotRetriable',
+      'ErrImageNeverPull',
       'red',
       'Aborted',
     ],
@@ -71,12 +73,20 @@ describe('a word for a state', () => {
     },
   )
 
-  it.each(['Primary', 'v1.2.3', 'eu-west-1', '', 'NoErrors', 'WithoutErrors', 'ErrorFree', 'NeverFailed', 'NotPaused'])(
-    '%p has no known meaning',
-    (word) => {
-      expect(meaningOf(word)).toBeUndefined()
-    },
-  )
+  it.each([
+    'Primary',
+    'v1.2.3',
+    'eu-west-1',
+    '',
+    'NoErrors',
+    'FailureNotDetected',
+    'WithoutErrors',
+    'ErrorFree',
+    'NeverFailed',
+    'NotPaused',
+  ])('%p has no known meaning', (word) => {
+    expect(meaningOf(word)).toBeUndefined()
+  })
 
   it('ends before an explanation', () => {
     expect(meaningOf('ERROR, the store has no such secret')).toBe('failed')

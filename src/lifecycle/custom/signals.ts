@@ -1,9 +1,10 @@
 import { type Fields, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { fieldsOf, isEmpty } from '../conditions.ts'
 import { hasPresentCondition, readConditions, readUnknownConditions } from './status-conditions.ts'
+import { readNoneReady } from './status-counts.ts'
 import { readEmptyState, readFields } from './status-fields.ts'
 import { isGenerationStale } from './status-generation.ts'
-import { type Signal, tokensOf } from './status-vocabulary.ts'
+import { isEnd, type Signal, tokensOf } from './status-vocabulary.ts'
 
 /** Kinds whose objects do work that ends, such as Jobs. */
 const workKinds = /(?:Job|JobSet|Run|Workflow|Backup|Restore|Migration|Execution|Experiment)$/
@@ -20,17 +21,19 @@ const endKeys = /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$
 /** Every signal of an object about its present generation, in the order of its spec and status. */
 export const readSignals = oncePerObject((object: KubeObject): readonly Signal[] => {
   const status = typeof object.status === 'string' ? { status: object.status } : ((object.status ?? {}) as Fields)
+  const spec = (object.spec ?? {}) as Fields
   const isWork = isPieceOfWork(object)
   // Only conditions have their own observedGeneration.
-  const fields = isGenerationStale(object) ? [] : readFields(status, { isWork, spec: (object.spec ?? {}) as Fields })
+  const fields = isGenerationStale(object) ? [] : readFields(status, { isWork, spec })
   const signals = [
     ...specSuspension(object),
     ...readConditions(object, isWork),
     ...fields.map((each) => (matchesDesiredState(each, object) ? { ...each, meaning: 'ready' as const } : each)),
   ]
   const isJob = !isSchedule(object) && isJobLike(object, status) && !isEmpty(object.status)
-  const found = isJob ? untilEnd(signals, status) : signals.filter((each) => !isScheduled(each, object))
-  return found.length > 0 ? found : [...readEmptyState(status), ...readUnknownConditions(object)]
+  const found = isJob ? untilEnd(signals, status) : sinceEnd(signals.filter((each) => !isScheduled(each, object)))
+  if (found.length > 0) return found
+  return [...readEmptyState(status), ...readUnknownConditions(object), ...readNoneReady(status, spec)]
 })
 
 /** A schedule in the state `Scheduled` waits for its next run. */
@@ -49,9 +52,7 @@ function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[]
   const others = signals.filter(
     ({ meaning, weight }) => meaning !== 'ready' || (weight === 'summary' && !isOpen) || weight === 'whole',
   )
-  const hasEnded = others.some(({ meaning }) => meaning === 'ready')
-  // After the end, parts that are still in progress do not matter.
-  if (hasEnded) return others.filter(({ meaning, weight }) => meaning !== 'progressing' || weight !== 'part')
+  if (others.some(({ meaning }) => meaning === 'ready')) return withoutOpenParts(others)
   if (others.length > 0) return others
   const endedAt = Object.keys(status).find((key) => endKeys.test(key) && !isEmpty(status[key]))
   if (endedAt === undefined) {
@@ -62,6 +63,20 @@ function untilEnd(signals: readonly Signal[], status: Fields): readonly Signal[]
   return failed > 0
     ? [{ meaning: 'failed', weight: 'whole', name: 'failed', value: `${failed}` }]
     : [{ meaning: 'ready', weight: 'whole', name: endedAt, value: String(status[endedAt]) }]
+}
+
+/** The signals of an object of another kind: `phase: Succeeded` and the condition Successful=True are an end too. */
+function sinceEnd(signals: readonly Signal[]): readonly Signal[] {
+  const isWholeEnd = ({ meaning, weight, name, value = '', condition }: Signal) => {
+    const word = condition !== undefined ? name : /^(?:phase|state)$/i.test(name) ? value : ''
+    return meaning === 'ready' && weight === 'whole' && tokensOf(word).length === 1 && isEnd(word)
+  }
+  return signals.some(isWholeEnd) ? withoutOpenParts(signals) : signals
+}
+
+/** After the end, parts that are still in progress do not matter: Running=True may remain. */
+function withoutOpenParts(signals: readonly Signal[]): readonly Signal[] {
+  return signals.filter(({ meaning, weight }) => meaning !== 'progressing' || weight !== 'part')
 }
 
 /** `cluster.x-k8s.io/paused`, `strimzi.io/pause-reconciliation`: the controller ignores the object. */

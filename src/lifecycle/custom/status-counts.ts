@@ -32,7 +32,7 @@ const otherWords = words(`
   at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
 `)
 const maxCounters = 100
-/** The maximum depth of lists and maps in the status. */
+/** The maximum depth of lists and maps in the spec and status. */
 const maxCounterDepth = 8
 
 interface Count {
@@ -121,6 +121,22 @@ function omittedCount(counts: readonly Count[]): Found | undefined {
       counts.every((each) => each.noun !== noun || each.value < value || has(each.states, requestedWords)),
   )
   return requested && [requested.key, `${requested.value}, and fewer exist`]
+}
+
+/** `readyReplicas: 0`, which is the only count, unless the spec requests zero parts. */
+export function readNoneReady(status: Fields, spec: Fields): readonly Signal[] {
+  const [only, ...others] = countsOf(status)
+  const isNone = only?.value === 0 && only.noun !== '' && has(only.states, goodWords)
+  return isNone && others.length === 0 && !requestsZero(spec)
+    ? fieldSignal(only.key, '0', 'progressing', 'unknown')
+    : []
+}
+
+function requestsZero(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null || depth > maxCounterDepth) return false
+  return Object.entries(value).some(
+    ([key, each]) => (each === 0 && toCount(key, each).length > 0) || requestsZero(each, depth + 1),
+  )
 }
 
 /**

@@ -121,7 +121,7 @@ function meaningOfName(word: string, isWork: boolean): Meaning | undefined {
   const has = (some: ReadonlySet<string>) => some.has(joined) || tokens.some((token) => some.has(token))
   const isNegated =
     tokens.some((token) => adverbs.has(token) || determiners.has(token)) || (tokens[0] === 'out' && tokens[1] === 'of')
-  if (has(failed)) return isNegated || tokens.at(-1) === 'free' ? undefined : 'failed'
+  if (has(failed)) return isNegatedFailure(tokens) ? undefined : 'failed'
   if (has(suspended)) return isNegated ? undefined : 'suspended'
   if (has(progressing) || (isWork && has(startedWords))) return 'progressing'
   if (tokens.some(isInProgress)) return 'progressing'
@@ -131,6 +131,14 @@ function meaningOfName(word: string, isWork: boolean): Meaning | undefined {
     return isStep ? 'progressing' : 'ready'
   }
   return tokens.length === 1 ? standaloneWords.get(joined) : undefined
+}
+
+/** `NoErrors`, `ErrorFree`, `FailureNotDetected`; but `FailedNonRetriable` is a failure. */
+function isNegatedFailure(tokens: readonly string[]): boolean {
+  const isNegation = (token: string) => adverbs.has(token) || determiners.has(token)
+  const last = tokens.at(-1) ?? ''
+  const bad = happened.has(last) ? tokens.length : tokens.findIndex((token) => failed.has(token))
+  return last === 'free' || tokens.slice(0, bad).some(isNegation)
 }
 
 /** Whether a state or reason means that something was never requested: `Disabled`, `BackupNotConfigured`. */
@@ -335,7 +343,8 @@ function readProgressing(status: string, reason: string): Reading | undefined {
 }
 
 function isDone(reason: string): boolean {
-  return doneReasons.has(tokensOf(reason).at(-1) ?? '')
+  const tokens = tokensOf(reason)
+  return doneReasons.has(tokens.at(-1) ?? '') && negationOf(tokens, tokens.length - 1) === undefined
 }
 
 function isBad(token: string): boolean {

@@ -24,7 +24,11 @@ export const kruise: CatalogueGroup = {
         `status.replicas == spec.replicas`,
         `status.availableReplicas >= spec.replicas`,
         `status.updatedReplicas >= status.?expectedUpdatedReplicas.orValue(0)`,
-        `status.?updatedAvailableReplicas.orValue(0) >= status.?expectedUpdatedReplicas.orValue(0)`,
+        // Versions before 1.5 do not count the updated pods that are available.
+        anyOf(
+          `status.?updatedAvailableReplicas.orValue(0) >= status.?expectedUpdatedReplicas.orValue(0)`,
+          `status.updatedReplicas == status.replicas`,
+        ),
       ),
       failed: isFalse('Progressing', 'ProgressDeadlineExceeded'),
       suspended: allOf(isPaused, `status.?updatedReplicas.orValue(0) < status.?expectedUpdatedReplicas.orValue(0)`),

@@ -6,13 +6,13 @@ const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/b
 
 /**
  * The controller tries a snapshot that failed again, and removes the error when one has succeeded. Errors of these codes are
- * expected while a driver works (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
+ * expected while a driver works, or while a limit of the storage is reached (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
  */
 const snapshot = (documentation: string) => ({
   documentation: `${snapshotSource}/${documentation}`,
   current: `status.readyToUse`,
   failed: `!status.?readyToUse.orValue(false)
-    && !status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|has been modified')`,
+    && !status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|ResourceExhausted|has been modified')`,
   cause: [`status.error.message`],
 })
 

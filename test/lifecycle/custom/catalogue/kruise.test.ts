@@ -17,6 +17,11 @@ const cloneSet = (status: object, updateStrategy: object = {}) =>
 testEntries(kruise, [
   ['an updated CloneSet is ready', cloneSet(updated), { verdict: 'ready' }],
   [
+    'a CloneSet of a version that does not count updated available pods is ready',
+    cloneSet({ ...three, updatedReplicas: 3, expectedUpdatedReplicas: 3 }),
+    { verdict: 'ready' },
+  ],
+  [
     'a CloneSet with pods of the older revision progresses',
     cloneSet({ ...updated, updatedReplicas: 2, updatedAvailableReplicas: 2 }),
     { verdict: 'progressing' },

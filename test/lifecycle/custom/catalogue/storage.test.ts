@@ -31,6 +31,14 @@ testEntries(volumeSnapshots, [
     { verdict: 'progressing', mentions: 'DeadlineExceeded' },
   ],
   [
+    'a snapshot beyond a limit of the storage progresses, because the controller tries again',
+    snapshot({
+      readyToUse: false,
+      error: { message: 'rpc error: code = ResourceExhausted desc = too many snapshots' },
+    }),
+    { verdict: 'progressing', mentions: 'ResourceExhausted' },
+  ],
+  [
     'the content of a snapshot that can be used is ready',
     { ...snapshot({ readyToUse: true, snapshotHandle: 'snap-1' }), kind: 'VolumeSnapshotContent' },
     { verdict: 'ready' },
