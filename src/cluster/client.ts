@@ -36,6 +36,8 @@ interface RequestOptions {
 /** Only a server that is not an API server sends more: a page of 500 objects is far smaller. */
 const maxAnswerBytes = 128 << 20
 const maxErrorBytes = 64 << 10
+/** Up to this size, finding the field sets takes longer than parsing them. The redactor removes them in any case. */
+const smallAnswerBytes = 64 << 10
 
 /** A kubeconfig, and the credential that its exec plugin returned. */
 interface Session {
@@ -88,7 +90,7 @@ export class Client {
       const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        body = parseJson(json) as typeof body
+        body = (json.length <= smallAnswerBytes ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON: is this the API server?`)
