@@ -84,6 +84,15 @@ describe('a later version of a target', () => {
     expect(compareIdentity(custom(before), custom(after), [], createGateTime())).toEqual({ type: 'same' })
   })
 
+  // A queue such as Kueue sets where the pods of a suspended Job run, and resumes the Job.
+  it('is the same Job although a queue changed its template', () => {
+    const job = (spec: object) =>
+      ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
+    const queued = job({ suspend: true, template: createTemplate() })
+    const admitted = job({ suspend: false, template: createTemplate({ schedulingGates: [{ name: 'topology' }] }) })
+    expect(compareIdentity(queued, admitted, [], createGateTime())).toEqual({ type: 'same' })
+  })
+
   it('without a template is compared by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
     expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], createGateTime())).toEqual({ type: 'same' })

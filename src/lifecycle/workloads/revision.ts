@@ -38,7 +38,8 @@ const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
 /**
  * The pod template of a workload or revision; undefined for kinds without one, and for custom kinds with another
  * `template`. A ControllerRevision contains the patch that restores the template (getPatch, pkg/controller/statefulset
- * and pkg/controller/daemon).
+ * and pkg/controller/daemon). Undefined for a Job too: its template is immutable, except that a queue such as Kueue sets
+ * where the pods of a suspended Job run (ValidateJobUpdate, pkg/apis/batch/validation).
  */
 export function templateOf(object: KubeObject): PodTemplate | undefined {
   if (!templates.has(object)) templates.set(object, readTemplate(object))
@@ -46,6 +47,7 @@ export function templateOf(object: KubeObject): PodTemplate | undefined {
 }
 
 function readTemplate(object: KubeObject): PodTemplate | undefined {
+  if (object.kind === 'Job' && object.apiVersion.startsWith('batch/')) return undefined
   const { spec, data } = object as { spec?: Fields; data?: { spec?: Fields } }
   const template = object.kind === 'ControllerRevision' ? data?.spec?.['template'] : spec?.['template']
   if (!isPodTemplate(template)) return undefined
