@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
@@ -86,8 +87,8 @@ const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status
 
 /**
  * Whether an object contains the awaited change (`await-change`): it is a new object; its generation changed (without
- * one, its resourceVersion); its managedFields contain a write after the gate's start; or it contains all fields of its
- * manifest.
+ * one, its resourceVersion), but not by a scale or a status alone; its managedFields contain a write after the gate's
+ * start; or it contains all fields of its manifest.
  * @param listed the object in the first list; undefined if the list does not contain it
  */
 export function hasArrived(
@@ -104,11 +105,29 @@ export function hasArrived(
   )
 }
 
-function isChanged({ metadata: before }: KubeObject, { metadata: now }: KubeObject): boolean {
+function isChanged(listed: KubeObject, object: KubeObject): boolean {
+  const { metadata: before } = listed
+  const { metadata: now } = object
   if (before.uid !== now.uid) return true
   return now.generation === undefined
-    ? before.resourceVersion !== now.resourceVersion
-    : before.generation !== now.generation
+    ? before.resourceVersion !== now.resourceVersion && !hasOnlyNewStatus(listed, object)
+    : before.generation !== now.generation && !isOnlyScaled(listed, object)
+}
+
+/** Whether two specs differ in nothing but the number of replicas: an autoscaler may have changed it. */
+function isOnlyScaled({ spec: before }: KubeObject, { spec: now }: KubeObject): boolean {
+  const { replicas: from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
+  const { replicas: to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
+  return from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
+}
+
+/** Whether two versions differ in nothing but their status, which a controller wrote. */
+function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
+  const applied = ({ metadata, status: _, ...fields }: KubeObject) => {
+    const { resourceVersion: __, managedFields: ___, ...rest } = metadata
+    return { ...fields, metadata: rest }
+  }
+  return !isDeepStrictEqual(before.status, now.status) && isDeepStrictEqual(applied(before), applied(now))
 }
 
 /** Timestamps of the API are whole seconds, rounded down. */

@@ -70,6 +70,20 @@ describe('a gate that awaits a change', () => {
     expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
   })
 
+  // An autoscaler increases the generation, and the healthy state would be the one of before.
+  it('is not ready when only the number of replicas has changed', () => {
+    const scaled = web.deployment(complete(2, { observedGeneration: 2 }), {
+      metadata: { generation: 2 },
+      spec: { replicas: 2 },
+    })
+    const pod = createPod({ metadata: { name: 'web-1-b' }, status: readyStatus(-60) }, web.replicaSet)
+    const steps = [at(0, web.done, allSynced), at(30, modified(scaled), added(pod))]
+    expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    expect(run([...steps, at(50, modified(applied()))], { settings }).entries).toContain(
+      '50 note its change has arrived',
+    )
+  })
+
   it.each([
     ['the object is created', [at(0, allSynced), at(50, web.done)], 50],
     [
@@ -141,5 +155,21 @@ describe('a gate that awaits a change', () => {
     const synced = { type: 'SYNCED', apiVersion: 'v1', kind: 'ConfigMap', namespace: 'shop' } as const
     const steps = [at(0, added(settingsMap('1')), synced), at(20, modified(settingsMap('2')))]
     expect(run(steps, { settings, targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 20 })
+  })
+
+  it('ignores a new status of an object without a generation', () => {
+    const service = (resourceVersion: string, ingress: object[], type = 'LoadBalancer'): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion },
+      spec: { type, clusterIP: 'None' },
+      status: { loadBalancer: { ingress } },
+    })
+    const target = createTarget({ apiVersion: 'v1', kind: 'Service' })
+    const synced = { type: 'SYNCED', apiVersion: 'v1', kind: 'Service', namespace: 'shop' } as const
+    const steps = [at(0, added(service('1', [])), synced), at(20, modified(service('2', [{ ip: '192.0.2.1' }])))]
+    expect(run(steps, { settings, targets: [target] })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    const changed = at(30, modified(service('3', [{ ip: '192.0.2.1' }], 'ClusterIP')))
+    expect(run([...steps, changed], { settings, targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 30 })
   })
 })
