@@ -83,8 +83,11 @@ export function classOf(problem: Problem): ProblemClass {
 export function sentenceOf(problem: Problem): Sentence {
   const sentence = specOf(problem.reason).sentence(problem, problem.cause && problemSentence(problem.cause))
   if (problem.oldRevision === undefined) return sentence
-  const start = problem.oldRevision === 'stays' ? 'stays on the older revision' : 'blocks the update'
-  return predicate(`${start} until the pod is deleted: ${sentence.text}`)
+  const start =
+    problem.oldRevision === 'stays'
+      ? 'stays on the older revision until the pod is deleted'
+      : 'blocks the update until the pod is ready or deleted'
+  return predicate(`${start}: ${sentence.text}`)
 }
 
 /** Gives a problem its type if its reason is known only at run time: the detail must fit each possible reason. */

@@ -217,8 +217,8 @@ describe('a StatefulSet fails', () => {
   })
 
   it.each([
-    ['RollingUpdate', 'blocks the update'],
-    ['OnDelete', 'stays on the older revision'],
+    ['RollingUpdate', 'blocks the update until the pod is ready or deleted'],
+    ['OnDelete', 'stays on the older revision until the pod is deleted'],
   ])('not by a broken pod of the old revision (%s), which is reported with what to do', (type, words) => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
     const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
@@ -229,7 +229,7 @@ describe('a StatefulSet fails', () => {
         {
           class: 'slow',
           proven: false,
-          message: expect.stringContaining(`${words} until the pod is deleted: exited`),
+          message: expect.stringContaining(`${words}: exited`),
           oldRevision: type === 'OnDelete' ? 'stays' : 'blocks-update',
         },
       ],
@@ -293,6 +293,31 @@ describe('a StatefulSet counts for its update', () => {
     const set = createSet({ spec: partitioned, status: done({ updatedReplicas: 1, currentReplicas: 1 }) })
     const canary = [dbPod('db-0', readyStatus(-90)), dbPod('db-1', readyStatus(-90), 'db-canary')]
     expect(judge(set, canary)).toMatchObject({ status: 'progressing', message: '0 of 1 pod updated' })
+  })
+
+  // A scale creates pods below the partition with the older revision (newVersionedStatefulSetPod).
+  describe('a new pod below the partition, which', () => {
+    const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 5 } } }
+    const counts = (readyReplicas: number) =>
+      createSet({
+        spec,
+        status: done({ readyReplicas, updatedReplicas: 0, currentReplicas: 2, currentRevision: 'db-old' }),
+      })
+    const first = dbPod('db-0', readyStatus(-90), 'db-old')
+
+    it('must settle', () => {
+      const young = [first, dbPod('db-1', readyStatus(55), 'db-old')]
+      expect(judge(counts(2), young)).toMatchObject({ status: 'progressing', recheckAt: moment(65) })
+      expect(judge(counts(2), young, { now: 65 })).toMatchObject({ status: 'ready' })
+    })
+
+    it('is reported when it crashes, and does not fail the set', () => {
+      const { pod, podHistories } = crashing('db-1', 'db-old')
+      expect(judge(counts(1), [first, pod], { podHistories })).toMatchObject({
+        status: 'progressing',
+        problems: [{ reason: 'crash-loop', class: 'slow', message: 'exited with code 3, 3 times now' }],
+      })
+    })
   })
 
   it('all pods of a revision that was the current one, where its pods cannot be read', () => {

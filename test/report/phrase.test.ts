@@ -11,7 +11,7 @@ function phrase(reason: ProblemRecord['reason'], overrides: ProblemOverrides = {
 it.each([
   [
     'image-not-found',
-    { message: 'blocks the update until the pod is deleted', oldRevision: 'blocks-update' },
+    { message: 'blocks the update until the pod is ready or deleted', oldRevision: 'blocks-update' },
     'an old pod blocks the update',
   ],
 ] as const)('the headline of %s with %j contains its names', (reason, overrides, words) => {

@@ -67,8 +67,11 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const total = isOnDelete ? replicas : toUpdate
 
   const unwanted = owned.length - wanted.length
-  const settled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
+  const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
+  const oldPods = examinePods(old, context)
+  // A scale creates pods below the partition with the older revision: they must settle too.
+  const settled = gatedSettled.done && isUpdated ? whenSettled({ state: oldPods }, 0, context) : gatedSettled
   const isReady =
     observed &&
     (status.readyReplicas ?? 0) >= replicas &&
@@ -91,7 +94,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
         : countMilestone('updated', updated, toUpdate, 'updated', isUpdated),
     ],
     problems: [
-      ...(isUpdated && !isOnDelete ? [] : blockingProblems(old, isOnDelete, context)),
+      ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, context, isShort, templateCreatedAt(set, updateRevision, context)),
     ],
     isOrdered: spec.podManagementPolicy !== 'Parallel',
@@ -159,15 +162,16 @@ function isBelowPartition(pod: Pod, set: StatefulSet): boolean {
 }
 
 /**
- * A slow problem: the controller updates a pod only while all are ready, so a broken old pod blocks the rollout until it is
- * deleted (https://github.com/kubernetes/kubernetes/issues/67250).
+ * A slow problem: an old pod is broken. Before the update is complete, it blocks the update: the controller updates a pod
+ * only while all are ready (https://github.com/kubernetes/kubernetes/issues/67250). Below the partition, it keeps its
+ * revision even if it is deleted.
  */
-function blockingProblems(old: readonly Pod[], isOnDelete: boolean, context: RuleContext): readonly Problem[] {
-  return examinePods(old, context).problems.map((problem) => ({
-    ...problem,
-    proven: false,
-    oldRevision: isOnDelete ? 'stays' : 'blocks-update',
-  }))
+function oldPodProblems(problems: readonly Problem[], oldRevision: Problem['oldRevision']): readonly Problem[] {
+  return problems.map((problem) =>
+    oldRevision === undefined
+      ? { ...problem, proven: false, neverFails: true }
+      : { ...problem, proven: false, oldRevision },
+  )
 }
 
 function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): readonly string[] {
