@@ -233,6 +233,19 @@ describe('a DaemonSet fails', () => {
     return judge(set, [...nodes, broken(3, 45, hash)], { podHistories })
   }
 
+  it.each([
+    ['cordoned', createNode('n1', { cordoned: true })],
+    ['not ready', createNode('n1', { ready: false })],
+    ['new', createNode('n1', { createdAt: 1 })],
+  ])('by the crashes of a new pod on its only node, which is %s', (_, node) => {
+    const podHistories = new Map([
+      ['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])],
+    ])
+    const set = createSet({ status: done(1, { numberReady: 0, numberAvailable: 0 }) })
+    const { failure } = judge(set, [node, createNode('n2'), broken(3, 45)], { podHistories })
+    expect(failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
+  })
+
   it('by the crashes of a new pod', () => {
     expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
   })

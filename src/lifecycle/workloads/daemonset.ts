@@ -50,7 +50,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
   const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
-  const excuse = excuses(context)
+  const excuse = excuses(owned, desired, context)
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
@@ -145,10 +145,13 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
     (generation !== undefined && labels[generationLabel] === generation)
 }
 
-/** Why a node is not awaited: it is not ready, cordoned, gone, or joined since the gate's start. */
-function excuses(context: RuleContext): (node: string) => string | undefined {
+/**
+ * Why a node is not awaited: it is not ready, cordoned, gone, or joined since the gate's start. If that is so for all
+ * desired nodes, each is awaited: no other node shows whether the new pods run.
+ */
+function excuses(owned: readonly Pod[], desired: number, context: RuleContext): (node: string) => string | undefined {
   const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
-  return (name) => {
+  const excuse = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
@@ -158,6 +161,9 @@ function excuses(context: RuleContext): (node: string) => string | undefined {
       ? undefined
       : 'joined since the gate began'
   }
+  // The controller counts no node that is gone.
+  const excused = new Set(owned.map(nodeOf).filter((node) => nodes.has(node) && excuse(node) !== undefined))
+  return desired > 0 && excused.size >= desired ? () => undefined : excuse
 }
 
 /**
