@@ -11,6 +11,7 @@ import {
   createStatus,
   iso,
   moment,
+  ownedBy,
   podStatus,
   readyStatus,
   reported,
@@ -100,6 +101,42 @@ describe('a bare pod', () => {
     })
   })
 
+  describe('that has two containers', () => {
+    const assessTwo = (restartPolicy: string, exitCode: number, second = createContainer({ name: 'second' })) => {
+      const containers = [createContainer(), second]
+      const ended = createStatus({ name: 'second', state: terminated(exitCode, 5) })
+      const { containerStatuses = [], ...rest } = readyStatus(1)
+      const conditions = [condition('Ready', 'False')]
+      const status = { ...rest, conditions, containerStatuses: [...containerStatuses, ended] }
+      return assess(createBarePod({ spec: { restartPolicy, containers }, status }))
+    }
+
+    it('has failed when one has, and nothing restarts it', () => {
+      const { failure, problems } = assessTwo('Never', 3)
+      expect(failure).toMatchObject({
+        reason: 'pod-failed',
+        container: 'second',
+        message: 'exited with code 3, and nothing restarts it',
+      })
+      expect(problems).toHaveLength(1)
+    })
+
+    it.each([
+      ['is restarted', 'OnFailure', undefined],
+      ['is restarted by its own policy', 'Never', createContainer({ name: 'second', restartPolicy: 'OnFailure' })],
+      ['may be restarted by its rules', 'Never', { ...createContainer({ name: 'second' }), restartPolicyRules: [] }],
+    ])('has not failed when one that %s has', (_, restartPolicy, second) => {
+      expect(assessTwo(restartPolicy, 3, second).status).toBe('progressing')
+    })
+
+    it('is not ready when one has completed', () => {
+      expect(assessTwo('OnFailure', 0)).toMatchObject({
+        status: 'progressing',
+        message: 'running, not ready because container second has completed',
+      })
+    })
+  })
+
   it('that failed is not explained by a sidecar that the kubelet ended afterwards', () => {
     const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
     const status = {
@@ -116,6 +153,16 @@ describe('a bare pod', () => {
     expect(assess(createBarePod({ status })).failure).toMatchObject({
       reason: 'evicted',
       message: 'failed: Evicted: The node was low on resource: memory.',
+    })
+  })
+
+  // The controller deletes it and creates another of the same name (processReplica, pkg/controller/statefulset).
+  it('that was evicted has not failed if a StatefulSet owns it', () => {
+    const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db', uid: 'db' } }
+    const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
+    expect(assess(createBarePod({ metadata: { ownerReferences: ownedBy(set) }, status }))).toMatchObject({
+      status: 'progressing',
+      problems: [{ class: 'slow', message: 'was evicted and is replaced: The node was low on resource: memory.' }],
     })
   })
 

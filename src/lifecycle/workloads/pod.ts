@@ -29,8 +29,9 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   const pending = pendingChange(pod, isObserved && outdatedUntil === undefined)
   // A deleted pod becomes Failed or Succeeded by its program's reaction to SIGTERM: neither is its own end.
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
-  const ended = pod.status?.phase === 'Failed' ? [failedPhase(pod, context)] : []
-  const problems = isTerminating ? [] : [...ended, ...state.problems]
+  const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, context) : endedContainer(pod, context)
+  const others = state.problems.filter(({ container }) => ended === undefined || container !== ended.container)
+  const problems = isTerminating ? [] : ended === undefined ? others : [ended, ...others]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, context, {
     ready: succeeded || (state.settled && pending === undefined),
@@ -99,11 +100,19 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: stri
         'ready',
         state.settled && pending === undefined,
         'ready',
-        pending ?? (state.ready ? 'ready, settling' : 'running, not ready yet'),
+        pending ?? (state.ready ? 'ready, settling' : notReadyText(pod)),
       ),
       settlesAt: pending === undefined ? state.settlesAt : undefined,
     },
   ]
+}
+
+/** A pod with a completed container is not Ready (GenerateContainersReadyCondition, pkg/kubelet/status). */
+function notReadyText(pod: Pod): string {
+  const completed = containersOf(pod).find(({ status, isInit }) => !isInit && status?.state?.terminated?.exitCode === 0)
+  return completed === undefined
+    ? 'running, not ready yet'
+    : `running, not ready because container ${completed.container.name} has completed`
 }
 
 function initProgress(inits: ReturnType<typeof containersOf>): string {
@@ -112,24 +121,53 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
   return `${done} of ${inits.length} done${current === undefined ? '' : `, ${current.container.name} is next`}`
 }
 
-/** A terminal problem: no controller replaces a bare pod, so a failed one stays failed. */
+/**
+ * A terminal problem: no controller replaces a bare pod, so a failed one stays failed. Slow if a StatefulSet owns the pod:
+ * it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
+ */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
   const { reason, message = '' } = pod.status ?? {}
+  const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const dead = reason ? undefined : failedContainer(pod)
-  const death = dead?.status?.state?.terminated
-  const exit = death && {
-    exitCode: death.exitCode,
-    signal: death.signal,
-    isOutOfMemory: death.reason === 'OOMKilled',
-  }
   return problemOf({
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
     subject: `pod/${pod.metadata.name}`,
     container: dead?.container.name,
-    detail: { statusReason: reason, message, exit },
+    detail: { statusReason: reason, message, exit: exitOf(dead) },
+    isReplaced: isReplaced || undefined,
     count: 1,
     firstSeenAt: context.now,
-    proven: true,
+    proven: !isReplaced,
   })
+}
+
+/**
+ * A terminal problem: a container of a bare pod has failed, and nothing restarts it. The pod never becomes Ready, and its
+ * phase will be Failed when the other containers have ended (getPhase, pkg/kubelet). From Kubernetes 1.34 on, a container
+ * may have rules that restart it (KEP-5307).
+ */
+function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
+  const dead = containersOf(pod).find(
+    ({ container, status, isInit }) =>
+      !isInit &&
+      (container.restartPolicy ?? pod.spec?.restartPolicy) === 'Never' &&
+      !('restartPolicyRules' in container) &&
+      (status?.state?.terminated?.exitCode ?? 0) !== 0,
+  )
+  if (dead === undefined) return undefined
+  return {
+    reason: 'pod-failed',
+    subject: `pod/${pod.metadata.name}`,
+    container: dead.container.name,
+    detail: { message: '', exit: exitOf(dead) },
+    count: 1,
+    firstSeenAt: context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now,
+    proven: true,
+  }
+}
+
+function exitOf(dead: PodContainer | undefined) {
+  const death = dead?.status?.state?.terminated
+  return death && { exitCode: death.exitCode, signal: death.signal, isOutOfMemory: death.reason === 'OOMKilled' }
 }
