@@ -33,7 +33,7 @@ function kubeconfigOf(server: ApiServer): string {
   return stringify(JSON.parse(server.kubeconfig({ token: 'token-of-the-bench', namespace: 'team-0' })))
 }
 
-/** What `bench.ts` orders from the server. */
+/** A request of `bench.ts` to the server: one rollout. */
 export interface RolloutOrder {
   readonly deployments: number
   readonly pods: number
@@ -93,7 +93,7 @@ async function serve(): Promise<void> {
   send({ started: true })
 }
 
-/** What `bench.ts` orders from the server of writes: the next state of the rollout with this index. */
+/** A request of `bench.ts` to the server of writes: the next state of the rollout with this index. */
 export interface WriteOrder {
   readonly index: number
   /** `created`: answered when the gate watches the rollout. */
@@ -114,7 +114,7 @@ async function serveWrites(): Promise<void> {
       server.apply(createDeployment(workload, 0, time))
       server.apply(createReplicaSet(workload, time))
       server.apply(createPod(workload, 0, 'scheduled', time))
-      // Of Deployments, ReplicaSets, pods and events; the watches of the gate before are closed.
+      // The watches of Deployments, ReplicaSets, pods and events; those of the previous gate are closed.
       await server.until(({ openWatches }) => openWatches.length === 4)
       send({})
       return

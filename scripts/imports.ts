@@ -39,8 +39,8 @@ function importsByPart(sources: ReadonlyMap<string, string>): Map<string, Set<st
 const omitted = /^src\/(?:errors|duration|version|node-version|workspace|index|cli|entrypoints)\.ts$/
 
 /**
- * A Mermaid diagram of the parts of `src/`. An arrow leads from a part to one that imports it: the way that data takes. An
- * import is left out if a longer way already leads there.
+ * A Mermaid diagram of the parts of `src/`. An arrow leads from a part to one that imports it, as data flows. An arrow
+ * is left out if others already lead there.
  */
 export function architectureDiagram(sources: ReadonlyMap<string, string>): string[] {
   const imports = importsByPart(new Map([...sources].filter(([path]) => !omitted.test(path))))

@@ -85,7 +85,7 @@ const tools: Readonly<Record<ToolName, string>> = {
   kubedog: 'kubedog',
 }
 
-/** Earlier than this before the controller, a tool has passed a rollout that was not ready. */
+/** A tool that passes a rollout this much before the controller reports the end has passed it too early. */
 const earlySeconds = 2
 
 /** The table of `npm run compare`. */

@@ -50,7 +50,7 @@ export async function runAction(): Promise<void> {
     for (const line of plainLines(secrets.redact(inspect(error)))) console.error(line)
     write('The outputs', () => setOutputs({ outcome: 'unknown', message: crashMessage }))
   }
-  // An error outside of the gate's promises, such as that of a stream. What was started cannot be trusted to end.
+  // An error that no promise of the gate reports, such as that of a stream. Work that has begun may never end.
   const crash = (error: unknown) => {
     reportCrash(error)
     decide('unknown', crashMessage)
@@ -124,7 +124,8 @@ export async function runPost(): Promise<void> {
     // The runner warns about an empty mask.
     if (token !== '') core.setSecret(token)
     const endedItself = await endAction(left.pid, join(dirname(process.argv[1] ?? ''), 'index.js'), systemClock)
-    // A comment does not show whether it is open.
+    // Checks and statuses show whether they are open, comments do not: a process that ended by itself has closed its
+    // comment.
     const open = endedItself ? left.open.filter(({ input }) => input !== 'comment') : left.open
     const { createOctokit } = await import('./github/extras.ts')
     const { closeExtras } = await import('./github/close.ts')
@@ -144,7 +145,7 @@ export async function runPost(): Promise<void> {
 interface Job {
   readonly read: ReadInputs
   readonly run: WorkflowRun | Error
-  /** Filled when git has answered. */
+  /** Empty until git has listed the files of the commit. */
   readonly tracked: Map<string, TrackedFile | 'untracked'>
   readonly secrets: Secrets
   readonly mask: (secret: string) => void
@@ -155,7 +156,7 @@ interface Job {
 async function gate(job: Job): Promise<EndedTimeline> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
-  // The secret of the input may be missing, and then this is another cluster than the user means.
+  // If the secret of the input is missing, this may be another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
   const connection = { mask, onSource, onRetry, clock: systemClock }

@@ -7,7 +7,7 @@ const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 const programs = ['index.js', 'cli.js']
 
-/** A module that lets the program believe that it runs on an older Node. */
+/** A module that makes the program read the version of an older Node. */
 const olderNode = `data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.11.1' } })",
 )}`

@@ -6,7 +6,7 @@ import { knownKinds } from '../src/lifecycle/rules.ts'
 const root = join(import.meta.dirname, '..')
 const sources = readSources(root)
 
-/** What may be imported stands to the left; files in one group do not import each other's folder. */
+/** A folder imports only from those to its left; files in one group do not import each other's folder. */
 const layers: readonly (readonly string[])[] = [
   ['src/errors.ts', 'src/version.ts', 'src/node-version.ts'],
   ['src/duration.ts'],

@@ -297,7 +297,7 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
   )
 }
 
-/** The body of an answer, gunzipped if needed: also one that was not to be compressed. */
+/** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */
 function unzipped(response: IncomingMessage): Readable {
   if (response.headers['content-encoding'] !== 'gzip') return response
   // Loaded only for a compressed answer; synchronously, since an error of the response needs a listener at once.

@@ -106,7 +106,7 @@ async function explain(
   ]
 }
 
-/** The sentence about a client certificate that has expired: also a server that only ends the connection refuses it. */
+/** The sentence about a client certificate that has expired: a server may only end the connection, without a reason. */
 function expiredCertificate({ certificateEndsAt = Infinity, clock, user }: Connection): string | undefined {
   if (clock.now() <= certificateEndsAt) return undefined
   const date = new Date(certificateEndsAt).toISOString().slice(0, 10)

@@ -121,8 +121,8 @@ function secretSetting(name: string, value: unknown): string[] {
 }
 
 /**
- * Whether letters and digits are mixed as in no word, name or path: 24 in a row, or 12 that are four or more words and
- * numbers, such as `k3JH8sdf0QmZ`.
+ * Whether a text looks random: 24 letters and digits in a row, or 12 that form four or more words and numbers, such as
+ * `k3JH8sdf0QmZ`. Words, names and paths do not.
  */
 function looksSecret(text: string): boolean {
   return text

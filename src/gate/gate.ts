@@ -60,7 +60,7 @@ export class Gate {
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
-  /** The earliest of them, until it may have changed. */
+  /** The earliest deadline; undefined if it must be found again. */
   #earliest: NextDeadline | undefined
   #now: number
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
@@ -162,7 +162,7 @@ export class Gate {
     return { at, endsTarget }
   }
 
-  /** Sets the sorted deadlines of a target or of the gate. A later one leaves the earliest as it is. */
+  /** Sets the sorted deadlines of a target or of the gate. A later one does not change the earliest deadline. */
   #setDeadlines(owner: GatedTarget | 'gate', deadlines: readonly Deadline[]): void {
     const [before] = this.#deadlines.get(owner) ?? []
     const [first] = deadlines

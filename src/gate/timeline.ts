@@ -147,8 +147,8 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
   /**
-   * The gates of a merged timeline; each target names its own. All moments are as if the gates had started together, so a
-   * time is that since the start of the target's own gate.
+   * The gates of a merged timeline; each target names its own. All moments are shifted as if the gates had started
+   * together.
    */
   readonly gates?: readonly GateRecord[]
 }

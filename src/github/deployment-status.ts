@@ -122,7 +122,7 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
 
 /**
  * Only `success` satisfies a branch rule and makes earlier deployments to the environment inactive. `error`: the rollout
- * may have succeeded, but could not be seen. `inactive`: nobody waits for it any more.
+ * may have succeeded, but could not be seen. `inactive`: the wait was cancelled.
  */
 export function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
   switch (outcome) {

@@ -60,7 +60,7 @@ const never = new AbortController().signal
 
 /**
  * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker exec`
- * outside of the container, and the process goes on: it would show its rollout as running again.
+ * outside of the container, and the process continues: it would show its rollout as running again.
  * @param entry the absolute path of the process' program
  * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
  */

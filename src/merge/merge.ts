@@ -154,7 +154,7 @@ function gateVerdict({ name, outcome, reason, message }: GateRecord, gates: read
   return { outcome, reason, message: `${name}: ${message}${more}` }
 }
 
-/** The value that all have which have one; else empty. */
+/** The common value of all that have one; empty if they differ. */
 function common(values: readonly string[]): string {
   const [only = '', ...others] = new Set(values.filter((value) => value !== ''))
   return others.length === 0 ? only : ''

@@ -167,7 +167,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     headline: containerHeadline((name, problem) => `the Job failed in ${name}${exitCode(problem)}`),
     sentence: jobFailedSentence,
     hint: (s) => {
-      // What owns a Job decides itself whether another one runs.
+      // The owner of a Job decides whether another Job runs.
       if (s.target.kind !== 'Job') return logHint(s)
       return `${logHint(s)} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },

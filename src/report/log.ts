@@ -57,8 +57,8 @@ interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' |
   readonly targets: readonly Target[]
 }
 
-const widestName = 48
-const widestWord = 32
+const maxNameWidth = 48
+const maxWordWidth = 32
 /** Lines of container logs were already cut by bytes, but escaping can make a line longer. */
 const longestLogLine = 12_000
 const groupLimit = 20
@@ -74,7 +74,7 @@ export function layoutLog(
   { startedAt, targets, timeoutMs }: LogHead,
   { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
 ): LogLayout {
-  const names = nameTargets(targets).map((name) => shorten(fullName(name), widestName))
+  const names = nameTargets(targets).map((name) => shorten(fullName(name), maxNameWidth))
   return {
     startedAt,
     names,
@@ -128,7 +128,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const elapsed = formatElapsed(output.at - layout.startedAt).padStart(layout.elapsedWidth)
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
-  const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, widestWord))
+  const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, maxWordWidth))
   const words = plain(text, longestLogLine)
   const logged =
     type === 'note'
@@ -164,7 +164,7 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
 export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
   const { targets, gates = [] } = timeline
   const layout = layoutLog({ ...timeline, targets: targets.map(({ target }) => target) }, options)
-  const names = gates.map(({ name }) => shorten(name, widestName))
+  const names = gates.map(({ name }) => shorten(name, maxNameWidth))
   const width = Math.max(0, ...names.map((name) => name.length))
   const lines = gates.map((gate, index) => {
     const { name, outcome, reason, message } = gate
@@ -234,7 +234,7 @@ function renderGroup(
 ): string[] {
   const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
-  // The lines above contain all of a problem of the target itself that has no evidence.
+  // A problem of the target itself without evidence is already in the lines above.
   const hasNews = (problem: ProblemRecord) =>
     !isDeciding ||
     problem.evidence.length > 0 ||

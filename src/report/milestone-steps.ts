@@ -28,7 +28,7 @@ export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRe
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
-/** How long a target waited in vain for its open milestone, in milliseconds. */
+/** How long a target waited for the milestone that it has not reached, in milliseconds. */
 export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { at = startedAt } = stepsOf(record.milestones, startedAt).at(-1) ?? {}
   return Math.max(0, (record.endedAt ?? finishedAt) - at)

@@ -57,7 +57,7 @@ const defaultMaxBytes = 1_040_000
 /** More rows are folded, which keeps the overview short. */
 const unfoldedRows = 15
 const fewestForCounts = 10
-const widestName = 60
+const maxNameWidth = 60
 /** More sections are folded into one. */
 const unfoldedDetails = 10
 /** If more targets are not ready, those in progress are only in the table. */
@@ -165,7 +165,7 @@ function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readon
 
 /** A name in a table: shortened, because a table is as wide as its longest word. */
 function nameCell(name: string): string {
-  return markdown(shorten(name, widestName))
+  return markdown(shorten(name, maxNameWidth))
 }
 
 /** The number of targets by outcome and reason, which a table of hundreds of rows hides. */
@@ -265,7 +265,7 @@ function gateTable({ gates = [], targets }: Timeline): string[] {
     const why =
       outcome === 'ready'
         ? 'ready'
-        : `**${markdown(reason === '' ? outcome : reasons[reason].title)}**<br>${prose(shortenWords(message, widestName), 300)}`
+        : `**${markdown(reason === '' ? outcome : reasons[reason].title)}**<br>${prose(shortenWords(message, maxNameWidth), 300)}`
     return [
       outcomeLabels[outcome].icon,
       nameCell(name),

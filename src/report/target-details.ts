@@ -37,7 +37,7 @@ const problemLimit = 5
 const changeLimit = 20
 const evidenceLineLimit = 500
 /** Longer words would widen a table beyond the page. */
-const widestWord = 48
+const maxWordWidth = 48
 /** Shorter waits are not shown. */
 const shortestWaitMs = 100
 
@@ -93,7 +93,7 @@ export function isManifest(source: Source | undefined): source is Source {
 /** The status of a target for a table cell. */
 export function targetStatus(record: TargetRecord): string {
   if (record.outcome === 'ready') return [record.message || 'ready', ...record.notes].map(inCell).join(' · ')
-  const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), widestWord))}**<br>`
+  const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), maxWordWidth))}**<br>`
   const open = openMilestone(record)
   if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
   const { done, total } = {
@@ -105,7 +105,7 @@ export function targetStatus(record: TargetRecord): string {
 }
 
 function inCell(text: string): string {
-  return prose(shortenWords(text, widestWord), 200)
+  return prose(shortenWords(text, maxWordWidth), 200)
 }
 
 /** `ready 17 s`: the milestone that took or takes longest; empty if none took time. */

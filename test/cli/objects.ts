@@ -24,7 +24,7 @@ export function rolledOut(name = 'web', namespace: string | undefined = 'shop'):
   } as KubeObject
 }
 
-/** The same, of which the controller has seen nothing yet. */
+/** The same Deployment before its controller has observed it. */
 export function unobserved(name = 'web', namespace = 'shop'): KubeObject {
   const { status: _, ...object } = rolledOut(name, namespace)
   return object

@@ -34,7 +34,7 @@ const at = (seconds: number) => new Date(Date.parse(header.startedAt) + seconds 
 const synced = { at: at(0), type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop' }
 const added = (object: KubeObject, seconds = 0) => ({ at: at(seconds), type: 'ADDED', object })
 
-/** Writes a file of lines; what is no text becomes JSON. */
+/** Writes a file of lines; a value that is no text becomes JSON. */
 function written(name: string, ...lines: unknown[]): string {
   writeFileSync(name, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''))
   return name

@@ -51,7 +51,7 @@ function follow({ targets = [web.target], settings = {} }: RunOptions = {}) {
   const over = follower.run().then(() => {
     isOver = true
   })
-  /** Lets time pass in steps of a second, so that what follows from each moment is done in it. */
+  /** Advances the clock second by second, and waits for the work of each second. */
   const pass = async (seconds: number) => {
     for (let left = seconds; left > 0; left -= 1) {
       clock.advance(Math.min(left, 1) * 1_000)
@@ -207,7 +207,7 @@ describe('before a clock ends a target', () => {
     expect(events.at(-1)?.at).toBe(start + 30_000)
   })
 
-  it('time goes on at the present moment once the lists are there', async () => {
+  it('time continues at the present moment once the lists are complete', async () => {
     const { cluster, events, pass, isOver } = follow()
     cluster.report(allSynced)
     await pass(33)

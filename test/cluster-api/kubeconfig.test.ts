@@ -54,7 +54,7 @@ function write(path: string, content: string): string {
   return file
 }
 
-/** The user's mistake that loading ends with. */
+/** The mistake that loading reports. */
 function mistake(input: KubeconfigInput, env: NodeJS.ProcessEnv = {}): string {
   try {
     load(input, env)

@@ -1,7 +1,7 @@
 import { codeOf } from '../../src/cluster/failures.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 
-/** A sink that remembers what it was observed, in short words: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
+/** A sink that stores each observation as a short text: `ADDED web`, `SYNCED Pod`, `REFUSED 403`. */
 export class Observations {
   readonly all: Observation[] = []
   #waiting = new Set<() => void>()
@@ -15,7 +15,7 @@ export class Observations {
     return this.all.map(inWords)
   }
 
-  /** Resolves once so many lines of this wording have come. */
+  /** Resolves once this text was observed this many times. */
   until(words: string, times = 1): Promise<void> {
     return new Promise((resolve) => {
       const look = () => {

@@ -11,7 +11,9 @@ import { Observations } from './observations.ts'
 
 const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
 const web = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'web' }
-/** With the middle of chance: 45 s + 8 s asked for, 10 s of grace. */
+/**
+ * The random number of the clock is 0.5: a watch is requested for 45 s + 8 s, and ends after 10 s more at the latest.
+ */
 const timeoutMs = 53_000
 const overdueMs = 63_000
 const silenceMs = 30_000
@@ -65,7 +67,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
   return reflector
 }
 
-/** Resolves once the watch is open on both sides, and nothing else goes on. */
+/** Resolves once the watch is open for client and server, and no other timer is pending. */
 const watching = ({ clock }: Setting) => clock.untilPending(silenceMs, overdueMs)
 const lists = (server: ApiServer) =>
   server.requests.filter(({ query, path }) => !query.has('watch') && path.endsWith('/pods'))

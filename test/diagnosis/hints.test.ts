@@ -109,7 +109,7 @@ describe('the hint for a --for with an unknown condition or field', () => {
       ],
     },
   }
-  const wish = (waitFor: WaitFor) => hintFor(createTarget({ waitFor }), 'no-progress', { object })
+  const hintOf = (waitFor: WaitFor) => hintFor(createTarget({ waitFor }), 'no-progress', { object })
 
   it.each(['no-progress', 'still-running'] as const)(
     'names what there is and what may have been meant: %s',
@@ -122,13 +122,13 @@ describe('the hint for a --for with an unknown condition or field', () => {
   )
 
   it('compares the path of a field', () => {
-    expect(wish({ type: 'jsonpath', path: '{.status.phse}' })).toBe(
+    expect(hintOf({ type: 'jsonpath', path: '{.status.phse}' })).toBe(
       'Correct --for: deployment/web has no {.status.phse}, but .status has phase, conditions. Did you mean phase?',
     )
   })
 
   it('has no such hint if the condition or field exists', () => {
-    expect(wish({ type: 'condition', condition: 'available', status: 'False' })).toMatch(/^See its events/)
+    expect(hintOf({ type: 'condition', condition: 'available', status: 'False' })).toMatch(/^See its events/)
   })
 })
 

@@ -115,7 +115,7 @@ export function createRecording(
 export interface RunOptions {
   readonly targets?: readonly Target[]
   readonly settings?: Partial<GateSettings>
-  /** In a live run the first list of every watch is still to come; a recording contains which ones came. */
+  /** In a live run every first list will come; a recording contains the lists that came. */
   readonly live?: boolean
 }
 

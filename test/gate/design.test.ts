@@ -37,8 +37,8 @@ import {
 } from './builders.ts'
 
 /**
- * What the gate promises, asked of the program from outside: recordings written by hand go in, the report comes out. Each
- * is named by what happens in it and ends in `outcome reason second`.
+ * Tests of the whole program: a handwritten recording goes in, the report comes out. Each case is named by what happens
+ * in it, and ends with `outcome reason second`.
  */
 type Case = readonly [name: string, recording: string, ends: string]
 
@@ -64,7 +64,7 @@ function deaths(...seconds: readonly number[]): FeedEvent[] {
   return seconds.flatMap((second, index) => pod(second, deadStatus(index + 1, second)))
 }
 
-/** A rollout of two replicas: `one` is what becomes of the first pod, `other` how the second stands meanwhile. */
+/** A rollout of two replicas. `one`: the later states of the first pod. `other`: the state of the second pod. */
 function pair(other: PodStatus, one: (second: number, status: PodStatus) => FeedEvent[]): string {
   const two = complete(2, { readyReplicas: 0, availableReplicas: 0 })
   const next = createPod({ metadata: { name: 'web-1-b' }, status: other }, web.replicaSet)
@@ -129,7 +129,7 @@ const widgets: readonly Observation[] = [
   },
   { type: 'SYNCED', apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' },
 ]
-/** A custom resource that stands so from the beginning, and what it is like later. */
+/** A custom resource with its first state and its later states. */
 function custom(first: KubeObject, steps: Steps = [], reference = 'widget/w'): string {
   return createRecording({ resources: [reference] }, [at(0, added(first), widgets), ...steps])
 }
@@ -408,7 +408,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
   ],
   'A gate without sight': [
     ['is over after two minutes', rollout([at(10, failed(0))]), 'unknown api-unreachable 130'],
-    ['goes on with the first sign of life', rollout([at(10, failed(0)), at(100, alive), ready(110)]), 'ready 110'],
+    ['continues with the first answer', rollout([at(10, failed(0)), at(100, alive), ready(110)]), 'ready 110'],
     [
       'for 40 s cannot blame the rollout for its timeout',
       rollout([at(20, failed(0))], { timeout: '60s' }),
@@ -431,7 +431,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'unknown api-unreachable 30',
     ],
     [
-      'of pods believes the controller',
+      'of pods relies on the controller',
       createRecording({}, [
         at(1, failed(403, 'Pod')),
         at(1, added(web.deployment(progressing), web.replicaSet), synced('Deployment', 'ReplicaSet')),

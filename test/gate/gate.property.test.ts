@@ -10,7 +10,7 @@ import { actions, ModelCluster, type Step } from './model-cluster.ts'
 
 const names = ['web', 'api'] as const
 
-/** The usual first steps of a rollout, so that many sequences come far; then anything. */
+/** The usual first steps of a rollout, so that many sequences reach a verdict; then any steps. */
 const rollout: readonly Step[] = names.flatMap((_, which) =>
   (['sync', 'createPod', 'start', 'ready', 'sync'] as const).map((action) => ({ after: 1, action, which, pod: 0 })),
 )
@@ -55,7 +55,7 @@ function eventsUntilVerdict(gate: Gate, events: readonly FeedEvent[]): readonly 
     return gate.verdict !== undefined
   })
   if (last < 0) return events
-  // A clock that ran out before an event fires first.
+  // A deadline before an event is handled first.
   return events.slice(0, last + 1).filter(({ at }) => at <= gate.timeline().finishedAt)
 }
 
@@ -95,7 +95,7 @@ describe('whatever happens in a cluster', () => {
       }),
       parameters,
     )
-    // Else the property would hold for want of cases.
+    // Without ready gates, the property would test nothing.
     expect(readies).toBeGreaterThan(parameters.numRuns / 12)
   })
 

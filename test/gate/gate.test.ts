@@ -131,7 +131,10 @@ describe('the gate is ready', () => {
 })
 
 describe('a crash loop without a readiness probe', () => {
-  /** As OOM after 1 s: ready in between, dead for good after 17 s. */
+  /**
+   * A container that dies one second after each start, as without memory: it is ready in between, and is not restarted
+   * after 17 s.
+   */
   const beats: readonly FeedEvent[][] = [
     at(0, added(web.deployment(progressing), web.replicaSet, web.pod(creating)), allSynced),
     ...[2, 4, 16].flatMap((second, restarts) => [

@@ -99,7 +99,7 @@ describe('a later version of a target', () => {
   })
 })
 
-/** A workload of each kind that has revisions, and how its controller keeps one. */
+/** A kind of workload, and the form in which its controller keeps a revision. */
 interface Kind {
   readonly kind: string
   workload(template: PodTemplate, generation?: number): KubeObject
@@ -605,7 +605,7 @@ describe('a target that is deleted', () => {
       at(50, added(again('new-uid', complete()))),
     ]
     const options = { targets: [web.target, createWorkload('api').target] }
-    // Its own pods have the settle time to come into sight.
+    // Its own pods have the settle time to appear.
     expect(runUntil(59, steps, options).targets[0]?.outcome).toBe('progressing')
   })
 

@@ -17,8 +17,8 @@ import {
 import { added, allSynced, at, createWorkload, modified, progressing, type RunOptions, run } from './builders.ts'
 
 /**
- * The apply that the gate follows may have mended what went wrong before: an image was pushed, a ConfigMap corrected. What
- * lies wholly before the gate's start is shown, and proves nothing until the same problem is observed again.
+ * The apply before the gate may have fixed earlier problems: an image was pushed, a ConfigMap corrected. Problems from
+ * before the gate's start are shown, and prove nothing until they are observed again.
  */
 const web = createWorkload('web')
 const db = createWorkload('db')
@@ -59,7 +59,7 @@ function backOffs(count: number, last: number): EventObject {
   return createEvent(pod({}), { container: 'app', reason: 'BackOff', message, count, ...between })
 }
 
-/** Waits for its restart after its nth death, long before the gate began unless another second is given. */
+/** A container that waits for its restart after its nth death, by default long before the gate's start. */
 function looping(nth: number, finishedAt = -40, startedAt = finishedAt - 1): PodStatus {
   return podStatus({
     restartCount: nth - 1,
@@ -150,7 +150,7 @@ describe('evidence from before the gate’s start', () => {
 describe('one observation after the gate’s start', () => {
   test.each<Case>([
     [
-      'proves the missing image of before by its event',
+      'proves the earlier missing image by its event',
       [broken(backOff(), refusals(notFound, 5, -30)), at(20, modified(refusals(notFound, 6, 20)))],
       'failed image-not-found 20',
     ],
@@ -160,12 +160,12 @@ describe('one observation after the gate’s start', () => {
       'failed image-not-found 20',
     ],
     [
-      'proves the lack of authorisation of before',
+      'proves the earlier lack of authorisation',
       [broken(backOff(denied), refusals(denied, 5, -30)), later(20, pulling(denied))],
       'failed image-unauthorized 20',
     ],
     [
-      'proves the crash loop of before: the next death of an instance that began since',
+      'proves the earlier crash loop: the next death of an instance that began since',
       [broken(looping(5)), later(41, deadStatus(6, 41, { startedAt: iso(40) }))],
       'failed crash-loop 41',
     ],

@@ -91,7 +91,7 @@ describe('progress', () => {
       300,
     ],
   ])('%s', (_, steps, seconds) => {
-    // A container that has died was pulled and started once: that much is progress.
+    // The dead container was pulled and started once: that was progress.
     expect(run([first, ...steps])).toMatchObject({ outcome: 'stalled', seconds })
   })
 

@@ -36,7 +36,7 @@ import {
 const web = createWorkload('web')
 const begin = at(0, web.creating, allSynced)
 
-/** What was logged of problems, or of another kind. */
+/** The logged entries of one kind. */
 function logged(steps: readonly (readonly FeedEvent[])[], kind = 'problem', options?: RunOptions): readonly string[] {
   return run(steps, options).entries.filter((entry) => entry.includes(` ${kind} `))
 }

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Payload, RunnerVariables } from '../../src/github/workflow-run.ts'
 
-/** Each event has a commit that people look at, and `GITHUB_SHA`. */
+/** Each event has the commit that it is about, and `GITHUB_SHA`. */
 export const headSha = '1111111111111111111111111111111111111111'
 export const githubSha = '2222222222222222222222222222222222222222'
 

@@ -144,7 +144,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
     expect(first?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
     expect(second?.operation).toBe('issues/update-comment')
     expect(second?.body['body']).toMatch(/^<!-- rollout-gate \w+ -->\n### ✅ Rollout ready in 31 s/)
-    // Only an event without a pull request needs a request for it.
+    // Only an event that contains no pull request needs a request for it.
     expect(github.requests[0]?.operation === 'repos/list-pull-requests-associated-with-commit').toBe(
       pullRequest === undefined,
     )
@@ -543,7 +543,7 @@ describe('the origin', () => {
     expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
   })
 
-  it('of a run for a branch of a fork without a pull request goes on with the commit', async () => {
+  it('of a run for a branch of a fork without a pull request continues with the commit', async () => {
     answer('pulls/list', [])
     answer('repos/list-pull-requests-associated-with-commit', [])
     await makers.comment(createForkRun()).show(createTimeline(), never)

@@ -33,7 +33,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-/** Puts everything that a recording ever saw into the server. Returns the namespace. */
+/** Puts every object of a recording into the server. Returns the namespace. */
 async function playAll(name: string): Promise<string> {
   await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   return namespaceOf(name)
@@ -55,7 +55,7 @@ function startProcess(inputs: Record<string, string>): StartedAction {
   return startAction(programPath('index.js'), folder, { ...defaults, ...inputs }, { env: { NO_COLOR: '1' } })
 }
 
-/** Runs the action to its end; what holds for every run must hold for this one. */
+/** Runs the action to its end, and checks the rules for every run. */
 async function run(inputs: Record<string, string>, startIt = start): Promise<ActionRun> {
   return checked(await startIt(inputs).ended)
 }
@@ -74,7 +74,7 @@ function reportOf({ outputs }: ActionRun): unknown {
   return JSON.parse(readFileSync(outputs['report'] ?? '', 'utf8'))
 }
 
-/** Lets the containers of a pod die during the wait: deaths before the gate alone prove nothing. */
+/** Adds a death to each container of a pod during the wait: deaths before the gate alone prove nothing. */
 function dieOnceMore({ metadata: { name, namespace = '' }, status }: Pod): void {
   const finishedAt = new Date(Date.now() + server.clockOffsetMs).toISOString()
   const containerStatuses = status?.containerStatuses?.map((container) => ({
@@ -226,7 +226,7 @@ describe('a rollout that fails', () => {
 
   test('prints hostile logs and messages, and none of them becomes a command', async () => {
     const namespace = await playAll('crash-loop')
-    // All of it is over for a minute, so that its clocks have run out.
+    // The rollout ended a minute ago, so no clock delays the verdict.
     server.clockOffsetMs += 60_000
     const attack =
       'first\n::error::pwned\r::set-output name=outcome::ready\n  ::add-mask::web\n##[error]pwned\n%0A::stop-commands::x\n'

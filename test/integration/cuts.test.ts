@@ -16,10 +16,10 @@ const expectations = readExpectations()
 /** A request takes some ten turns of the event loop, so about 0.2 s: as over a slow network. */
 const msPerTurn = 20
 
-/** What a cut may cost: its detection, a pause of 0.1 s, the lists. */
+/** Maximum delay of a verdict by a cut: its detection, a pause of 0.1 s, the lists. */
 const latestSeconds = 3
 
-/** The discovery and the first lists of the live run took a moment, too; its clocks began behind them. */
+/** Discovery and first lists of the live run took some time before its clocks began. */
 const earliestSeconds = 2
 
 type Cut = (server: ApiServer) => void | Promise<void>
@@ -47,7 +47,7 @@ interface Ending {
   readonly seconds: number
 }
 
-/** A recording in memory: what was there when the gate began, and what happened then. */
+/** A recording in memory: the first lists, and the later events. */
 interface Recording {
   readonly header: RecordingHeader
   /** Whether the connection itself was disturbed, or access withdrawn: the server of the tests cannot replay that. */
@@ -84,9 +84,9 @@ async function readRecording(name: string): Promise<Recording> {
 }
 
 interface Interference {
-  /** Before the client's first request. */
+  /** Called before the client's first request. */
   readonly prepare?: Cut
-  /** Before each event behind the first lists; those after the verdict are not played. */
+  /** Called before each event after the first lists; those after the verdict are not played. */
   readonly before?: (event: number, server: ApiServer) => void | Promise<void>
 }
 
@@ -106,11 +106,12 @@ async function play(name: string, { prepare = () => {}, before = () => {} }: Int
     for (let index = 0; index < first; index++) await player.step()
     await prepare(server)
     const gate = new Gate(header.targets ?? [], settings, () => true)
-    // What the cluster serves is found out before the gate begins.
+    // Discovery ends before the gate begins.
     for (const event of discovery) gate.handle({ ...event, at: settings.startedAt })
     const isOver = () => gate.verdict !== undefined
     const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
-    // Who has listed a thing has asked for all that follows from it, so once all watches are open, all lists are done.
+    // Each watch follows its list, and a list requests all watches that its objects need: once all watches are open,
+    // all lists are complete.
     const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
     await clock.runUntil(Number.POSITIVE_INFINITY, isWatching, 1)
     for (const [index, at] of later.entries()) {
@@ -141,7 +142,7 @@ import.meta.jest.setTimeout(60_000)
 
 const names: string[] = []
 for (const [name, { outcome }] of Object.entries(expectations)) {
-  // What was cancelled there was the action, not what it watched.
+  // A recording of a cancelled action ends before the rollout.
   if (outcome !== 'cancelled' && !(await read(name)).isDisturbed) names.push(name)
 }
 
@@ -149,7 +150,9 @@ test.each(names)('a recording played through a server ends as it was lived throu
   expect(difference(name, await play(name))).toBeUndefined()
 })
 
-/** Every outcome, and every class of failure; longer recordings of the same would only take longer. */
+/**
+ * Recordings with every outcome and every class of failure. Longer ones with the same outcome would only take longer.
+ */
 const cutNames = [
   'already-finished',
   'bare-pod',

@@ -61,7 +61,7 @@ async function gate(written: Record<string, string>, options: GateOptions = {}):
 
 const log = { namespace: 'shop', container: 'app' }
 
-/** A pod of the user's own that has failed for good, with what it logged. */
+/** A bare pod that has failed, with its log. */
 function applyFailedPod(name = 'migrate'): KubeObject {
   const status: PodStatus = { ...deadStatus(1, 0, { message: 'no table users' }), phase: 'Failed' }
   const pod = createBarePod({ metadata: { name, uid: `${name}-uid` }, spec: { restartPolicy: 'Never' }, status })
@@ -71,7 +71,7 @@ function applyFailedPod(name = 'migrate'): KubeObject {
   return pod
 }
 
-/** One that never becomes ready: the gate goes on until its time is over. */
+/** A pod that never becomes ready: the gate runs until its timeout. */
 function applyWaitingPod(): void {
   server.apply(createBarePod({ metadata: { name: 'slow', uid: 'slow-uid' }, status: { phase: 'Pending' } }))
 }
@@ -95,7 +95,7 @@ function textOf({ evidence }: ProblemRecord): string {
 const asksLog = ({ path }: { path: string }) => path.endsWith('/log')
 const isVerdictOn = (target: number) => (entry: Entry) => entry.kind === 'verdict' && entry.target === target
 
-/** When the recording ended: all that was to be read had been read by then, or was given up. */
+/** When the recording ended: by then, all evidence was read or given up. */
 function recordingEnd(): number {
   const last = recorded().at(-1)
   expect(last?.type).toBe('END')
@@ -199,7 +199,7 @@ describe('a pod that is deleted while its problem stands', () => {
       ({ kind }) => kind === 'problem',
       () => {
         server.patch(ref, { metadata: { deletionTimestamp: new Date(start).toISOString() } })
-        // The controller gives up on the Job, and the pod is gone, once somebody has read its log.
+        // The Job fails and its pod is deleted after the log was read.
         void server
           .until(({ requests }) => requests.filter(asksLog).length >= 2)
           .then(() => {
@@ -412,7 +412,7 @@ describe('a server that never answers for a log', () => {
 
 describe('hundreds of targets that fail', () => {
   test('are explained by a bounded number of bounded logs', async () => {
-    // Many megabytes take many turns.
+    // Many megabytes need many turns of the event loop.
     clock = createClock(2)
     const names = Array.from({ length: 300 }, (_, index) => `migrate-${index}`)
     for (const name of names) {

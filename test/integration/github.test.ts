@@ -45,7 +45,7 @@ function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Sta
   )
 }
 
-/** Puts everything that a recording ever saw into the server. Returns the namespace. */
+/** Puts every object of a recording into the server. Returns the namespace. */
 async function playAll(name: string): Promise<string> {
   const player = await openRecording(server, recordingPath(name), { shiftTimes: true })
   await player.play({ speed: Number.POSITIVE_INFINITY })

@@ -80,7 +80,7 @@ function kubeconfig(): string {
   return JSON.stringify(document)
 }
 
-/** Everything that a container could have got hold of and printed, and that can be known to be secret. */
+/** All known secrets that a container could print. */
 const confession = [
   planted.kubeconfigToken,
   planted.kubeconfigPassword,
@@ -167,7 +167,7 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
   const inputs = {
     kubeconfig: kubeconfig(),
     namespace: 'shop',
-    // Secrets come first, so that what they hold is known when a log is read.
+    // Secrets come first, so that their values are known when a log is read.
     resources: 'secret/db configmap/settings deployment/web pod/migrate',
     record,
     'github-token': planted.gitHubToken,
@@ -188,7 +188,7 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
     outputs: JSON.stringify(ended.outputs),
     'what GitHub got': JSON.stringify(github.requests.map(({ body }) => body)),
   }
-  // What is shown is the evidence itself, without the secrets.
+  // The evidence is shown, without the secrets.
   for (const text of [shown.log, shown.summary, shown.report, shown.recording, shown['what GitHub got']])
     expect(text).toMatch(/cannot log in with \\*"\*\*\*\\*"/)
   expect(leaks(shown)).toEqual([])
@@ -217,7 +217,7 @@ test('secrets that a program for credentials prints when it fails are shown nowh
   expect(leaks(shown)).toEqual([])
 })
 
-/** The log as the runner shows it: it takes the commands that name secrets, and puts stars for these from then on. */
+/** The log as the runner shows it: it executes the masking commands, and masks their values in all later lines. */
 function masked(log: string): string {
   const secrets: string[] = []
   const lines = log.split('\n').flatMap((line) => {

@@ -83,7 +83,7 @@ function end(condition: 'Complete' | 'Failed'): void {
 }
 
 interface Running extends StartedAction {
-  /** Resolves once this stands in the log. */
+  /** Resolves once the log contains the text. */
   readonly until: (text: string) => Promise<void>
 }
 
@@ -249,7 +249,7 @@ testWithSignals('the command line shows them as well, also while it records', as
     options,
   )
   expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/app │ one\n.*✓ ready/) })
-  // Its first flag names what is not gated.
+  // Its first flag selects Deployments, which are not gated.
   expect(await recording.ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--stream-logs, line 1: /) })
   const again = startCli(
     ['record', 'job/migrate', '-o', join(folder, 'job.ndjson'), '--stream-logs=job/migrate'],

@@ -356,7 +356,7 @@ export function reported<Value>(value: Value): Reported<Value> {
   return { ...Object.fromEntries(inner), ...own }
 }
 
-/** The detail without its text, which is the message; nothing where it contains no more. */
+/** The detail without its `text`, which repeats the message; empty if nothing else remains. */
 function detailBesidesText({ text: _, ...detail }: Record<string, unknown>): [string, unknown][] {
   const facts = Object.entries(detail).filter(([, value]) => value !== undefined && value !== false)
   return facts.length === 0 ? [] : [['detail', Object.fromEntries(facts)]]

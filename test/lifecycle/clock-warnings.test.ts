@@ -52,9 +52,9 @@ describe("a clock that the workload's own numbers cannot meet", () => {
     ['minReadySeconds', { minReadySeconds: 31 }, {}, 31],
     ['startup probe of container app', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
   ])('is a stall-timeout that is taken literally, by its %s', (why, spec, probes, seconds) => {
-    const told = `may make no progress for ${seconds} s (${why}), but the stall-timeout is 30s`
-    expect(warnings(spec, probes)).toContain(told)
-    expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(told)
+    const warning = `may make no progress for ${seconds} s (${why}), but the stall-timeout is 30s`
+    expect(warnings(spec, probes)).toContain(warning)
+    expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(warning)
   })
 
   it('is none that is off', () => {

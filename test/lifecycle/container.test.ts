@@ -80,7 +80,7 @@ describe('a pull that is refused', () => {
   it.each([
     ['not found, once: a push may be racing', words.notFound, 1, 'image-not-found', 'terminal', false],
     ['not found, twice: fails', words.notFound, 2, 'image-not-found', 'terminal', true],
-    ['unauthorised, twice: goes on', words.unauthorized, 2, 'image-unauthorized', 'strike', false],
+    ['unauthorised, twice: not proven', words.unauthorized, 2, 'image-unauthorized', 'strike', false],
     ['unauthorised, three times: fails', words.unauthorized, 3, 'image-unauthorized', 'strike', true],
     ['rate limited: never fails', words.rateLimited, 20, 'image-rate-limited', 'slow', false],
     ['no connection: never fails', words.refused, 20, 'image-registry-unreachable', 'slow', false],

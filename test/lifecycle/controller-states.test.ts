@@ -25,7 +25,7 @@ import {
   waiting,
 } from './builders.ts'
 
-/** What a rule reads out of an object and its relatives, a minute after the gate began. */
+/** The assessment of an object with its relatives, a minute after the gate's start. */
 function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ContextOptions = {}) {
   const history = seenTarget([0, object])
   const { status, failure, stallHold } = reported(
@@ -117,7 +117,7 @@ describe('while its controller', () => {
       },
     ],
     [
-      // currentRevision stays that of before until all pods are of the updated one (completeRollingUpdate).
+      // currentRevision remains the previous one until all pods are of the updated one (completeRollingUpdate).
       'goes back to the current revision, with pods of the one between',
       () => {
         const status = { updatedReplicas: 1, currentReplicas: 1, currentRevision: 'web-a', updateRevision: 'web-a' }
@@ -148,7 +148,7 @@ describe('while its controller', () => {
       },
     ],
     [
-      // It raises observedGeneration only once it has seen its own creations and deletions (syncDaemonSet).
+      // It raises observedGeneration only after it has observed its own creations and deletions (syncDaemonSet).
       'has not acted on the generation of a DaemonSet, but writes its counts',
       () => judge({ ...daemonSet({ updatedNumberScheduled: 1, observedGeneration: 1 }, 2) }),
     ],

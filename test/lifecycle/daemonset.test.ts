@@ -324,7 +324,8 @@ test('a DaemonSet with OnDelete is not ready by a pod that is being deleted', ()
   expect(judge(set, objects).status).toBe('progressing')
 })
 
-// A pod keeps running on a node that was tainted NoSchedule, which the controller counts no more (NodeShouldRunDaemonPod).
+// The controller no longer counts a node that was tainted NoSchedule, but its pod keeps running
+// (NodeShouldRunDaemonPod).
 test('a DaemonSet is not ready while an old pod runs on a node that is not counted', () => {
   const nodes = [createNode('n1'), createNode('tainted')]
   const old = agent('tainted', readyStatus(-90), 'old')

@@ -19,7 +19,10 @@ type Seen = readonly [seconds: number, status: PodStatus]
 const day = 24 * 60 * minute
 const probed = { containers: [createContainer({ readinessProbe: {} })] }
 
-/** Waits for its restart after its nth death at `finishedAt`, of an instance that ran for `ranFor` seconds. */
+/**
+ * The status of a container that waits for its restart after its nth death, at `finishedAt`, of an instance that ran
+ * for `ranFor` seconds.
+ */
 function looping(nth: number, finishedAt: number, { backOff = '5m0s', ranFor = 1 } = {}): PodStatus {
   return podStatus({
     restartCount: nth - 1,
@@ -28,7 +31,10 @@ function looping(nth: number, finishedAt: number, { backOff = '5m0s', ranFor = 1
   })
 }
 
-/** What counts of a pod that was made at this second, whose template was changed at another, or nobody knows when. */
+/**
+ * The deaths that count of a pod that was made at one second, and whose template was changed at another or at an
+ * unknown one.
+ */
 function count(made: number, changed: number | undefined, ...versions: readonly Seen[]) {
   const pods = versions.map(([seconds, status]): readonly [number, Pod] => [
     seconds,
@@ -48,7 +54,7 @@ describe('the deaths of a pod that is older than the gate', () => {
       twenty,
       [[0, looping(9, -30)]],
     ],
-    ['count from first sight when nobody knows when that was', 1, twenty, undefined, [[0, looping(9, -30)]]],
+    ['count from first sight when the time of the change is unknown', 1, twenty, undefined, [[0, looping(9, -30)]]],
     [
       'count from first sight when it was made before its template was changed',
       1,
@@ -64,7 +70,7 @@ describe('the deaths of a pod that is older than the gate', () => {
       [[0, looping(41, -5, { backOff: '20s' })]],
     ],
     [
-      'are all where the kubelet says nothing of how long it backs off',
+      'are all if the kubelet does not report the time of its back-off',
       9,
       twenty,
       twenty,
@@ -78,7 +84,7 @@ describe('the deaths of a pod that is older than the gate', () => {
       [[0, podStatus({ restartCount: 40, state: terminated(3, -5) })]],
     ],
     [
-      'are those of the back-off once the kubelet says so, and grow with it',
+      'are those of the back-off once the kubelet reports it, and grow with it',
       5,
       -3 * day,
       -3 * day,

@@ -479,7 +479,7 @@ test('a Deployment reports pods of its revision that were lost and are replaced'
   expect(assessment).toMatchObject({ status: 'ready', notes: ['1 pod failed and is replaced (Evicted)'] })
 })
 
-test('a Deployment whose terminating pods look failed goes on', () => {
+test('a Deployment whose terminating pods look failed progresses', () => {
   const killed = newPod(
     'b',
     { phase: 'Failed', containerStatuses: [createStatus({ restartCount: 5, state: terminated(137, 50) })] },
@@ -629,7 +629,8 @@ describe('a Deployment that is scaled', () => {
     })
   const two = [newPod('a', readyStatus(1)), newPod('b', readyStatus(1))]
 
-  // The controller observes the generation with the counts of before (sync, pkg/controller/deployment/sync.go).
+  // The controller writes the new generation together with the previous counts (sync,
+  // pkg/controller/deployment/sync.go).
   it.each([0, 1])('down to %i is not ready while it has more pods', (replicas) => {
     const assessment = assess(scaledTo(replicas), [replicaSet, ...two])
     const more = `${2 - replicas} ${replicas === 1 ? 'pod' : 'pods'} more than wanted still running`

@@ -39,7 +39,7 @@ const unscheduled: Pod = createBarePod({
   status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: 'no node fits' })] },
 })
 
-/** What a rule reports that takes the last of several events for the latest. */
+/** Findings of rules that use the latest of several events, in whatever order they arrive. */
 describe.each<[string, KubeObject, readonly EventObject[], object]>([
   [
     'a claim',

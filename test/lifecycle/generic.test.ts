@@ -232,11 +232,7 @@ describe('a kind without a rule of its own is judged by', () => {
       'ready',
     ],
     ['a generation that is null, which is ignored', { observedGeneration: null, conditions: [ready] }, 'ready'],
-    [
-      'a generation of before it was restored, which is larger',
-      { observedGeneration: 7, conditions: [ready] },
-      'ready',
-    ],
+    ['a larger generation, from before it was restored', { observedGeneration: 7, conditions: [ready] }, 'ready'],
     ['a generation that was never observed', { observedGeneration: -1, conditions: [ready] }, 'progressing'],
     ['an error that has stood for a minute', { error: { message: 'no such bucket' } }, 'failed'],
     ['no error where it is ready', { ready: true, error: 'an old one' }, 'ready'],
@@ -301,7 +297,7 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, ...stalled }), 9).status).toBe('failed')
   })
 
-  it('a failure of before the last write of its spec, from its first sight: its controller may not have read it again', () => {
+  it('a failure from before the last write of its spec, from its first sight: its controller may not have read it again', () => {
     const stalled = condition('Stalled', 'True', { lastTransitionTime: iso(-500) })
     const judge = (writtenAt: number, now: number, rest: object = {}) => {
       const managedFields = [{ manager: 'kubectl', operation: 'Apply', time: iso(writtenAt) }]
@@ -618,10 +614,7 @@ describe('a ready status without a generation, older than the spec', () => {
       resource({ conditions: [condition('Ready', 'True', { lastTransitionTime: iso(-1) })] }, writtenAt(-2, -1)),
     ],
     ['the object is as it was created', resource(ready, writtenAt(-2, -600, { generation: 1 }))],
-    [
-      'nobody writes its status apart',
-      resource(ready, { managedFields: writtenAt(-2, -600).managedFields.slice(0, 1) }),
-    ],
+    ['it has no status subresource', resource(ready, { managedFields: writtenAt(-2, -600).managedFields.slice(0, 1) })],
     ['its managedFields are unknown', resource(ready)],
   ])('counts at once when %s', (_name, object) => {
     expect(assess(object, 0)).toMatchObject({ status: 'ready' })

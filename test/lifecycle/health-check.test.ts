@@ -21,7 +21,7 @@ function widget(status: object): KubeObject {
   }
 }
 
-/** Where a widget stands when it was seen so at these seconds, and nothing happened since the last. */
+/** The assessment of a widget with these statuses, each first seen at its second. */
 async function judge(seen: readonly (readonly [seconds: number, status: object])[], now: number) {
   const [check] = await parseHealthChecks(written, 'checks.yaml')
   if (check === undefined) throw new Error('There is one health check.')

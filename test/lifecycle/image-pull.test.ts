@@ -1,7 +1,7 @@
 import { isPullRefusal, pullDetail, pullReason, registryAnswer } from '../../src/lifecycle/workloads/image-pull.ts'
 import { createEvent, createPod } from './builders.ts'
 
-/** As containerd 1.6 under Kubernetes 1.34 words it, with the image's name where it stands. */
+/** The message of containerd 1.6 under Kubernetes 1.34, with the image's name. */
 function containerd(answer: string, image = '127.0.0.1:5995/app:v1'): string {
   return `failed to pull and unpack image "${image}": failed to resolve reference "${image}": ${answer}`
 }
@@ -57,7 +57,7 @@ describe('the message of a refused pull', () => {
       'image-registry-unreachable',
     ],
     [
-      'so is a registry that speaks no TLS',
+      'so is a registry without TLS',
       containerd('failed to do request: Head "https://r.io/v2/": http: server gave HTTP response to HTTPS client'),
       'image-registry-unreachable',
     ],
@@ -78,7 +78,7 @@ describe('the message of a refused pull', () => {
       ),
       'image-unauthorized',
     ],
-    ['words that nobody knows are a failed pull', 'the dog ate it', 'image-pull-failed'],
+    ['unknown words are a failed pull', 'unknown words', 'image-pull-failed'],
     ['no words are a failed pull', '', 'image-pull-failed'],
   ])('%s', (_, message, reason) => {
     expect(pullReason(message)).toBe(reason)
@@ -303,7 +303,7 @@ describe('the messages of the runtimes for each registry', () => {
           ),
         ],
         [
-          'a certificate of nobody',
+          'a certificate of an unknown authority',
           'Error response from daemon: Get "https://r.io/v2/": x509: certificate signed by unknown authority',
         ],
         [

@@ -473,7 +473,7 @@ describe('a pod has a stall hold', () => {
   })
 })
 
-// The kubelet reports the generation that it takes up before it ends the container of before (SyncPod, pkg/kubelet).
+// The kubelet reports the new generation before it ends the old container (SyncPod, pkg/kubelet).
 describe('a bare pod whose image was changed in place', () => {
   const changedAt = 50
   const managedFields = [

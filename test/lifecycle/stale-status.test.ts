@@ -4,7 +4,7 @@ import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
-/** The spec was written so many seconds after the gate began, and the status so many. */
+/** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {
   return [
     { manager: 'kubectl', operation: 'Apply', time: iso(spec) },
@@ -17,7 +17,7 @@ interface Sample {
   readonly kind: string
   readonly spec: object
   readonly status: object
-  /** Kinds without a generation have none. */
+  /** Absent for kinds without a generation. */
   readonly generation?: number
 }
 

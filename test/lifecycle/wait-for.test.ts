@@ -30,7 +30,7 @@ describe('the --for of a reference', () => {
   it.each<[string, WaitFor, KubeObject, 'ready' | 'progressing']>([
     ['a condition that holds', ready, certificate({ conditions: [condition('Ready', 'True')] }), 'ready'],
     ['a condition that does not', ready, certificate({ conditions: [condition('Ready', 'False')] }), 'progressing'],
-    ['a condition that nobody reports', ready, certificate(), 'progressing'],
+    ['a condition that is absent', ready, certificate(), 'progressing'],
     [
       'a condition that was observed of an older generation',
       ready,
@@ -86,7 +86,7 @@ describe('the --for of a reference', () => {
       'ready',
     ],
     [
-      'a condition that is to be false and that nobody reports',
+      'a condition that should be False and is absent',
       { type: 'condition', condition: 'Failed', status: 'False' },
       certificate({ conditions: [condition('Ready', 'True')] }),
       'progressing',

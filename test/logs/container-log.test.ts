@@ -260,7 +260,7 @@ describe('the cursor of a log', () => {
     expect(new LogCursor(at(5)).since).toBe(at(5))
   })
 
-  test('a log that is opened again goes on after the last line, also when several lines have its time', () => {
+  test('a log that is opened again continues after the last line, also when several lines have its time', () => {
     const cursor = new LogCursor(at(0))
     const written = [at(1), at(1.2), at(1.2), at(1.2), at(1.9)]
     expect(newLines(cursor, written.slice(0, 3))).toHaveLength(3)

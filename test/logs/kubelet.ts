@@ -14,13 +14,13 @@ interface Reader {
   failure: Error | undefined
 }
 
-/** The log of one container as a kubelet gives it: by whole seconds, from the present run or the one before it. */
+/** The log of one container as a kubelet returns it: by whole seconds, of the present run or the one before it. */
 export class Kubelet implements LogSource {
   readonly requests: LogStreamRequest[] = []
   readonly #instances: Instance[] = [{ lines: [], isOver: false }]
   readonly #readers = new Set<Reader>()
   readonly #refusals: Error[] = []
-  /** While on, nobody gets an answer. */
+  /** While true, no request is answered. */
   isHanging = false
 
   /** The container writes a line, at a time in seconds. */
@@ -48,7 +48,7 @@ export class Kubelet implements LogSource {
     }
   }
 
-  /** The next requests fail so. */
+  /** The next requests fail with these errors. */
   refuse(...errors: Error[]): void {
     this.#refusals.push(...errors)
   }
@@ -97,7 +97,7 @@ export class Kubelet implements LogSource {
   }
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs all pending work that needs no time. */
 export async function quiet(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await settled()
 }

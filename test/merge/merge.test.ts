@@ -154,7 +154,7 @@ it('without any report the result has the present moment', () => {
   expect(report).toMatchObject({ startedAt: new Date(start).toISOString(), durationSeconds: 0, targets: [] })
 })
 
-it('targets with one name in two gates are told apart in the summary and the diagram', () => {
+it('targets with one name in two gates are distinguished in the summary and the diagram', () => {
   const files = [file(ended('ready'), 'eu'), file(ended('failed'), 'us')]
   const summary = renderSummary(mergeReports(files, 0))
   expect(summary).toContain('section deployment/web in eu')

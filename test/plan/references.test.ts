@@ -5,8 +5,8 @@ import type { WaitFor } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { parameters } from '../support/thorough.ts'
 
-/** What a reference says, without what every one has. */
-function brief({ line: _, exclude, clocks, ...rest }: Reference) {
+/** A reference without its line and its default values. */
+function withoutDefaults({ line: _, exclude, clocks, ...rest }: Reference) {
   return {
     ...rest,
     ...(exclude ? { exclude } : {}),
@@ -17,7 +17,7 @@ function brief({ line: _, exclude, clocks, ...rest }: Reference) {
 function read(text: string) {
   const { references, mistakes } = parseReferences(text)
   expect(mistakes).toEqual([])
-  return references.map(brief)
+  return references.map(withoutDefaults)
 }
 
 function messagesOf(text: string): string[] {
@@ -159,7 +159,7 @@ describe('lines that kubectl printed', () => {
     ['deployment.apps "web" deleted from shop namespace (server dry run)', 'a dry run'],
     ["Warning: resource deployments/web isn't owned: it is missing an annotation", 'a warning'],
     ['warning: error calculating patch from openapi spec: x', 'a warning'],
-  ])('skips %s and says why', (text, why) => {
+  ])('skips %s and reports why', (text, why) => {
     expect(parseReferences(text)).toEqual({
       input: 'resources',
       references: [],
@@ -335,13 +335,13 @@ describe('mistakes', () => {
     ],
     ['!deployment/web --timeout=5m', 'An excluded resource takes no --for and no clocks. Leave them out.'],
     ['deployment/"web', 'A double quote is opened and never closed. Close it.'],
-  ])('refuses %s and says what to write', (text, message) => {
+  ])('refuses %s and reports what to write', (text, message) => {
     const { references, mistakes } = parseReferences(`\n${text}`, 'resources')
     expect(references).toEqual([])
     expect(mistakes).toEqual([{ input: 'resources', line: 2, message }])
   })
 
-  it.each(['', ' \n\n', '# nothing\n'])('tells that nothing is named in %j', (text) => {
+  it.each(['', ' \n\n', '# nothing\n'])('reports that nothing is named in %j', (text) => {
     expect(messagesOf(text)).toEqual([
       'No resource is named. Write one reference per line, like deployment/web, or pass the output of kubectl apply.',
     ])

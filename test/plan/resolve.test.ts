@@ -235,7 +235,7 @@ describe('a target that is named twice', () => {
   it.each([
     ['deploy/web --timeout=20m\ndeploy -l app=x --timeout=5m --stall-timeout=1m'],
     ['deploy -l app=x --timeout=5m --stall-timeout=1m\ndeploy/web --timeout=20m'],
-  ])('by a selector too, keeps what its own line says: %j', (text) => {
+  ])('by a selector too, keeps the flags of its own line: %j', (text) => {
     expect(plan(text, { 'app=x': ['web'] }).targets).toMatchObject([
       { name: 'web', clocks: { timeoutMs: 1_200_000, stallTimeoutMs: 60_000 } },
     ])

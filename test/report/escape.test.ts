@@ -20,7 +20,7 @@ function isCommand(line: string): boolean {
   return /^\s*::/.test(visible) || visible.includes('##[')
 }
 
-/** Any text, rich in the marks that mean something somewhere. */
+/** Any text, with many characters that have a meaning in some format. */
 const anyText = fc
   .array(
     fc.oneof(

@@ -115,7 +115,7 @@ it('the last lines do not repeat a verdict right above them', () => {
       layoutLog(head, { color: false }),
     )
   expect(rendered(end).slice(1)).toEqual(['  → Mend it.', '  1 failed, 1 ready'])
-  // With lines of other targets between them, it is worth repeating.
+  // After lines of other targets, the log repeats the problem.
   const other = createEntry({ target: 1, text: '3 pods started' })
   expect(rendered(end, other)[1]).toBe('  Container app of pod/web-x exited with code 3')
 })

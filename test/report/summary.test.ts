@@ -236,7 +236,7 @@ describe('a summary that is too large', () => {
   }
 
   it.each([1_040_000, 500_000, 200_000, 65_000, 30_000, 10_000])(
-    'fits %d bytes without a broken fence, and says what is missing',
+    'fits %d bytes without a broken fence, and reports what is missing',
     (maxBytes) => {
       const text = renderSummary(huge(500), { maxBytes, reportPath: '/tmp/report.json' })
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes)

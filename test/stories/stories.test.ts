@@ -19,7 +19,7 @@ describe.each(failing)('%s', (name) => {
     const { timeline } = await replayOnce(name)
     const lines = renderLog(timeline, { color: false }).filter((line) => !/│|still waiting for/.test(line))
     for (const { outcome, message } of timeline.targets.filter((target) => target.outcome !== 'ready')) {
-      // As it arises, and as the reason of the end.
+      // Once when it occurs, and once as the reason of the verdict.
       expect(lines.filter((line) => message !== '' && line.includes(message)).length).toBeLessThanOrEqual(2)
       const verdicts = timeline.entries.filter((entry) => entry.kind === 'verdict' && entry.outcome === outcome)
       for (const { text } of verdicts)

@@ -55,7 +55,7 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
   for (const [seconds, ...observations] of steps) {
     for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
     if (steps[0]?.[0] === seconds) {
-      // The first lists are complete once the objects of the first step are there; relatives become known by then.
+      // The first lists end after the objects of the first step, because these determine the watches of relatives.
       for (const request of trace.requests) trace.handle({ type: 'SYNCED', ...request, at: moment(seconds) })
     }
   }

@@ -13,7 +13,7 @@ const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop'
 const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
 const ready = createBarePod({ status: readyStatus() })
 
-/** What is headings when these things are observed, one a second, after a first list. */
+/** The headings of the changes when these observations arrive, one a second, after a first list. */
 function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
   const changes = new Changes(part)
   const all: Observation[] = [...first, { type: 'SYNCED', ...request }, ...later]

@@ -167,7 +167,7 @@ describe('a resource that does not exist', () => {
 })
 
 describe('what cannot be read', () => {
-  test('unreadable pods are reported, and the view goes on without them', () => {
+  test('unreadable pods are reported, and the view continues without them', () => {
     const trace = createTrace(target, [0, ...added(v1), failed(403, 'Pod', 'no')])
     expect(viewAt(trace, 5)).toContain('! Pods cannot be read: no')
     expect(viewAt(trace, 5)[1]).not.toBe('… looking')

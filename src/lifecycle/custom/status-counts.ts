@@ -12,7 +12,10 @@ const requestedWords = words('desired expected wanted size')
 const existingWords = words('total matched')
 /** How many of the requested or existing parts are as they should be: `readyReplicas`, `updatedReadyReplicas`. */
 const goodWords = words('ready available updated healthy uptodate')
-/** In some kinds, `current` counts the parts before the change; beside a requested number, the existing parts. */
+/**
+ * Beside a requested number, `current` counts the existing parts. In some kinds, it counts the parts of the previous
+ * state.
+ */
 const currentWords = words('current actual running')
 /** How many parts are not as they should be: `unavailableReplicas`, `degradedMachineCount`. */
 const badWords = words('unavailable unready notready nonready degraded failed unhealthy missing outdated')

@@ -168,7 +168,7 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
   }
 }
 
-/** When each port has an endpoint with a settled pod; undefined if a port has no endpoint. */
+/** Since when each port has an endpoint with a settled pod, in milliseconds; undefined if a port has no endpoint. */
 function servedFrom(ports: readonly ServicePort[], backends: readonly Backend[]): number | undefined {
   const first = (some: readonly Backend[]) => Math.min(...some.map(({ settledAt }) => settledAt))
   const at =

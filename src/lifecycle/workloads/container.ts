@@ -114,9 +114,9 @@ const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
 }
 
 /**
- * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a push may
- * race the first). Strike: a refusal for missing authorization, at the third. Other problems end with the registry's or
- * the network's. A back-off is no refusal, but the kubelet's pause before the next pull.
+ * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a
+ * push may race the first). Strike: a refusal for missing authorization, at the third. Other problems end when the
+ * registry or the network recovers. A back-off is no refusal, but the kubelet's pause before the next pull.
  */
 function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusals): Problem {
   const { attempts, events, firstAt, lastAt, message } = refusals

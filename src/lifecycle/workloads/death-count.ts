@@ -179,7 +179,7 @@ export function countDeaths(
   const isCurrent =
     isSinceStart(created, gateTime) ||
     [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, gateTime)) ||
-    // The instance after this many restarts has the death with the next number: after first sight.
+    // Deaths are numbered from 1: after n restarts, the present instance has death n + 1. It started after first sight.
     seen.total - 1 > atFirstSight
   if (deaths === 0) return { deaths, isCurrent: false }
   const moments = [...seen.moments].flatMap(([nth, at]) => (nth > forgiven ? [at] : []))

@@ -174,7 +174,7 @@ function tokenExpiredAndRenewed(renewal: Renewal, rollout: Rollout): Scenario {
   }
 }
 
-/** The RoleBinding is removed for good. */
+/** The RoleBinding is removed, and not restored. */
 function bindingRemoved(rollout: Rollout): Scenario {
   return {
     ...web,

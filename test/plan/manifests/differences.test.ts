@@ -5,17 +5,21 @@ import type { ManifestObject } from '../../../src/plan/manifests/manifest.ts'
 
 const redact = createRedactor()
 
-/** What is told when `live` is all that there is besides what the manifest says. */
-function tell(manifest: object, live: object, of: object = { apiVersion: 'example.com/v1', kind: 'Thing' }): string[] {
+/** The differences of a live object from its manifest, as sentences. `of`: the fields that both have. */
+function differencesOf(
+  manifest: object,
+  live: object,
+  of: object = { apiVersion: 'example.com/v1', kind: 'Thing' },
+): string[] {
   const ours = { metadata: { name: 'a' }, ...of, ...manifest } as ManifestObject
   const theirs = { metadata: { name: 'a' }, ...of, ...live } as KubeObject
   const stripped = redact(normalizeManifest(ours) as unknown as KubeObject) as unknown as ManifestObject
   return findDifferences(stripped, redact(theirs)).map(describeDifference)
 }
 
-const inSpec = (ours: unknown, theirs: unknown) => tell({ spec: { x: ours } }, { spec: { x: theirs } })
+const inSpec = (ours: unknown, theirs: unknown) => differencesOf({ spec: { x: ours } }, { spec: { x: theirs } })
 const inContainer = (ours: object, theirs: object) =>
-  tell(
+  differencesOf(
     { spec: { containers: [{ name: 'app', ...ours }] } },
     { spec: { containers: [{ name: 'proxy' }, { name: 'app', ...theirs }] } },
   )
@@ -86,7 +90,7 @@ describe('a live object matches its manifest', () => {
       },
     }
     const live = { metadata: { name: 'a', labels: { app: 'web', more: 'x' } }, apiVersion: 'example.com/v2' }
-    expect(tell({ metadata, status: { phase: 'x' } }, live)).toEqual([])
+    expect(differencesOf({ metadata, status: { phase: 'x' } }, live)).toEqual([])
   })
 
   it('when environment variables are equal, empty, or have another source', () => {
@@ -101,17 +105,19 @@ describe('a live object matches its manifest', () => {
   it('when a Secret contains the texts of its manifest, whatever the line breaks of its base64 are', () => {
     const secret = { apiVersion: 'v1', kind: 'Secret' }
     const data = { a: 'aGVs\n  bG8=\n' }
-    expect(tell({ data, stringData: { b: 'hello' } }, { data: { a: 'aGVsbG8=', b: 'aGVsbG8=' } }, secret)).toEqual([])
+    expect(
+      differencesOf({ data, stringData: { b: 'hello' } }, { data: { a: 'aGVsbG8=', b: 'aGVsbG8=' } }, secret),
+    ).toEqual([])
   })
 
   it('when a ConfigMap contains its texts', () => {
     const data = { 'a.conf': 'x: 1\n', empty: '' }
-    expect(tell({ data }, { data }, { apiVersion: 'v1', kind: 'ConfigMap' })).toEqual([])
+    expect(differencesOf({ data }, { data }, { apiVersion: 'v1', kind: 'ConfigMap' })).toEqual([])
   })
 })
 
 describe('a live object differs from its manifest', () => {
-  const different: [what: string, ours: unknown, theirs: unknown, told: string[]][] = [
+  const different: [what: string, ours: unknown, theirs: unknown, expected: string[]][] = [
     ['another number', 3, 5, ['spec.x is 5, not 3']],
     ['another text', 'a', 'b', ['spec.x is b, not a']],
     ['true for false', false, true, ['spec.x is true, not false']],
@@ -134,11 +140,11 @@ describe('a live object differs from its manifest', () => {
     ['one argument', ['a', 'b'], ['a', 'c'], ['spec.x[1] is c, not b']],
     ['a long text', 'x\ny', 'x\nz', ['spec.x differs']],
   ]
-  it.each(different)('%s', (_, ours, theirs, told) => expect(inSpec(ours, theirs)).toEqual(told))
+  it.each(different)('%s', (_, ours, theirs, expected) => expect(inSpec(ours, theirs)).toEqual(expected))
 
   it('in labels and annotations, which are compared as text', () => {
     const metadata = { name: 'a', labels: { version: '1.0' }, annotations: { 'team/x': 'a' } }
-    expect(tell({ metadata }, { metadata: { name: 'a', labels: { version: '1' } } })).toEqual([
+    expect(differencesOf({ metadata }, { metadata: { name: 'a', labels: { version: '1' } } })).toEqual([
       'metadata.labels.version is 1, not 1.0',
       'metadata.annotations["team/x"] is missing',
     ])
@@ -153,11 +159,11 @@ describe('a live object differs from its manifest', () => {
   it('in its environment and data, whose values are not shown', () => {
     const env = (value: string) => ({ env: [{ name: 'PASSWORD', value }] })
     const secret = { apiVersion: 'v1', kind: 'Secret' }
-    const told = [
+    const found = [
       ...inContainer(env('hunter2'), env('hunter3')),
-      ...tell({ stringData: { k: 'hunter2' } }, { data: { k: 'aHVudGVyMw==' } }, secret),
-      ...tell({ data: { k: 'hunter2' } }, { data: { k: 'hunter3' } }, { apiVersion: 'v1', kind: 'ConfigMap' }),
+      ...differencesOf({ stringData: { k: 'hunter2' } }, { data: { k: 'aHVudGVyMw==' } }, secret),
+      ...differencesOf({ data: { k: 'hunter2' } }, { data: { k: 'hunter3' } }, { apiVersion: 'v1', kind: 'ConfigMap' }),
     ]
-    expect(told).toEqual(['spec.containers[app].env[PASSWORD].value differs', 'data.k differs', 'data.k differs'])
+    expect(found).toEqual(['spec.containers[app].env[PASSWORD].value differs', 'data.k differs', 'data.k differs'])
   })
 })

@@ -49,7 +49,7 @@ describe('objects', () => {
       ['4 Service /a', '10 Pod /b'],
     ],
     [
-      'of a typed list, whose items need not say what they are',
+      'of a typed list, whose items may lack their kind',
       'apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: a}\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: b}\n',
       ['4 Deployment /a', '5 Deployment /b'],
     ],

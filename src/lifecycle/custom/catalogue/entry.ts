@@ -59,8 +59,9 @@ export interface CatalogueEntry {
    */
   readonly awaits?: KindName & { readonly name: string }
   /**
-   * An object in its namespace, of one of these kinds, that its status is about. The others are texts: its kind and name,
-   * the time of the last state, and the interval (`1m`) in which the operator compares the object.
+   * The object that the status is about: of one of these kinds, in the same namespace. The other fields are expressions
+   * that return a text: its kind and name, the time of the last state, and the interval (`1m`) in which the operator
+   * compares the object.
    */
   readonly follows?: Record<'kind' | 'name' | 'since' | 'every', string> & {
     readonly kinds: readonly KindName[]

@@ -64,7 +64,7 @@ testEntries(argo, [
     { verdict: 'progressing' },
   ],
   [
-    'a Rollout at a pause step with a duration goes on by itself',
+    'a Rollout at a pause step with a duration continues by itself',
     rollout({ ...pause('CanaryPauseStep'), ...canaryPods, currentStepIndex: 1 }),
     { verdict: 'progressing', isHeld: true },
   ],
@@ -83,7 +83,7 @@ testEntries(argo, [
     { verdict: 'suspended', mentions: 'InconclusiveAnalysisRun' },
   ],
   [
-    'a blue-green Rollout with autoPromotionSeconds goes on by itself',
+    'a blue-green Rollout with autoPromotionSeconds continues by itself',
     rollout(
       { ...pause('BlueGreenPause'), ...canaryPods },
       { strategy: { blueGreen: { activeService: 'web', autoPromotionSeconds: 60 } } },
@@ -440,7 +440,7 @@ testEntries(argo, [
     { verdict: 'failed', mentions: 'undefined variable' },
   ],
   [
-    'a Workflow at a suspend template with a duration goes on by itself',
+    'a Workflow at a suspend template with a duration continues by itself',
     workflow('Running', { a: node('Suspend', 'Running', { templateName: 'wait' }) }),
     { verdict: 'progressing', isHeld: true },
   ],

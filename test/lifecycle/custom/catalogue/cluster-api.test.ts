@@ -38,7 +38,7 @@ const counts = (count: number) => ({
 const deployment = (status: object, options = {}) =>
   object(v1beta2, 'MachineDeployment', { phase: 'Running', ...status }, { spec: { replicas: 3 }, ...options })
 
-/** Cases of the kinds that the annotation pauses, and that keep a failure for good. */
+/** Cases of the kinds that the annotation pauses, and whose failures are final. */
 const sharedCases = (apiVersion: string, kinds: readonly string[], withFailure: readonly string[] = kinds) => [
   ...kinds.map(
     (kind): EntryCase => [

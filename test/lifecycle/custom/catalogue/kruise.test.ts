@@ -241,7 +241,7 @@ testEntries(kruiseRollouts, [
     { verdict: 'progressing', mentions: 'in step(1/2)', isHeld: false },
   ],
   [
-    'a Rollout at a pause with a duration goes on by itself',
+    'a Rollout at a pause with a duration continues by itself',
     atStep(1, 'StepPaused'),
     { verdict: 'progressing', isHeld: true },
   ],

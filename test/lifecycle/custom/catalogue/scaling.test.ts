@@ -49,7 +49,7 @@ testEntries(keda, [
     { verdict: 'suspended' },
   ],
   [
-    'a ScaledObject that does not scale in goes on scaling out, and is ready',
+    'a ScaledObject that does not scale in still scales out, and is ready',
     scaled('ScaledObject', [ready, paused], { 'autoscaling.keda.sh/paused-scale-in': 'true' }),
     { verdict: 'ready' },
   ],
