@@ -10,7 +10,7 @@ import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
-import type { KindsBehind } from './custom/owned-objects.ts'
+import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
 import { withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -327,7 +327,11 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   return {
     ...kindsBehind(target, checks),
     isWorkload: entry?.isWorkload === true && !isOverridden,
-    awaitsWorkloads: entry?.awaitsWorkloads === true && !isOverridden,
+    awaitsWorkloads: (object) => {
+      if (isOverridden) return 'none'
+      if (entry?.awaitsWorkloads === true || hasMembers(object)) return 'all'
+      return entry === undefined || entry.isWorkload === true ? 'written' : 'none'
+    },
     awaits: isOverridden ? undefined : entry?.awaits,
     follows: isOverridden ? undefined : entry?.follows,
     revisionOf: (object) => entry?.revision?.(object),

@@ -23,8 +23,11 @@ import {
 export interface Behind extends KindsBehind {
   /** It runs pods as a Deployment does: a proven problem of its pods fails it. */
   readonly isWorkload: boolean
-  /** It is not ready before the workloads that it owns are; see `withOwnedWorkloads`. */
-  readonly awaitsWorkloads: boolean
+  /**
+   * Which workloads behind it must be ready before it is: all, or those that were written since its spec; see
+   * `withOwnedWorkloads`.
+   */
+  awaitsWorkloads(object: KubeObject): 'all' | 'written' | 'none'
   /** The kind and, by its status, the name of an object that must be ready too; see `withAwaitedObject`. */
   readonly awaits?: OperatorCheck['awaits']
   /** The object that its status is about; see `withFollowedObject`. */
@@ -48,7 +51,7 @@ const maxCauses = 5
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt' | 'related'> {
+interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt' | 'related' | 'counters'> {
   /** Problems of an older spec only explain. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
@@ -85,6 +88,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
         ...explain(own, found, behind),
         related: found.related,
         stallHold: own.stallHold ?? found.stallHold,
+        counters: new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
         recheckAt: earliest([own.recheckAt, found.recheckAt]),
         explainedBy,
       }
@@ -166,6 +170,7 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     requests: found.flatMap(({ requests }) => requests),
     related: objects.filter((object) => !isOwnedBy(object, owner)),
     stallHold: found.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
+    counters: new Map(found.flatMap(({ counters = [] }) => [...counters])),
     recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
   }
 }
@@ -198,12 +203,26 @@ function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, sear
   const { problems, failure, stallHold, recheckAt } = assessment
   if (!isCustom) {
     const found = ofPresentSpec({ problems, failure }, object, searched)
-    return { ...found, stallHold, recheckAt, requests: [...rule.relatives(object), ...eventRequests(object, searched)] }
+    const counters = countersOf(object, assessment)
+    return {
+      ...found,
+      stallHold,
+      counters,
+      recheckAt,
+      requests: [...rule.relatives(object), ...eventRequests(object, searched)],
+    }
   }
   const deeper = search(object, searched, depth - 1)
   const requests = [...appliedRequests(object), ...deeper.requests]
   const found = deeper.problems.length > 0 ? deeper : ofPresentSpec({ problems }, object, searched)
   return { ...deeper, ...found, requests }
+}
+
+/** The counts of an owned workload, by names that are unique among them: its progress is that of the custom resource. */
+function countersOf({ kind, metadata: { uid } }: KubeObject, { milestones }: Assessment): ReadonlyMap<string, number> {
+  return new Map(
+    milestones.flatMap(({ name, count }) => (count === undefined ? [] : [[`${kind} ${uid} ${name}`, count.done]])),
+  )
 }
 
 /** The watch of the events about an object in another namespace. */

@@ -19,6 +19,7 @@ import { commonMilestones, conclude, observedMilestone, type Rule, statusMilesto
 import type { RuleContext } from '../rule-context.ts'
 import type { OperatorCheck } from './catalogue/entry.ts'
 import { genericRule } from './generic.ts'
+import { specChangedAt } from './owned-objects.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
@@ -128,7 +129,9 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
   const summary = isObserved ? summarizeSignals(signals) : undefined
   const present = withoutStaleConditions(object)
   const verdict = verdictOf(present, check, isObserved)
-  const ready = verdict === 'current'
+  const isStatic = verdict === 'current' && needsNoStatus(present, check)
+  const statusUntil = isStatic ? awaitsStatusUntil(object, check, context) : undefined
+  const ready = verdict === 'current' && statusUntil === undefined
   const isOtherVersion = verdict === 'undescribed' && summary?.meaning !== undefined
   const settled = provePersisted(fieldsSettledSince(context), context.settings.settleTimeMs, context.now)
   if (isOtherVersion && settled.proven) return assessByConventions(object, check, context)
@@ -139,7 +142,6 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
     : problemsOf(object, verdict, explanation, check, context)
   const isHeld = isObserved && check.stallHold?.(present).holds === true
   const readyText = summary?.meaning === 'ready' ? signalsText(summary.signals) : ''
-  const isStatic = ready && needsNoStatus(present, check)
   const message = ready
     ? readyText || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
     : textOf(explanation) || 'waiting for its controller to report that it is ready'
@@ -168,8 +170,16 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
       : check.stallHold === undefined && summary?.isReconciling
         ? 'its controller is reconciling it'
         : undefined,
-    recheckAt: isOtherVersion ? settled.recheckAt : undefined,
+    recheckAt: isOtherVersion ? settled.recheckAt : statusUntil,
   })
+}
+
+/** Until when the gate waits for the status of an object that may get none, after a change of its spec. */
+function awaitsStatusUntil(object: KubeObject, { statusFields }: OperatorCheck, context: RuleContext) {
+  const mayGetStatus = statusFields.length > 0 && (isEmpty(object.status) || isInitialStatus(object))
+  return mayGetStatus
+    ? provePersisted(specChangedAt(object, context), context.settings.settleTimeMs, context.now).recheckAt
+    : undefined
 }
 
 /** When the spec or the set of status fields last changed. */

@@ -79,6 +79,32 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   )
 }
 
+/**
+ * The members of an ApplySet whose parent is the object, in its namespace: its tool gives them a label instead of an owner
+ * reference, as `kubectl apply --applyset` and kro do
+ * (https://github.com/kubernetes/enhancements/tree/master/keps/sig-cli/3659-kubectl-apply-prune#applyset-identification).
+ */
+export function membersOf({ metadata }: KubeObject, context: RuleContext): readonly KubeObject[] {
+  const id = metadata.labels?.['applyset.kubernetes.io/id']
+  if (id === undefined) return []
+  const kinds = metadata.annotations?.['applyset.kubernetes.io/contains-group-kinds'] ?? ''
+  return kinds.split(',').flatMap((each) => {
+    const [kind = '', ...group] = each.split('.')
+    return context
+      .list(kind, metadata.namespace)
+      .filter(
+        (member) =>
+          groupOf(member.apiVersion) === group.join('.') &&
+          member.metadata.labels?.['applyset.kubernetes.io/part-of'] === id,
+      )
+  })
+}
+
+/** Whether the object is the parent of an ApplySet; see `membersOf`. */
+export function hasMembers({ metadata }: KubeObject): boolean {
+  return metadata.labels?.['applyset.kubernetes.io/id'] !== undefined
+}
+
 /** A label selector with a bounded length and safe characters, because it is sent to the server. */
 const selectorPattern = /^[\w./=!, ()-]{1,500}$/
 
@@ -134,7 +160,7 @@ export function objectsBehind(
       (each) => each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion),
     ),
   )
-  const present = [...new Set([...owned, ...selected, ...applied])].filter(
+  const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   )
   const kindsOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ kind }) => kind))

@@ -7,36 +7,42 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { listsMs, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { listsMs, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
 
 /**
- * For a custom resource whose status does not show whether its workloads are updated: the resource is ready only after
- * the Deployments, StatefulSets and DaemonSets that it owns.
+ * A custom resource is ready only after the Deployments, StatefulSets and DaemonSets behind it: many operators report
+ * ready from a workload that has not observed its change, or once it exists.
  *
- * Such operators write `observedGeneration` before they update the workloads, or write no status. After a change of the
- * spec, the resource is ready only after a workload was written, or after the settle time: not every change affects a
- * workload.
+ * `written`: only the workloads that were written since the spec are awaited, because the operator decides about the
+ * others. `all`: the status does not show whether the workloads are updated. Such operators write `observedGeneration`
+ * before they update the workloads, or write no status. After a change of the spec, the resource is ready only after a
+ * workload was written, or after the settle time: not every change affects a workload. The parent of an ApplySet is such
+ * a resource: by default, an instance of kro is ready once its objects exist
+ * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  if (!behind.awaitsWorkloads) return rule
   const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || !isBuiltIn(kind.apiVersion))
   return {
     ...rule,
     assess: (object, context) => {
       const own = rule.assess(object, context)
-      if (own.status !== 'ready') return own
-      const workloads = workloadsOf(object, context).map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
+      const awaits = behind.awaitsWorkloads(object)
+      if (own.status !== 'ready' || awaits === 'none') return own
+      const changedAt = specChangedAt(object, context)
+      const workloads = workloadsOf(object, context)
+        .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
+        .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
       const explainedBy = [
-        ...ownedRequests(object, { kinds, isKnown: true }),
+        ...ownedRequests(object, { kinds, isKnown: awaits === 'all' || behind.isKnown }),
         ...workloads.flatMap((each) => each.rule.relatives(each.object)),
       ]
       const awaited =
         awaitLists(explainedBy, context) ??
-        awaitWorkloads(workloads, context) ??
-        awaitChange(object, workloads, context)
+        awaitWorkloads(object, workloads, context) ??
+        (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
       return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
     },
   }
@@ -56,21 +62,30 @@ interface Awaited {
 function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Awaited | undefined {
   const { now, history } = context
   const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), listsMs, now)
-  if (proven || requests.every((request) => context.listState(request) === 'complete')) return undefined
+  if (proven || requests.every((request) => context.listState(request) !== 'pending')) return undefined
   return { message: 'waiting for the list of its workloads', recheckAt }
 }
 
-function awaitWorkloads(workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
+function awaitWorkloads(custom: KubeObject, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
   for (const { object, rule } of workloads) {
-    const { status, message, recheckAt } = assessOwned(object, rule, context)
+    const { status, message, recheckAt } = assessOwned(asUpdatedByOperator(object, custom), rule, context)
     const name = `${object.kind.toLowerCase()}/${object.metadata.name}`
     if (status !== 'ready') return { message: `${name}: ${message}`, recheckAt }
   }
   return undefined
 }
 
-function awaitChange(object: KubeObject, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
-  const changedAt = specChangedAt(object, context)
+/**
+ * With OnDelete, the operator deletes the pods of the older revision itself, so the workload is ready only after all of them
+ * are updated. Exception: the spec of the custom resource requests OnDelete.
+ */
+function asUpdatedByOperator(workload: KubeObject, custom: KubeObject): KubeObject {
+  const { updateStrategy, ...spec } = (workload.spec ?? {}) as { updateStrategy?: { type?: string } }
+  const isOnDelete = updateStrategy?.type === 'OnDelete' && !JSON.stringify(custom.spec ?? {}).includes('"OnDelete"')
+  return isOnDelete ? { ...workload, spec } : workload
+}
+
+function awaitChange(changedAt: number, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
   const { proven, recheckAt } = provePersisted(changedAt, context.settings.settleTimeMs, context.now)
   if (proven || workloads.some((each) => wasWrittenSince(each.object, changedAt, context))) return undefined
   return { message: 'its workloads have not changed since its spec did', recheckAt }
@@ -80,9 +95,9 @@ function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
   return groupOf(apiVersion) === 'apps' && kind !== 'ReplicaSet'
 }
 
-/** The Deployments, StatefulSets and DaemonSets that an object owns, directly or by other custom resources. */
-function workloadsOf({ metadata: { uid } }: KubeObject, context: RuleContext, depth = maxDepth): readonly KubeObject[] {
-  return context.owned(uid).flatMap((each) => {
+/** The Deployments, StatefulSets and DaemonSets behind an object, directly or by other custom resources. */
+function workloadsOf(object: KubeObject, context: RuleContext, depth = maxDepth): readonly KubeObject[] {
+  return [...context.owned(object.metadata.uid), ...membersOf(object, context)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkloadKind(each)) return [each]
     return depth === 0 ? [] : workloadsOf(each, context, depth - 1)

@@ -11,6 +11,8 @@ const cluster = {
   suspended: `spec.pause`,
   owns: [statefulSets, pods],
   isWorkload: true,
+  // The state is written from StatefulSets that may not have observed the change, with the strategy OnDelete.
+  awaitsWorkloads: true,
 } as const
 
 /** A backup or restore is not retried. */
@@ -86,7 +88,6 @@ export const perconaPostgres: CatalogueGroup = {
         'https://github.com/percona/percona-postgresql-operator/blob/main/percona/controller/pgcluster/status.go',
       ...cluster,
       // Written from the status of the PostgresCluster, which may be older.
-      awaitsWorkloads: true,
       cause: [`status.conditions.filter(c, c.status == 'False' && c.message != '').map(c, c.message)`],
       owns: [
         { apiVersion: 'postgres-operator.crunchydata.com/v1beta1', kind: 'PostgresCluster' },
@@ -119,7 +120,6 @@ export const perconaMySql: CatalogueGroup = {
       kind: 'PerconaServerMySQL',
       documentation: 'https://github.com/percona/percona-server-mysql-operator/blob/main/pkg/controller/ps/status.go',
       ...cluster,
-      awaitsWorkloads: true,
       // The status has no observedGeneration. A new size shows that it is old.
       current: `status.state == 'ready' && status.mysql.ready >= spec.mysql.size`,
       failed: `status.conditions.exists(c, c.type == 'error' && c.reason == 'FullClusterCrashDetected')`,
