@@ -247,14 +247,45 @@ describe('a workload of the catalogue', () => {
     expect(summary(steps(...others), workload).verdict).toBe('failed crash-loop after 114 s')
   })
 
-  it('is ready when it reports so, whatever its pods do', () => {
-    const { deployment, replicaSet, pod } = createOwned(shop)
-    const steps = [
-      at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(missing('ErrImagePull')))),
-      at(3, modified(ready)),
-    ]
-    expect(summary(steps, workload).verdict).toBe('ready  after 3 s')
+  it('is not ready before a workload that was written since its spec, although it reports so', () => {
+    const verdicts = [1, -60].map((createdAt) => {
+      const { deployment, replicaSet, pod } = createOwned(shop, { createdAt })
+      const steps = [
+        at(0, added(shop), all),
+        at(1, added(deployment, replicaSet, pod(missing('ErrImagePull')))),
+        at(3, modified(ready)),
+      ]
+      return [summary(steps, workload).verdict, summary(steps, []).verdict]
+    })
+    expect(verdicts).toEqual([
+      ['stalled image-not-found after 303 s', 'stalled image-not-found after 310 s'],
+      ['ready  after 3 s', 'ready  after 3 s'],
+    ])
+  })
+
+  it('makes progress while its workloads do', () => {
+    const { deployment } = createOwned(shop)
+    const changed = (seconds: number, readyReplicas: number) =>
+      at(
+        seconds,
+        modified({
+          ...deployment,
+          metadata: { ...deployment.metadata, resourceVersion: `${seconds}` },
+          spec: { ...deployment.spec, replicas: 9 },
+          status: {
+            observedGeneration: 1,
+            replicas: 9,
+            updatedReplicas: 9,
+            readyReplicas,
+            availableReplicas: readyReplicas,
+          },
+        }),
+      )
+    const steps = [at(0, added(shop), own), changed(1, 0), changed(200, 1)]
+    expect(summary(steps, []).verdict).toBe('stalled condition-false after 500 s')
+    expect(summary([...steps, changed(400, 0), changed(450, 1)], []).verdict).toBe(
+      'stalled condition-false after 500 s',
+    )
   })
 
   it('does not fail by a failed Job that it owns: it decides itself about another attempt', () => {
@@ -286,7 +317,7 @@ describe('a workload of the catalogue', () => {
     ]
     const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: false }) }
     expect(summary(steps, workload, { settings: { healthChecks: [check] } })).toEqual({
-      verdict: 'stalled image-not-found after 300 s',
+      verdict: 'stalled image-not-found after 310 s',
       problems: ['pod/front-1-a image-not-found'],
     })
   })
@@ -304,7 +335,7 @@ describe('any other custom resource', () => {
       ...refusedPulls(pod),
     ]
     expect(summary(steps, catalogue())).toEqual({
-      verdict: 'stalled image-not-found after 300 s',
+      verdict: 'stalled image-not-found after 310 s',
       problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
     })
   })
@@ -522,7 +553,6 @@ describe('the watches', () => {
   it('of what it owns begin when it has not become ready for 10 s', () => {
     expect(watched(9, shop, [])).toEqual([])
     expect(watched(10, shop, [])).toEqual(['Deployment', 'StatefulSet', 'DaemonSet', 'Job'])
-    expect(watched(10, ready, [])).toEqual([])
     expect(watched(10, shop, operator)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
     const owningNothing = operator.map(({ owns: _, ...entry }) => entry)
     expect(watched(10, shop, owningNothing)).toEqual([])
@@ -531,6 +561,11 @@ describe('the watches', () => {
   it('of what it owns begin at once for a workload, and when it reports a failure', () => {
     expect(watched(0, shop, workload)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
     expect(watched(0, createCustom('Shop', 'web', { phase: 'Failed' }), [])).not.toEqual([])
+  })
+
+  it('of the workloads that it owns begin when it is ready by its own status', () => {
+    expect(watched(0, ready, [])).toEqual(['Deployment', 'StatefulSet', 'DaemonSet'])
+    expect(watched(0, ready, operator)).toEqual([])
   })
 
   it('of pods are narrowed by the selector in its status', () => {

@@ -63,8 +63,7 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt
  *
  * If the custom resource is a workload, a proven problem of a pod of the present spec fails it, as for a Deployment.
  * For other kinds, the problems only explain: they are the reason when a deadline ends the target, and the cause of a
- * failure that the custom resource reports. A custom resource that is ready by its rule stays ready, whatever the state
- * of the objects behind it.
+ * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
   return {
@@ -88,7 +87,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
         ...explain(own, found, behind),
         related: found.related,
         stallHold: own.stallHold ?? found.stallHold,
-        counters: new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
+        counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
         recheckAt: earliest([own.recheckAt, found.recheckAt]),
         explainedBy,
       }
@@ -109,8 +108,10 @@ function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt?: n
   return { ...assessment, status: 'progressing', recheckAt: earliest([assessment.recheckAt, recheckAt]) }
 }
 
-/** Problems that only a user can end: no object behind the resource explains them. */
-const awaitsPerson: ReadonlySet<ReasonCode> = new Set(['paused', 'suspended'])
+/** Whether its first problem is one that only a user can end: no object behind the resource explains it. */
+function awaitsUser({ problems: [first] }: Assessment): boolean {
+  return first?.reason === 'paused' || first?.reason === 'suspended'
+}
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
 function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
@@ -118,7 +119,7 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = own.problems
-  if (cause === undefined || (first !== undefined && awaitsPerson.has(first.reason))) return own
+  if (cause === undefined || awaitsUser(own)) return own
   // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
   const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
   const failure = isWorkload ? (found.failure ?? decisive) : undefined
