@@ -33,11 +33,11 @@ export function command({ target }: HintFacts<unknown>, ...words: readonly strin
 
 /**
  * An operator's command to copy, as inline code.
- * @param template with `{name}` and `{namespace}`
+ * @param template with `{kind}`, `{name}` and `{namespace}`
  * @returns undefined if a value is absent, or no plain word for the shell
  */
 export function filledCommand({ target }: HintFacts<unknown>, template: string): string | undefined {
-  const values = { '{name}': target.name, '{namespace}': target.namespace ?? '' }
+  const values = { '{kind}': target.kind.toLowerCase(), '{name}': target.name, '{namespace}': target.namespace ?? '' }
   let filled = template
   for (const [placeholder, value] of Object.entries(values)) {
     if (template.includes(placeholder) && quoted(value) !== value) return undefined

@@ -81,7 +81,7 @@ export interface WorkloadDetails {
 interface Suspension {
   /** Its signals: `spec.paused is true`. */
   readonly signals?: string
-  /** The operator's command that resumes it, with `{name}` and `{namespace}`. */
+  /** The operator's command that resumes it, with `{kind}`, `{name}` and `{namespace}`. */
   readonly resume?: string
 }
 

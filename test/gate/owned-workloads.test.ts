@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
-import { complete, createDeployment, iso, ownedBy } from '../lifecycle/builders.ts'
+import { complete, createDeployment, createTemplate, iso, ownedBy } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
 
 const group = 'acme.example/v1'
@@ -122,6 +122,27 @@ describe('a custom resource whose status does not show that its workloads are up
     expect(verdict(steps)).toBe('ready after 20 s')
   })
 
+  it('is not ready before its operator has replaced the pods of a StatefulSet with OnDelete', () => {
+    const statefulSet = (updatedReplicas: number, resourceVersion: string): KubeObject => ({
+      apiVersion: 'apps/v1',
+      kind: 'StatefulSet',
+      metadata: { ...createOwned(1).metadata, generation: 1, resourceVersion },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: 'web' } },
+        updateStrategy: { type: 'OnDelete' },
+        template: createTemplate(),
+      },
+      status: { observedGeneration: 1, replicas: 2, readyReplicas: 2, availableReplicas: 2, updatedReplicas },
+    })
+    const steps = (spec: object) => [
+      at(0, added({ ...createShop(0), spec }, statefulSet(1, '1')), own),
+      at(40, modified(statefulSet(2, '2'))),
+    ]
+    expect(verdict(steps({}))).toBe('ready after 40 s')
+    expect(verdict(steps({ updateStrategy: 'OnDelete' }))).toBe('ready after 0 s')
+  })
+
   it('does not wait for a list that is refused', () => {
     expect(verdict([at(0, added(createShop(-60)), own, failed(403, 'Deployment'))])).toBe('ready after 0 s')
   })
@@ -130,6 +151,32 @@ describe('a custom resource whose status does not show that its workloads are up
     const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: true }) }
     expect(verdict([at(0, added(createShop(0)), own)], { settings: { healthChecks: [check] } })).toBe('ready after 0 s')
   })
+})
+
+it('the parent of an ApplySet is not ready before the workloads that are its members', () => {
+  const id = 'applyset-Zm9vYmFy-v1'
+  const parent: KubeObject = {
+    ...createShop(-60),
+    metadata: {
+      ...createShop(-60).metadata,
+      labels: { 'applyset.kubernetes.io/id': id },
+      annotations: { 'applyset.kubernetes.io/contains-group-kinds': 'ConfigMap,Deployment.apps' },
+    },
+    status: { state: 'ACTIVE' },
+  }
+  const member = (resourceVersion: string, label: string, status = progressing) =>
+    createOwned(
+      -60,
+      { status },
+      { resourceVersion, ownerReferences: [], labels: { 'applyset.kubernetes.io/part-of': label } },
+    )
+  const steps = (label: string) => [
+    at(0, added(parent, member('1', label)), own),
+    at(25, modified(member('2', label, complete(1)))),
+  ]
+  const options = { settings: { catalogue: [] } }
+  expect(verdict(steps(id), options)).toBe('ready after 25 s')
+  expect(verdict(steps('applyset-other-v1'), options)).toBe('ready after 0 s')
 })
 
 /**

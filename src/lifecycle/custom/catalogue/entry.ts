@@ -33,7 +33,7 @@ export interface CatalogueEntry {
   readonly inProgress?: string
   /** True when the operator does nothing until a user acts. */
   readonly suspended?: string
-  /** The command that resumes a suspended object; `{name}` and `{namespace}` are replaced. */
+  /** The command that resumes a suspended object; `{kind}`, `{name}` and `{namespace}` are replaced. */
   readonly resume?: string
   /**
    * True while the object itself states how long it takes, such as a timed pause: the stall clock is stopped. Default:

@@ -23,8 +23,10 @@ export const kro: CatalogueGroup = {
       documentation: `${source}/instance/status.go`,
       current: `status.state == 'ACTIVE' && status.?conditions.orValue([]).all(c, c.type != 'Ready' || c.status == 'True')`,
       suspended: anyOf(isAnnotated('kro.run/reconcile', 'suspended'), isAnnotated('kro.run/reconcile', 'disabled')),
+      resume: `kubectl annotate {kind} {name} -n {namespace} kro.run/reconcile-`,
       cause: ['ResourcesReady', 'GraphResolved', 'InstanceManaged', 'Ready'].map((type) => messageOf(type)),
       owns: [deployments, statefulSets, daemonSets, jobs, pods],
+      isWorkload: true,
     },
   ],
 }

@@ -68,6 +68,6 @@ testEntries(kro, [
   [
     'an instance whose reconciliation is suspended waits for a person',
     object('WebApp', { state: 'ACTIVE' }, { annotations: { 'kro.run/reconcile': 'suspended' } }),
-    { verdict: 'suspended' },
+    { verdict: 'suspended', hint: 'kubectl annotate webapp sample -n shop kro.run/reconcile-' },
   ],
 ])
