@@ -87,7 +87,7 @@ const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status
 
 /**
  * Whether an object contains the awaited change (`await-change`): it is a new object; its generation changed (without
- * one, its resourceVersion), but not by a scale or a status alone; its managedFields contain a write after the gate's
+ * one, its resourceVersion), but not by an autoscaler or a status alone; its managedFields contain a write after the gate's
  * start; or it contains all fields of its manifest.
  * @param listed the object in the first list; undefined if the list does not contain it
  */
@@ -111,14 +111,16 @@ function isChanged(listed: KubeObject, object: KubeObject): boolean {
   if (before.uid !== now.uid) return true
   return now.generation === undefined
     ? before.resourceVersion !== now.resourceVersion && !hasOnlyNewStatus(listed, object)
-    : before.generation !== now.generation && !isOnlyScaled(listed, object)
+    : before.generation !== now.generation && !isAutoscaled(listed, object)
 }
 
-/** Whether two specs differ in nothing but the number of replicas: an autoscaler may have changed it. */
-function isOnlyScaled({ spec: before }: KubeObject, { spec: now }: KubeObject): boolean {
+/** Whether only the number of replicas differs, and a program wrote it through the subresource `scale`: an autoscaler. */
+function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
   const { replicas: to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
-  return from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
+  const scaler = metadata.managedFields?.find(({ subresource }) => subresource === 'scale')
+  const isProgram = scaler !== undefined && !scaler.manager?.startsWith('kubectl')
+  return isProgram && from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
 }
 
 /** Whether two versions differ in nothing but their status, which a controller wrote. */

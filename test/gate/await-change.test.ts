@@ -16,6 +16,11 @@ const settings = { awaitChangeMs: 120_000 }
 const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
 const applied = (metadata: object = {}, status = complete()) =>
   web.deployment(status, { metadata: { generation: 2, ...metadata }, spec: { template: next } })
+const scaledBy = (manager: string) =>
+  web.deployment(complete(2, { observedGeneration: 2 }), {
+    metadata: { generation: 2, managedFields: [{ manager, operation: 'Update', subresource: 'scale' }] },
+    spec: { replicas: 2 },
+  })
 const rolledOut = (() => {
   const deployment = applied({}, complete(1, { observedGeneration: 2 }))
   const set = createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, deployment)
@@ -71,17 +76,19 @@ describe('a gate that awaits a change', () => {
   })
 
   // An autoscaler increases the generation, and the healthy state would be the one of before.
-  it('is not ready when only the number of replicas has changed', () => {
-    const scaled = web.deployment(complete(2, { observedGeneration: 2 }), {
-      metadata: { generation: 2 },
-      spec: { replicas: 2 },
-    })
+  it('is not ready when only an autoscaler has changed the number of replicas', () => {
+    const scaled = scaledBy('kube-controller-manager')
     const pod = createPod({ metadata: { name: 'web-1-b' }, status: readyStatus(-60) }, web.replicaSet)
     const steps = [at(0, web.done, allSynced), at(30, modified(scaled), added(pod))]
     expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
     expect(run([...steps, at(50, modified(applied()))], { settings }).entries).toContain(
       '50 note its change has arrived',
     )
+  })
+
+  it('takes a scale by kubectl for the change', () => {
+    const steps = [at(0, web.done, allSynced), at(30, modified(scaledBy('kubectl')))]
+    expect(run(steps, { settings }).entries).toContain('30 note its change has arrived')
   })
 
   it.each([
