@@ -214,6 +214,8 @@ const notRequested =
 const events = words('upgraded restored imported exported promoted released elected migrated')
 /** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
 const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
+/** Reasons with these words mean that the end is still to come: `WaitingForControlPlaneAvailable`. */
+const openReasons = words('waiting awaiting pending')
 
 /**
  * The meaning of a condition of either polarity: `Ready=False`, `Degraded=True` and `Progressing=True` all mean "not ready".
@@ -289,9 +291,16 @@ function readByWord(
   }
   if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
   const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
-  // An unknown type that is not True, with a reason that means failure.
-  if (!isGood) return is !== 'true' && meaningOf(reason) === 'failed' ? { meaning: 'progressing', weight } : undefined
-  if (is === 'false' && (isDone(reason) || (weight === 'part' && (isNotRequested(reason) || events.has(last)))))
+  // An unknown type that is not True, with a reason that means failure or progress.
+  if (!isGood) {
+    const isOpen = is !== 'true' && (meaningOf(reason) === 'failed' || isUnderway(reason))
+    return isOpen ? { meaning: 'progressing', weight } : undefined
+  }
+  if (
+    is === 'false' &&
+    ((isDone(reason) && (isWork || startedWords.has(last))) ||
+      (weight === 'part' && (isNotRequested(reason) || events.has(last))))
+  )
     return undefined
   if (isWork && startedWords.has(last)) return whenTrue(is, 'progressing', 'part')
   if (stepTypes.has(name)) return is === 'true' ? undefined : { meaning: 'progressing', weight: 'unknown' }
@@ -344,7 +353,15 @@ function readProgressing(status: string, reason: string): Reading | undefined {
 
 function isDone(reason: string): boolean {
   const tokens = tokensOf(reason)
-  return doneReasons.has(tokens.at(-1) ?? '') && negationOf(tokens, tokens.length - 1) === undefined
+  const isOpen = tokens.some((token) => adverbs.has(token) || determiners.has(token) || openReasons.has(token))
+  return doneReasons.has(tokens.at(-1) ?? '') && !isOpen
+}
+
+/** `WaitingForVolume`, `ScalingOut`; but `NotScaling` is not. */
+function isUnderway(reason: string): boolean {
+  const tokens = tokensOf(reason)
+  const isNegated = tokens.some((token) => adverbs.has(token) || determiners.has(token))
+  return !isNegated && (openReasons.has(tokens[0] ?? '') || namesProgress(tokens))
 }
 
 function isBad(token: string): boolean {

@@ -1,6 +1,6 @@
 import type { CatalogueGroup } from './entry.ts'
 import { allOf, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
+import { deployments, pods, statefulSets } from './kinds.ts'
 
 /** A specification that only its change corrects; a ServingRuntime that does not exist may be created later. */
 const finalReasons = ['InvalidPredictorSpec', 'InvalidWorkerSpecNotSet', 'InvalidGPUAllocation']
@@ -48,6 +48,26 @@ export const kserve: CatalogueGroup = {
       resume: 'kubectl annotate inferencegraph {name} -n {namespace} serving.kserve.io/stop-',
       cause: [messageOf('Ready')],
       owns: [deployments, pods],
+      isWorkload: true,
+      awaitsWorkloads: true,
+    },
+  ],
+}
+
+const isStopped = `metadata.?annotations[?'kubeflow-resource-stopped'].hasValue()`
+
+/** Notebooks of Kubeflow. */
+export const kubeflow: CatalogueGroup = {
+  group: 'kubeflow.org',
+  entries: [
+    {
+      kind: 'Notebook',
+      documentation:
+        'https://github.com/kubeflow/notebooks/blob/notebooks-v1/components/notebook-controller/controllers/notebook_controller.go',
+      // Its pod may be that of the template before.
+      current: `${isStopped} ? status.readyReplicas == 0 : status.readyReplicas > 0`,
+      cause: [`status.containerState.waiting.message`, messageOf('Ready', 'False')],
+      owns: [statefulSets, pods],
       isWorkload: true,
       awaitsWorkloads: true,
     },

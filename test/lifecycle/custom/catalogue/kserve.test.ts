@@ -1,4 +1,4 @@
-import { kserve } from '../../../../src/lifecycle/custom/catalogue/kserve.ts'
+import { kserve, kubeflow } from '../../../../src/lifecycle/custom/catalogue/kserve.ts'
 import { condition } from '../../builders.ts'
 import { testEntries } from './cases.ts'
 
@@ -76,5 +76,27 @@ testEntries(kserve, [
     'an InferenceGraph that is not Ready progresses',
     { ...service('False'), apiVersion: 'serving.kserve.io/v1alpha1', kind: 'InferenceGraph' },
     { verdict: 'progressing', mentions: 'the pods start' },
+  ],
+])
+
+const notebook = (readyReplicas: number, status: object = {}, annotations: Readonly<Record<string, string>> = {}) => ({
+  apiVersion: 'kubeflow.org/v1',
+  kind: 'Notebook',
+  metadata: { annotations },
+  spec: { template: {} },
+  status: { readyReplicas, conditions: [], containerState: {}, ...status },
+})
+
+testEntries(kubeflow, [
+  ['a Notebook whose pod is ready is ready', notebook(1), { verdict: 'ready' }],
+  [
+    'a Notebook whose pod starts progresses, and the container is quoted',
+    notebook(0, { containerState: { waiting: { reason: 'ImagePullBackOff', message: 'back-off pulling the image' } } }),
+    { verdict: 'progressing', mentions: 'back-off pulling the image' },
+  ],
+  [
+    'a Notebook that is stopped is ready without a pod',
+    notebook(0, {}, { 'kubeflow-resource-stopped': '2026-01-01T00:00:00Z' }),
+    { verdict: 'ready' },
   ],
 ])
