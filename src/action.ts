@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
-import { describeMistake, throwMistakes, UserError } from './errors.ts'
+import { describeMistake, errorText, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
 import {
   type EndedTimeline,
@@ -291,7 +291,7 @@ function write<T>(what: string, action: () => T): T | undefined {
   try {
     return action()
   } catch (error) {
-    core.warning(plain(`${what} could not be written: ${error instanceof Error ? error.message : error}`))
+    core.warning(plain(`${what} could not be written: ${errorText(error)}`))
     return undefined
   }
 }

@@ -52,6 +52,11 @@ export async function collectMistakes<A, B>(
   )
 }
 
+/** The message of anything that was thrown. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
+
 /** `resources, line 3: …` */
 export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`

@@ -104,6 +104,7 @@ async function gateRecording(
   const output = isJson ? { write: () => {} } : stdout
   const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
   const skipped = new Map<string, { line: number; count: number }>()
+  const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
     index,
     correctNamespace: plan.correctNamespace,
@@ -114,17 +115,15 @@ async function gateRecording(
       const { line: first = line, count = 0 } = skipped.get(why) ?? {}
       skipped.set(why, { line: first, count: count + 1 })
     },
-  }
-  const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
-  const timeHooks: ReplayHooks | undefined = time && {
-    ...hooks,
-    waitUntil: (at) => time.waitUntil(at),
-    onGate: (gate) => log.onStart(() => gate.timeline(time.now)),
+    ...(time && {
+      waitUntil: (at) => time.waitUntil(at),
+      onGate: (gate) => log.onStart(() => gate.timeline(time.now)),
+    }),
   }
   try {
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
     log.onHead({ startedAt, context: settings.context, timeoutMs, stallTimeoutMs, ...plan })
-    const gate = await replayRecording(file, plan.targets, settings, timeHooks ?? hooks)
+    const gate = await replayRecording(file, plan.targets, settings, hooks)
     const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
     if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
     const timeline = { ...rest, verdict }

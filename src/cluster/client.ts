@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { UserError } from '../errors.ts'
+import { errorText, UserError } from '../errors.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
@@ -285,16 +285,9 @@ function retryAfter(header: string | undefined, now: number): number | undefined
 }
 
 function credentialsUnreadable(user: string, error: unknown): UserError {
-  const cause = error instanceof Error ? error.message : String(error)
-  return new UserError(
-    [
-      {
-        input: 'kubeconfig',
-        message: `The credentials of user "${user}" cannot be used: ${cause.replace(/\s+/g, ' ').slice(0, 500)}`,
-      },
-    ],
-    'credentials-expired',
-  )
+  const cause = errorText(error).replace(/\s+/g, ' ').slice(0, 500)
+  const message = `The credentials of user "${user}" cannot be used: ${cause}`
+  return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }
 
 /** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */

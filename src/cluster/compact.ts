@@ -67,3 +67,31 @@ export function shareEqualParts<T>(value: T, known: unknown): T {
   }
   return isSame ? (known as T) : value
 }
+
+/** Like `Array.map`, but returns the same array if nothing changed. */
+export function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[] {
+  let changed: unknown[] | undefined
+  values.forEach((value, index) => {
+    const mapped = map(value)
+    if (mapped === value) return
+    changed ??= [...values]
+    changed[index] = mapped
+  })
+  return changed ?? values
+}
+
+/** Like `mapArray`, for objects. The copy has an own key `__proto__` if the object has one, so setting it is safe. */
+export function mapObject(
+  object: Record<string, unknown>,
+  map: (value: unknown, name: string) => unknown,
+): Record<string, unknown> {
+  let changed: Record<string, unknown> | undefined
+  for (const name of Object.keys(object)) {
+    const value = object[name]
+    const mapped = map(value, name)
+    if (mapped === value) continue
+    changed ??= { ...object }
+    changed[name] = mapped
+  }
+  return changed ?? object
+}

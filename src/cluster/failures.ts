@@ -1,3 +1,4 @@
+import { errorText } from '../errors.ts'
 import type { Failure, WatchRequest } from './feed.ts'
 
 /** The API server answered with an error. */
@@ -128,7 +129,7 @@ type FailureDetails = Partial<WatchRequest> & {
 
 /** The observation of a failed request; undefined for an expired resource version, which is normal. */
 export function failureOf(error: unknown, details: FailureDetails = {}): Failure | undefined {
-  return failureFromStatus(statusOf(error), messageOf(error), details)
+  return failureFromStatus(statusOf(error), errorText(error), details)
 }
 
 /** The same from an HTTP status, as recordings contain it. */
@@ -164,10 +165,6 @@ export function codeOf(failure: Failure): number {
 
 export function isUnanswered(failure: Failure): boolean {
   return codeOf(failure) === 0
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** The access that the API server denies, read from its message. */

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { load, YAMLException } from 'js-yaml'
-import { UserError } from '../errors.ts'
+import { errorText, UserError } from '../errors.ts'
 import { isObject } from './objects.ts'
 
 export type Section = Record<string, unknown>
@@ -157,7 +157,7 @@ function readFile(path: string): KubeconfigDocument {
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    throw mistake(`The file ${path} cannot be read: ${error instanceof Error ? error.message : error}`)
+    throw mistake(`The file ${path} cannot be read: ${errorText(error)}`)
   }
   const content = text.replace(/^\uFEFF/, '').trim()
   if (content === '') throw mistake(`The file ${path} is empty.`)

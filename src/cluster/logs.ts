@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
-import { UserError } from '../errors.ts'
+import { errorText, UserError } from '../errors.ts'
 import type { Client } from './client.ts'
-import { isBadRequest, isForbidden, isNotFound, isUnauthorized, messageOf } from './failures.ts'
+import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
 
 export interface LogRequest extends LogRef {
@@ -44,7 +44,7 @@ export async function readLog(
   } catch (error) {
     const failure = logFailureOf(error)
     if (failure !== 'not-started' && failure !== 'gone') throw error
-    return { text: undefined, why: messageOf(error), neverStarted: failure === 'not-started' }
+    return { text: undefined, why: errorText(error), neverStarted: failure === 'not-started' }
   }
 }
 

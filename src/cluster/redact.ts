@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto'
+import { mapArray, mapObject } from './compact.ts'
 import { isObject, type KubeObject } from './objects.ts'
 import { secretVariable } from './secrets.ts'
 
@@ -209,29 +210,4 @@ function withoutFieldSet(entry: unknown): unknown {
   if (!isObject(entry)) return entry
   const kept = ['manager', 'operation', 'subresource', 'time']
   return Object.fromEntries(Object.entries(entry).filter(([name]) => kept.includes(name)))
-}
-
-/** Like `Array.map`, but returns the same array if nothing changed. */
-function mapArray(values: unknown[], map: (value: unknown) => unknown): unknown[] {
-  let changed: unknown[] | undefined
-  values.forEach((value, index) => {
-    const mapped = map(value)
-    if (mapped === value) return
-    changed ??= [...values]
-    changed[index] = mapped
-  })
-  return changed ?? values
-}
-
-/** Like `mapArray`, for objects. The copy has an own key `__proto__` if the object has one, so setting it is safe. */
-function mapObject(object: Json, map: (value: unknown, name: string) => unknown): Json {
-  let changed: Json | undefined
-  for (const name of Object.keys(object)) {
-    const value = object[name]
-    const mapped = map(value, name)
-    if (mapped === value) continue
-    changed ??= { ...object }
-    changed[name] = mapped
-  }
-  return changed ?? object
 }

@@ -1,6 +1,7 @@
+import { errorText } from '../errors.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
-import { ApiError, ConnectionError, messageOf } from './failures.ts'
+import { ApiError, ConnectionError } from './failures.ts'
 
 /**
  * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
@@ -93,7 +94,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
     if (probeError !== undefined) throw probeError
     if (controller.signal.aborted) return
     if (!isOpen || error instanceof ApiError || error instanceof ConnectionError) throw error
-    throw new WatchCutError(messageOf(error))
+    throw new WatchCutError(errorText(error))
   } finally {
     cancelSilence()
     cancelOverdue()

@@ -1,9 +1,10 @@
 import type { Clock } from '../cluster/clock.ts'
-import { failureOf, isForbidden, isNotFound, messageOf } from '../cluster/failures.ts'
+import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import type { KubeObject, ObjectName, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
+import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { readRequests } from '../gate/watch-requests.ts'
@@ -170,7 +171,7 @@ export class EvidenceReader {
       return true
     } catch (error) {
       const isRefused = isForbidden(error)
-      if (isRefused || this.#isLast) giveUp(messageOf(error))
+      if (isRefused || this.#isLast) giveUp(errorText(error))
       return isRefused
     }
   }

@@ -1,3 +1,4 @@
+import { errorText } from '../errors.ts'
 import { type ExtraInput, extraPermissions } from '../inputs.ts'
 import { plain } from '../report/escape.ts'
 import type { WorkflowRun } from './workflow-run.ts'
@@ -34,7 +35,7 @@ export function readFailure(error: unknown, now: number): Failure {
   if (['AbortError', 'TimeoutError'].includes(Object(error).name))
     return fail('temporary', 'GitHub did not answer in time')
   if (error instanceof LookupError) return { ...readFailure(error.cause, now), permission: error.permission }
-  if (!isHttpError(error)) return fail('invalid', error instanceof Error ? error.message : String(error))
+  if (!isHttpError(error)) return fail('invalid', errorText(error))
   const { status, message, response } = error
   // Without a response, octokit's error has the status 500.
   if (response === undefined) return fail('temporary', `GitHub could not be reached (${message})`)

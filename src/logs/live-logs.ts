@@ -1,8 +1,9 @@
 import type { Clock } from '../cluster/clock.ts'
-import { isForbidden, messageOf, statusOf } from '../cluster/failures.ts'
+import { isForbidden, statusOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import type { ContainerStatus, Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
+import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Entry } from '../gate/timeline.ts'
 import { containersOf, type PodContainer } from '../lifecycle/workloads/pod-object.ts'
@@ -179,7 +180,7 @@ export class LiveLogs {
     const remedy = isForbidden(error) ? ' Logs require permission to `get` `pods/log`.' : ''
     this.#warn(
       `${namespace} ${statusOf(error)}`,
-      `The log of pod ${pod}, container ${container} cannot be shown: ${messageOf(error)}.${remedy} The gate continues without it.`,
+      `The log of pod ${pod}, container ${container} cannot be shown: ${errorText(error)}.${remedy} The gate continues without it.`,
     )
   }
 

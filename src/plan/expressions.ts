@@ -1,4 +1,5 @@
 import { isObject, type KubeObject, oncePerObject } from '../cluster/objects.ts'
+import { errorText } from '../errors.ts'
 
 /** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
@@ -80,7 +81,7 @@ function sum(numbers: readonly bigint[]): bigint {
 
 /** The first line of an error's message. */
 export function firstLine(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).split('\n')[0] ?? ''
+  return errorText(error).split('\n')[0] ?? ''
 }
 
 function firstText(value: unknown): string | undefined {

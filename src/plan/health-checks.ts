@@ -13,15 +13,10 @@ export interface HealthCheck extends KindName {
   readonly inProgress?: Expression
 }
 
-interface RawHealthCheck {
-  readonly apiVersion?: unknown
-  readonly kind?: unknown
-  readonly current?: unknown
-  readonly failed?: unknown
-  readonly inProgress?: unknown
-}
+const fields: readonly string[] = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
 
-const fields = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
+/** An entry of the file, unchecked. */
+type RawHealthCheck = Readonly<Partial<Record<keyof HealthCheck, unknown>>>
 
 /**
  * Reads a YAML list of health checks and compiles their expressions.
@@ -52,7 +47,7 @@ function parseYaml(
     if (Array.isArray(list)) return list as readonly RawHealthCheck[]
     addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
   } catch (error) {
-    addMistake(`This is not valid YAML: ${error instanceof Error ? error.message.split('\n')[0] : error}`)
+    addMistake(`This is not valid YAML: ${firstLine(error)}`)
   }
   return []
 }

@@ -1,5 +1,6 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
+import { errorText } from '../errors.ts'
 import { limitObject, maxLineLength, type OnInvalidLine, readText } from './lines.ts'
 import { isKubeObject, objectMistake } from './object-schema.ts'
 
@@ -51,7 +52,7 @@ export async function* readObjects(
       if (isFirst) yield { at, type: 'SYNCED', apiVersion, kind, namespace }
     }
   } catch (error) {
-    onDamage(error instanceof DamageError ? error.line : line, error instanceof Error ? error.message : String(error))
+    onDamage(error instanceof DamageError ? error.line : line, errorText(error))
   }
 }
 

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { StringDecoder } from 'node:string_decoder'
 import { createGunzip } from 'node:zlib'
+import { mapArray, mapObject } from '../cluster/compact.ts'
 
 /** Called with the number of a line (the first is 1) and what is wrong with it. */
 export type OnInvalidLine = (line: number, why: string) => void
@@ -48,24 +49,12 @@ const maxDepth = 1_000
  * An object of a file, which may contain anything: without what is beyond the first 16,384 characters of a text, or nested
  * deeper than 1,000 levels.
  */
-export function limitObject(object: unknown): unknown {
-  return isWithinLimits(object, 0) ? object : cutToLimits(object, 0)
-}
-
-function isWithinLimits(value: unknown, depth: number): boolean {
-  if (typeof value === 'string') return value.length <= maxTextLength
-  if (typeof value !== 'object' || value === null) return true
-  if (depth >= maxDepth) return false
-  for (const name in value) if (!isWithinLimits(value[name as keyof typeof value], depth + 1)) return false
-  return true
-}
-
-function cutToLimits(value: unknown, depth: number): unknown {
+export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.slice(0, maxTextLength)
   if (typeof value !== 'object' || value === null) return value
   if (depth >= maxDepth) return '…'
-  if (Array.isArray(value)) return value.map((item) => cutToLimits(item, depth + 1))
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, cutToLimits(item, depth + 1)]))
+  const limit = (item: unknown) => limitObject(item, depth + 1)
+  return Array.isArray(value) ? mapArray(value, limit) : mapObject(value as Record<string, unknown>, limit)
 }
 
 /** The file is decompressed in chunks of this size, about one line. A damaged byte loses no more than its chunk. */

@@ -1,8 +1,7 @@
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
-import { isObject, type KubeObject } from '../cluster/objects.ts'
-import { UserError } from '../errors.ts'
-import type { Target } from '../plan/target.ts'
+import { isObject, nameOf } from '../cluster/objects.ts'
+import { errorText, UserError } from '../errors.ts'
 import { containsObjects, readObjects } from './bare-objects.ts'
 import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
 import { isKubeObject, objectMistake } from './object-schema.ts'
@@ -26,7 +25,9 @@ export async function readHeader(path: string): Promise<RecordingHeader> {
         context: '',
         serverOffsetMs: 0,
         inputs: {},
-        ...(isBare && event !== undefined && 'object' in event ? { targets: [targetOf(event.object)] } : header),
+        ...(isBare && event !== undefined && 'object' in event
+          ? { targets: [{ ...nameOf(event.object), clocks: {} }] }
+          : header),
         recording: recordingVersion,
         startedAt: isDated && header.startedAt ? header.startedAt : new Date(event?.at ?? 0).toISOString(),
       }
@@ -34,10 +35,6 @@ export async function readHeader(path: string): Promise<RecordingHeader> {
   }
   const message = `This is not a recording: its first line does not contain "recording":"${recordingVersion}".`
   throw new UserError([{ input: path, line: 1, message }])
-}
-
-function targetOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Target {
-  return { apiVersion, kind, namespace, name, clocks: {} }
 }
 
 async function firstEvent(path: string): Promise<FeedEvent | undefined> {
@@ -52,8 +49,7 @@ async function firstLine(path: string): Promise<string> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT')
       throw new UserError([{ input: path, message: 'This file does not exist.' }])
-    const why = error instanceof Error ? error.message : String(error)
-    throw new UserError([{ input: path, message: `The recording cannot be read: ${why}` }])
+    throw new UserError([{ input: path, message: `The recording cannot be read: ${errorText(error)}` }])
   }
 }
 
@@ -93,7 +89,7 @@ export async function* readEvents(
       else yield { ...event, at: latest } as FeedEvent
     }
   } catch (error) {
-    onDamage(number + 1, error instanceof Error ? error.message : String(error))
+    onDamage(number + 1, errorText(error))
   }
 }
 

@@ -6,6 +6,7 @@ import {
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
@@ -102,9 +103,7 @@ export class RecordingIndex {
 }
 
 /** The objects of one kind in a recording. */
-interface KindIndex {
-  readonly apiVersion: string
-  readonly kind: string
+interface KindIndex extends KindName {
   isNamespaced: boolean
   /** Whether the first list is complete. A selector does not select objects that appear later. */
   isListed: boolean

@@ -5,7 +5,7 @@ import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import { codeOf } from '../cluster/failures.ts'
 import type { FeedEvent, Observation } from '../cluster/feed.ts'
-import { UserError } from '../errors.ts'
+import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
 import type { Plan } from '../plan/resolve.ts'
@@ -123,5 +123,5 @@ export function startRecording(
 
 /** The message for a recording that could not be written, as raw text: renderers escape it. */
 export function describeWriteFailure(path: string | undefined, error: unknown): string {
-  return `The recording ${path} could not be written: ${error instanceof Error ? error.message : error}`
+  return `The recording ${path} could not be written: ${errorText(error)}`
 }

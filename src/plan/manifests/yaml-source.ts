@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
+import { errorText } from '../../errors.ts'
 import type { PathStep } from './manifest.ts'
 
 /** The value of a document, or its error. */
@@ -39,7 +40,7 @@ export class YamlSource {
         return { value }
       } catch (error) {
         // An alias without its anchor, a recursive alias, or too many aliases.
-        const message = sentence(error instanceof Error ? error.message : String(error))
+        const message = sentence(errorText(error))
         return { error: { line: at(document.range?.[0] ?? 0), message } }
       }
     })
