@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, jobs, pods, replicaSets, statefulSets } from './entry.ts'
 import { allOf, anyOf, isFalse, isTrue } from './expressions.ts'
-import { deployments, jobs, pods, replicaSets, statefulSets } from './kinds.ts'
 
 const isPaused = `status.?pauseConditions.orValue([]).size() > 0`
 

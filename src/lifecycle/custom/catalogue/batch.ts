@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
-import { jobs, pods, statefulSets } from './kinds.ts'
 
 /** Kueue suspends the work of its queues until it admits the work; no user has to act. */
 const isSuspended = `spec.suspend == true && !metadata.?labels[?'kueue.x-k8s.io/queue-name'].hasValue()`

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, pods } from './entry.ts'
 import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
-import { pods } from './kinds.ts'
 
 const source = 'https://github.com/cert-manager/cert-manager/blob/master/pkg'
 

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
 import { allOf, anyOf, hasCondition, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/crossplane/crossplane/blob/main'
 const runtime = 'https://github.com/crossplane/crossplane-runtime/blob/main'

@@ -1,7 +1,6 @@
 import type { KindName } from '../../../cluster/objects.ts'
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, isTrue, messageOf } from './expressions.ts'
-import { jobs, pods, statefulSets } from './kinds.ts'
 
 const kubeBlocksSource = 'https://github.com/apecloud/kubeblocks/blob/main/apis'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, daemonSets, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isAnnotated, messageOf } from './expressions.ts'
-import { daemonSets, deployments, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/elastic/cloud-on-k8s/blob/main/pkg'
 

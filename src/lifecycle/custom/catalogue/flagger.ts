@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, daemonSets, deployments, pods } from './entry.ts'
 import { anyOf, messageOf } from './expressions.ts'
-import { daemonSets, deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/fluxcd/flagger/blob/main/pkg'
 

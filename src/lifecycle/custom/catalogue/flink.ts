@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, pods } from './entry.ts'
 import { anyOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const source =
   'https://github.com/apache/flink-kubernetes-operator/blob/main/flink-kubernetes-operator-api/src/main/java/org/apache/flink/kubernetes/operator/api'

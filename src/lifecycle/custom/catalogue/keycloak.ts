@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, isFalse, isTrue, messageOf } from './expressions.ts'
-import { jobs, pods, statefulSets } from './kinds.ts'
 
 const source =
   'https://github.com/keycloak/keycloak/blob/main/operator/src/main/java/org/keycloak/operator/crds/v2alpha1'

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
 import { anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const serving = 'https://github.com/knative/serving/blob/main/pkg/apis/serving/v1'
 const eventing = 'https://github.com/knative/eventing/blob/main/pkg/apis'

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, daemonSets, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isAnnotated, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/kubernetes-sigs/kro/blob/main/pkg/controller'
 

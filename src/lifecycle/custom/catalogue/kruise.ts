@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, pods } from './entry.ts'
 import { allOf, anyOf, isFalse, messageOf } from './expressions.ts'
-import { pods } from './kinds.ts'
 
 const apis = 'https://github.com/openkruise/kruise/blob/master/apis/apps'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods, statefulSets } from './kinds.ts'
 
 /** A specification that only its change corrects; a ServingRuntime that does not exist may be created later. */
 const finalReasons = ['InvalidPredictorSpec', 'InvalidWorkerSpecNotSet', 'InvalidGPUAllocation']

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, daemonSets, deployments, pods } from './entry.ts'
 import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/kubevirt/kubevirt/blob/main'
 const instances = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachineInstance' } as const

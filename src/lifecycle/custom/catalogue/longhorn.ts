@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, daemonSets, pods } from './entry.ts'
 import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, pods } from './kinds.ts'
 
 const source = 'https://github.com/longhorn/longhorn-manager/blob/master/k8s/pkg/apis/longhorn/v1beta2'
 const desiredState = `status.currentState == spec.desireState`

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, pods, statefulSets } from './entry.ts'
 import { allOf } from './expressions.ts'
-import { pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/mongodb/mongodb-kubernetes/blob/master'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const mariaDbSource = 'https://github.com/mariadb-operator/mariadb-operator/blob/main'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, daemonSets, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const grafanaSource = 'https://github.com/grafana/grafana-operator/blob/master'
 const telemetrySource = 'https://github.com/open-telemetry/opentelemetry-operator/blob/main'

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf } from './expressions.ts'
-import { deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/opensearch-project/opensearch-k8s-operator/blob/main/opensearch-operator'
 

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
 import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const lifecycleSource = 'https://github.com/operator-framework/operator-lifecycle-manager/blob/master'
 const lifecycleApi = 'https://github.com/operator-framework/api/blob/master/pkg/operators/v1alpha1'

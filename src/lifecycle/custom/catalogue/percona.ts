@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { isTrue } from './expressions.ts'
-import { deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 /**
  * The operators write `state: error` when a reconciliation fails, and retry it: no failure. Then the status keeps its old

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isAnnotated, isFalse, messageOf } from './expressions.ts'
-import { deployments, jobs, pods, statefulSets } from './kinds.ts'
 
 const cnpgSource = 'https://github.com/cloudnative-pg/cloudnative-pg/blob/main'
 const zalandoSource = 'https://github.com/zalando/postgres-operator/blob/master'

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, daemonSets, pods, statefulSets } from './entry.ts'
 import { allOf, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/prometheus-operator/prometheus-operator/blob/main'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
-import { pods, statefulSets } from './kinds.ts'
 
 /** RabbitMQ: the operators of clusters and of their topology. */
 export const rabbitMq: CatalogueGroup = {

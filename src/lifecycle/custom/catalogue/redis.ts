@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isAnnotated } from './expressions.ts'
-import { deployments, pods, statefulSets } from './kinds.ts'
 
 const opstreeSource = 'https://github.com/OT-CONTAINER-KIT/redis-operator/blob/main'
 const enterpriseDocumentation = 'https://redis.io/docs/latest/operate/kubernetes/reference'

@@ -1,5 +1,4 @@
-import type { CatalogueGroup } from './entry.ts'
-import { deployments, jobs, pods } from './kinds.ts'
+import { type CatalogueGroup, deployments, jobs, pods } from './entry.ts'
 
 const source = 'https://github.com/rook/rook/blob/master/pkg/operator/ceph'
 

@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, pods, statefulSets } from './entry.ts'
 import { allOf } from './expressions.ts'
-import { pods, statefulSets } from './kinds.ts'
 
 const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/blob/master/client/apis'
 

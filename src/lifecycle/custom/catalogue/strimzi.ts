@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, pods } from './entry.ts'
 import { anyOf, hasCondition, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const source = 'https://github.com/strimzi/strimzi-kafka-operator/blob/main'
 const podSets = { apiVersion: 'core.strimzi.io/v1beta2', kind: 'StrimziPodSet' }

@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
 import { hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods } from './kinds.ts'
 
 const types = 'https://github.com/tektoncd/pipeline/blob/main/pkg/apis/pipeline/v1'
 

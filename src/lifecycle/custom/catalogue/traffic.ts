@@ -1,6 +1,5 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, daemonSets, deployments, pods } from './entry.ts'
 import { allOf, isFalse, isTrue, messageOf } from './expressions.ts'
-import { daemonSets, deployments, pods } from './kinds.ts'
 
 /**
  * A kind that is only configuration: its definition declares a status, which the operator writes rarely or never.

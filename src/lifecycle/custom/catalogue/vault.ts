@@ -1,6 +1,5 @@
-import type { CatalogueGroup } from './entry.ts'
+import { type CatalogueGroup, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isTrue, messageOf } from './expressions.ts'
-import { deployments, pods, statefulSets } from './kinds.ts'
 
 const source = 'https://github.com/hashicorp/vault-secrets-operator/blob/main'
 

@@ -1,5 +1,4 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
-import { pods } from './kinds.ts'
+import { type CatalogueEntry, type CatalogueGroup, pods } from './entry.ts'
 
 const types = 'https://github.com/vmware-tanzu/velero/blob/main/pkg/apis/velero'
 

@@ -1,5 +1,4 @@
-import type { CatalogueEntry, CatalogueGroup } from './entry.ts'
-import { daemonSets, deployments, pods, statefulSets } from './kinds.ts'
+import { type CatalogueEntry, type CatalogueGroup, daemonSets, deployments, pods, statefulSets } from './entry.ts'
 
 const source = 'https://github.com/VictoriaMetrics/operator/blob/master/internal/controller/operator'
 
