@@ -1,7 +1,7 @@
 import { parseDuration } from '../duration.ts'
 import { type Mistake, UserError } from '../errors.ts'
+import { counted } from '../reasons/wording.ts'
 import { describeWriteFailure, startRecording } from '../recording/writer.ts'
-import { count } from '../report/wording.ts'
 import { followGate, gateRollout, type OnEvent, type Rollout, withPlan } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
@@ -46,7 +46,7 @@ export async function record(args: Arguments, context: CommandContext): Promise<
     const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
     const recorded = await recordRollout(path, { ...rollout, cancelled: end }).catch(rethrow)
     log.close()
-    if (recorded !== undefined) printMessage(stdout, `Recorded ${count(recorded.events, 'event')} to ${path}`)
+    if (recorded !== undefined) printMessage(stdout, `Recorded ${counted(recorded.events, 'event')} to ${path}`)
     return cancelled.aborted ? cancelledCode : 0
   } catch (error) {
     log.close()

@@ -7,12 +7,12 @@ import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
+import { counted } from '../reasons/wording.ts'
 import { readHeader } from '../recording/reader.ts'
 import { indexRecording } from '../recording/recording-index.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
 import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
-import { count } from '../report/wording.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
 import {
@@ -131,8 +131,8 @@ async function gateRecording(
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {
     log.close()
-    for (const [why, { line, count: n }] of skipped)
-      warn(line, `${why}. ${n === 1 ? 'The line is' : `${count(n, 'line')} like it are`} skipped.`)
+    for (const [why, { line, count }] of skipped)
+      warn(line, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
   }
 }
 

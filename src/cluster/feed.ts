@@ -104,6 +104,11 @@ export function requestKey(request: Partial<WatchRequest>): string {
   return key
 }
 
+/** The requests without repetitions, in the order of their first occurrence. */
+export function distinctRequests(requests: readonly WatchRequest[]): readonly WatchRequest[] {
+  return [...new Map(requests.map((request) => [requestKey(request), request])).values()]
+}
+
 /** Whether the credentials do not permit a request (403). */
 export function deniesAccess<E extends Observation>(event: E): event is E & { readonly type: 'REFUSED' } {
   return event.type === 'REFUSED' && event.what === 'access'

@@ -1,4 +1,4 @@
-import { requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
 import { eventKind } from './gated-targets.ts'
@@ -14,8 +14,7 @@ export function consolidate(
   requests: readonly WatchRequest[],
   isRefused: (wide: WatchRequest) => boolean = () => false,
 ): readonly WatchRequest[] {
-  const distinct = new Map(requests.map((request) => [requestKey(request), request]))
-  const byNamespace = Map.groupBy(distinct.values(), (request) => requestKey(wholeNamespace(request)))
+  const byNamespace = Map.groupBy(distinctRequests(requests), (request) => requestKey(wholeNamespace(request)))
   return [...byNamespace.values()].flatMap((same) => {
     const [first] = same
     if (first === undefined || same.length <= maxPerKind) return same
@@ -67,5 +66,5 @@ export function readRequests(targets: readonly WatchRequest[]): readonly WatchRe
       { ...eventKind, namespace: namespace ?? 'default' },
     ]
   })
-  return [...new Map(requests.map((request) => [requestKey(request), request])).values()].slice(0, maxReads)
+  return distinctRequests(requests).slice(0, maxReads)
 }

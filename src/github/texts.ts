@@ -3,10 +3,10 @@ import type { Timeline } from '../gate/timeline.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { parseReferences } from '../plan/references.ts'
+import { counted } from '../reasons/wording.ts'
 import { markdown, plain } from '../report/escape.ts'
 import { headline } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
-import { count } from '../report/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
@@ -134,6 +134,6 @@ export function boundedSummary(
   // A character has at least one byte.
   const text = renderSummary(timeline, { tracked, diagram, maxBytes: space })
   if (text.length <= space) return text + footer
-  const more = `The summary is too long to show here: ${count(timeline.targets.length, 'target')}. See the job summary.`
+  const more = `The summary is too long to show here: ${counted(timeline.targets.length, 'target')}. See the job summary.`
   return `### ${markdown(headline(timeline))}\n\n${more}\n\n${footer}`
 }

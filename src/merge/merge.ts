@@ -9,9 +9,9 @@ import {
   verdictOf,
 } from '../gate/timeline.ts'
 import { reasons } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
 import { decidingGate } from '../report/headline.ts'
 import type { Report } from '../report/report-schema.ts'
-import { count } from '../report/wording.ts'
 
 /** One report to merge. */
 export interface ReportFile {
@@ -143,14 +143,14 @@ function byTime(one: Entry, other: Entry): number {
 }
 
 function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {
-  const message = `${count(targets.length, 'target')} of ${count(gates.length, 'gate')} ready`
+  const message = `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')} ready`
   return { outcome: 'ready', reason: '', message }
 }
 
 /** The verdict of the gate that decided, with its name and the number of others that are not ready. */
 function gateVerdict({ name, outcome, reason, message }: GateRecord, gates: readonly GateRecord[]): Verdict {
   const others = gates.filter((gate) => gate.outcome !== 'ready').length - 1
-  const more = others === 0 ? '' : ` (and ${count(others, 'more gate')} not ready)`
+  const more = others === 0 ? '' : ` (and ${counted(others, 'more gate')} not ready)`
   return { outcome, reason, message: `${name}: ${message}${more}` }
 }
 

@@ -4,6 +4,7 @@ import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamil
 import {
   clusterCommand,
   command,
+  counted,
   describePod,
   describeTarget,
   type Exit,
@@ -203,7 +204,7 @@ function nodeWords({
   const [first, ...others] = causes
   if (nodes === 1 && first?.nodes === 1 && others.length === 0 && !('message' in first))
     return `the only node ${causeText(first)}`
-  const of = nodes === undefined ? '' : `of ${nodes} ${nodes === 1 ? 'node' : 'nodes'}, `
+  const of = nodes === undefined ? '' : `of ${counted(nodes, 'node')}, `
   return of + causes.map((each) => (each.nodes === undefined ? '' : `${each.nodes} `) + causeText(each)).join(', ')
 }
 

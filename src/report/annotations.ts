@@ -1,10 +1,11 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullName, nameTargets, type Source } from '../plan/target.ts'
+import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
 import { isManifest } from './target-details.ts'
-import { count, messageWithName, reasonHeadline } from './wording.ts'
+import { messageWithName, reasonHeadline } from './wording.ts'
 
 /** An error annotation, with the fields of `core.error`. */
 export interface Annotation {
@@ -50,7 +51,7 @@ export function buildAnnotations(
     ...own,
     ...shown.map(annotate),
     {
-      title: `${count(rest.length, 'more target')} not ready`,
+      title: `${counted(rest.length, 'more target')} not ready`,
       message: plain(`See the job summary: ${rest.map(({ name }) => name).join(', ')}`, characterLimit),
     },
   ]

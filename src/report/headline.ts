@@ -3,8 +3,9 @@ import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } fro
 import type { Source } from '../plan/target.ts'
 import { fullName, nameTargets } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
 import { plain, plainLines } from './escape.ts'
-import { capitalised, count, messageWithName, outcomeLabels, reasonHeadline } from './wording.ts'
+import { capitalised, messageWithName, outcomeLabels, reasonHeadline } from './wording.ts'
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200
@@ -32,7 +33,7 @@ export function headline(timeline: Timeline): string {
   const deciding = decidingTarget(timeline)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((record) => record.outcome === 'ready').length
-    return join(took, targets.length === 0 ? phrase : `${ready} of ${count(targets.length, 'target')} ready`)
+    return join(took, targets.length === 0 ? phrase : `${ready} of ${counted(targets.length, 'target')} ready`)
   }
   const name = nameOf(deciding, timeline)
   const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
@@ -108,11 +109,11 @@ export function urgency(record: TargetRecord | undefined): number {
 
 function readySubject({ targets, gates }: Timeline): string {
   const [only] = targets
-  if (gates !== undefined) return `${count(targets.length, 'target')} of ${count(gates.length, 'gate')}`
+  if (gates !== undefined) return `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')}`
   if (only === undefined) return 'nothing to wait for'
   return targets.length === 1
     ? fullName(nameTargets([only.target])[0] ?? { name: '' })
-    : count(targets.length, 'target')
+    : counted(targets.length, 'target')
 }
 
 function join(...parts: string[]): string {

@@ -9,12 +9,12 @@ import {
   type Timeline,
 } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
+import { counted } from '../reasons/wording.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import {
   capitalised,
   clockTexts,
-  count,
   formatElapsed,
   isInMessage,
   messageBelowName,
@@ -97,7 +97,7 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
       : namespaces.map((name) => ` in ${plain(name)}`).join('')
   const parts = [
     ...(context === '' ? [] : [`context ${plain(context)}`]),
-    `${count(targets.length, 'target')}${where}`,
+    `${counted(targets.length, 'target')}${where}`,
     `timeout ${timeout}`,
     `stall ${stall}`,
   ]
@@ -154,7 +154,7 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
   const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
   const words = [
     paint('dim', formatElapsed(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
-    count(entries.length, 'target').padEnd(layout.nameWidth),
+    counted(entries.length, 'target').padEnd(layout.nameWidth),
     verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
   ]
   return words.join('  ')
@@ -175,11 +175,11 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
     const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
     const why =
       outcome === 'ready'
-        ? `${ready} of ${count(own.length, 'target')}`
+        ? `${ready} of ${counted(own.length, 'target')}`
         : [reason === outcome ? '' : reason, message].filter(Boolean).join(': ')
     return `  ${names[index]?.padEnd(width)}  ${paint(outcomeStyle(outcome), `${mark} ${verb}${took}`, options.color)}: ${plain(why)}`
   })
-  const head = `${paint('bold', 'Rollout Gate', options.color)} · ${count(gates.length, 'gate')} · ${count(targets.length, 'target')}`
+  const head = `${paint('bold', 'Rollout Gate', options.color)} · ${counted(gates.length, 'gate')} · ${counted(targets.length, 'target')}`
   return [head, ...lines, ...renderVerdict(timeline, layout), ...renderEvidence(timeline, layout)]
 }
 
@@ -216,7 +216,7 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
   const rest = groups.length - groupLimit
   return [
     ...groups.slice(0, groupLimit).flat(),
-    ...(rest > 0 ? [`${count(rest, 'more target')} not ready: see the report.`] : []),
+    ...(rest > 0 ? [`${counted(rest, 'more target')} not ready: see the report.`] : []),
   ]
 }
 

@@ -2,13 +2,14 @@ import { duration } from '../duration.ts'
 import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
-import { clockTexts, count, outcomeLabels } from './wording.ts'
+import { clockTexts, outcomeLabels } from './wording.ts'
 
 /** A step that makes a text smaller: the change itself, and a description of what it leaves out. */
 interface Reduction<Shape> {
@@ -238,18 +239,18 @@ function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape):
   const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length
   const more = [
-    ...(further.length === 0 ? [] : [folded(`${count(further.length, 'more target')} not ready`, rows(further))]),
-    ...(hidden === 0 ? [] : [`…and ${count(hidden, 'more target')} not ready.`]),
+    ...(further.length === 0 ? [] : [folded(`${counted(further.length, 'more target')} not ready`, rows(further))]),
+    ...(hidden === 0 ? [] : [`…and ${counted(hidden, 'more target')} not ready.`]),
   ]
   if (!shape.readyRows) {
-    const line = ready.length === 0 ? [] : [`✅ ${count(ready.length, 'target')} ready.`]
+    const line = ready.length === 0 ? [] : [`✅ ${counted(ready.length, 'target')} ready.`]
     return [...(shown.length === 0 ? [] : [rows(shown)]), ...more, ...line]
   }
   if (ready.length <= unfoldedRows) return [rows([...shown, ...ready]), ...more]
   return [
     ...(shown.length === 0 ? [] : [rows(shown)]),
     ...more,
-    folded(`✅ ${count(ready.length, 'target')} ready`, rows(ready)),
+    folded(`✅ ${counted(ready.length, 'target')} ready`, rows(ready)),
   ]
 }
 
@@ -285,7 +286,7 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
   const gantt = shape.gantt ? renderGantt(timeline) : undefined
   if (gantt === undefined) return []
   const all = timeline.targets.length
-  const words = `The diagram shows ${gantt.drawn} of ${count(all, 'target')}: what is not ready, and the slowest.`
+  const words = `The diagram shows ${gantt.drawn} of ${counted(all, 'target')}: what is not ready, and the slowest.`
   const note = gantt.drawn < all ? [`<sub>${words}</sub>`] : []
   return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...note]
 }
@@ -331,8 +332,8 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
     ...sections,
     ...(further.length === 0
       ? []
-      : [folded(`Details of ${count(further.length, 'more target')}`, further.join('\n\n'))]),
-    ...(hidden > 0 && shape.details > 0 ? [`Details of ${count(hidden, 'more target')} are in the report.`] : []),
+      : [folded(`Details of ${counted(further.length, 'more target')}`, further.join('\n\n'))]),
+    ...(hidden > 0 && shape.details > 0 ? [`Details of ${counted(hidden, 'more target')} are in the report.`] : []),
   ]
 }
 
@@ -347,7 +348,8 @@ function note(leftOut: readonly string[], { reportPath }: SummaryOptions): strin
 /** The settings of the gate; empty for a gate that never began. */
 function footer(timeline: Timeline): string[] {
   const { context, serverVersion, gates } = timeline
-  if (gates !== undefined) return [`<sub>${count(gates.length, 'gate')} · times are since the start of each gate</sub>`]
+  if (gates !== undefined)
+    return [`<sub>${counted(gates.length, 'gate')} · times are since the start of each gate</sub>`]
   const targets = timeline.targets.map(({ target }) => target)
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)

@@ -1,12 +1,12 @@
 import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
+import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import { openMilestone, openMs, slowestStep, stepsOf } from './milestone-steps.ts'
 import {
   capitalised,
-  count,
   formatElapsed,
   isInMessage,
   messageBelowName,
@@ -59,7 +59,7 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
       renderProblem(problem, record, shape),
       ...orderEvidence(problem.evidence).flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
     ]),
-    ...(rest > 0 ? [`…and ${count(rest, 'more problem')} in the report.`] : []),
+    ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
     ...changeList(record),
     ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
     ...milestoneTable(record, shape),

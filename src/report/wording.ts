@@ -3,6 +3,7 @@ import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } f
 import { fullName, nameTargets, type Target } from '../plan/target.ts'
 import { placeOfProblem, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
+import { counted } from '../reasons/wording.ts'
 
 /** The icon and the words of an outcome. */
 interface OutcomeLabel {
@@ -26,11 +27,6 @@ export const outcomeLabels: Readonly<Record<TargetOutcome, OutcomeLabel>> = {
   misconfigured: { icon: '⚠️', mark: '✗', verb: 'not judged', preposition: 'after' },
   unknown: { icon: '❓', mark: '!', verb: 'unknown', preposition: 'after' },
   progressing: { icon: '⏳', mark: '…', verb: 'in progress', preposition: 'for' },
-}
-
-/** `1 target`, `3 targets`. */
-export function count(n: number, singular: string, plural = `${singular}s`): string {
-  return `${n} ${n === 1 ? singular : plural}`
 }
 
 /** A message with a capital letter. A name with a slash, dot or dash keeps its first letter. */
@@ -74,9 +70,9 @@ export function clockTexts(
     const own = held.filter(({ ms }) => ms !== gateMs)
     const groups = [...Map.groupBy(own, ({ ms }) => ms)].map(([ms, each]) => {
       const named = each.map(({ name }) => safe(name)).join(' and ')
-      return `${setting(ms)} for ${each.length > namedTargets ? count(each.length, 'target') : named}`
+      return `${setting(ms)} for ${each.length > namedTargets ? counted(each.length, 'target') : named}`
     })
-    const different = groups.length > namedClocks ? `others for ${count(own.length, 'target')}` : groups.join(', ')
+    const different = groups.length > namedClocks ? `others for ${counted(own.length, 'target')}` : groups.join(', ')
     return `${setting(gateMs)}${different === '' ? '' : ` (${different})`}`
   }
   return {

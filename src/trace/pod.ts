@@ -5,6 +5,7 @@ import { condition, containerOfEvent, containersOf, type PodContainer } from '..
 import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
 import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
@@ -45,7 +46,7 @@ export function summarizeRestarts(pod: Pod): string {
     .flatMap(({ status }) => status?.lastState?.terminated ?? [])
     .sort((a, b) => (b.finishedAt ?? '').localeCompare(a.finishedAt ?? ''))[0]
   const exit = last === undefined ? '' : `, last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`
-  return `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}${exit}`
+  return `${counted(restarts, 'restart')}${exit}`
 }
 
 /** The runtime's reason, if it adds something to the exit code: ` (OOMKilled)`. */
@@ -116,7 +117,7 @@ function containerLine(podContainer: PodContainer, width: number, { context }: T
     role === undefined ? undefined : dim(role),
     colored(state, as),
     startedAt === undefined ? undefined : volatile(`· started ${age(context.now - startedAt)} ago`),
-    restarts === 0 ? undefined : colored(`· ${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`, '!'),
+    restarts === 0 ? undefined : colored(`· ${counted(restarts, 'restart')}`, '!'),
     last === undefined ? undefined : dim(`· last exit code ${last.exitCode ?? '?'}${exitReason(last.reason)}`),
     last === undefined || lastAt === undefined ? undefined : volatile(`(${age(context.now - lastAt)} ago)`),
     dim(`· ${container.image ?? 'no image'}`),

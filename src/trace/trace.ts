@@ -1,4 +1,4 @@
-import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
+import { distinctRequests, type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
@@ -227,5 +227,5 @@ function requestsBehind(target: Target, settings: TraceSettings): readonly Watch
     const labelSelector = kind.kind === 'EndpointSlice' ? `kubernetes.io/service-name=${name}` : undefined
     return { ...kind, namespace, labelSelector }
   })
-  return [...new Map(requests.map((request) => [requestKey(request), request])).values()]
+  return distinctRequests(requests)
 }

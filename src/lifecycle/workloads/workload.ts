@@ -1,5 +1,6 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { counted } from '../../reasons/wording.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { earliest } from '../proof.ts'
@@ -147,7 +148,7 @@ export function assessWorkload(
 
 /** `1 pod`, `3 pods`. */
 export function podCount(count: number): string {
-  return `${count} ${count === 1 ? 'pod' : 'pods'}`
+  return counted(count, 'pod')
 }
 
 /** Reports pods of an older revision, which OnDelete does not replace. */
