@@ -60,6 +60,11 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
   return { apiVersion, kind, name, namespace }
 }
 
+/** The short name for logs and messages: `deployment/web`. */
+export function shortName({ kind, metadata }: { kind: string; metadata: { name: string } }): string {
+  return `${kind.toLowerCase()}/${metadata.name}`
+}
+
 export interface Condition {
   type: string
   status: string

@@ -1,5 +1,5 @@
 import { deniedAccess } from '../cluster/failures.ts'
-import type { Container, Node, Pod } from '../cluster/objects.ts'
+import { type Container, type Node, type Pod, shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { isOwnProblem, recordProblem } from '../gate/timeline-entries.ts'
@@ -172,7 +172,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     return [...chainOf(own, target, facts), subject]
   }
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
-    chain.unshift(`${object.kind.toLowerCase()}/${object.metadata.name}`)
+    chain.unshift(shortName(object))
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
     const { namespace } = object.metadata

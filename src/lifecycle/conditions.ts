@@ -1,4 +1,4 @@
-import type { Condition, Fields, KubeObject } from '../cluster/objects.ts'
+import { type Condition, type Fields, type KubeObject, shortName } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 import { lastWriteOf } from './gate-time.ts'
@@ -156,7 +156,6 @@ export function notReconciled(
 }
 
 /** The common fields of a problem that the object itself has. */
-export function ownProblem({ kind, metadata }: KubeObject, firstSeenAt: number) {
-  const subject = `${kind.toLowerCase()}/${metadata.name}`
-  return { subject, count: 1, firstSeenAt, proven: false } as const
+export function ownProblem(object: KubeObject, firstSeenAt: number) {
+  return { subject: shortName(object), count: 1, firstSeenAt, proven: false } as const
 }

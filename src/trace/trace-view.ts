@@ -1,5 +1,5 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import type { KubeObject, Pod, Service } from '../cluster/objects.ts'
+import { type KubeObject, type Pod, type Service, shortName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
@@ -220,12 +220,12 @@ function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
   return [
     emptyLine,
     line(0, heading('still there')),
-    ...remainingPods.map(({ kind, metadata }) =>
+    ...remainingPods.map((pod) =>
       line(
         2,
         mark('…'),
-        `${kind.toLowerCase()}/${metadata.name}`,
-        colored(metadata.deletionTimestamp === undefined ? 'not yet deleted' : 'terminating', '…'),
+        shortName(pod),
+        colored(pod.metadata.deletionTimestamp === undefined ? 'not yet deleted' : 'terminating', '…'),
       ),
     ),
   ]

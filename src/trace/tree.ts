@@ -1,4 +1,4 @@
-import type { Deployment, KubeObject, Pod, ReplicaSet } from '../cluster/objects.ts'
+import { type Deployment, type KubeObject, type Pod, type ReplicaSet, shortName } from '../cluster/objects.ts'
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -114,12 +114,7 @@ function podLine(pod: Pod, indent: number, width: number, { context }: TracedObj
 function otherLine(object: KubeObject, indent: number, traced: TracedObject): Line {
   const { status, message } = traced.assessOwned(object)
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
-  return line(
-    indent,
-    mark(as),
-    { text: `${object.kind.toLowerCase()}/${object.metadata.name}`, style: 'bold' },
-    colored(message, as),
-  )
+  return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(message, as))
 }
 
 function departedLine({ object, at, how }: DepartedObject, indent: number, { context }: TracedObject): Line {

@@ -1,13 +1,14 @@
 import leven from 'leven'
-import type {
-  Container,
-  EndpointSlice,
-  KubeObject,
-  ObjectMeta,
-  Pod,
-  PodTemplate,
-  Service,
-  ServicePort,
+import {
+  type Container,
+  type EndpointSlice,
+  type KubeObject,
+  type ObjectMeta,
+  type Pod,
+  type PodTemplate,
+  type Service,
+  type ServicePort,
+  shortName,
 } from '../../cluster/objects.ts'
 import { describeFinding, type NetworkDetails, unmatchedSelector } from '../../reasons/network.ts'
 import { type Check, type Problem, problemSentence } from '../../reasons/reasons.ts'
@@ -167,7 +168,7 @@ export function explainUnserved(
     return { ...own, reason: 'selector-matches-nothing', detail, checks }
   }
   if (selected.length === 0) {
-    const names = behind.map((each) => ({ name: nameOf(each), replicas: each.spec?.replicas }))
+    const names = behind.map((each) => ({ name: shortName(each), replicas: each.spec?.replicas }))
     checks.push(passed(`selector ${selector} matches the pods of ${names.map(({ name }) => name).join(', ')}`))
     return end({ type: 'no-pods', workloads: names })
   }
@@ -225,10 +226,6 @@ function failed(text: string): Check {
 
 function remark(text: string): Check {
   return { state: 'remark', text }
-}
-
-function nameOf({ kind, metadata }: KubeObject): string {
-  return `${kind.toLowerCase()}/${metadata.name}`
 }
 
 /** The workloads of the namespace of a Service, without the ReplicaSets of Deployments. */
@@ -368,7 +365,7 @@ function similarLabels(
   return {
     labels: formatLabels(Object.fromEntries(shown)),
     pods: count,
-    workload: count > 0 ? undefined : nameOf(first.of),
+    workload: count > 0 ? undefined : shortName(first.of),
   }
 }
 

@@ -1,10 +1,10 @@
-import type { KubeObject } from '../../cluster/objects.ts'
+import { type KubeObject, shortName } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../../errors.ts'
 import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
 import type { ResolvedPlan } from '../resolve.ts'
 import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
-import { type Manifest, nameOf } from './manifest.ts'
+import type { Manifest } from './manifest.ts'
 
 /** Settings from an object's annotations. */
 interface GateAnnotations {
@@ -88,7 +88,7 @@ export function applyLiveAnnotations(
       continue
     }
     const { file, line } = manifest
-    const name = nameOf(manifest)
+    const name = shortName(manifest.object)
     const addMistake = (message: string) =>
       mistakes.push({ input: file, line, message: `Of the live ${name}: ${message}` })
     const settings = readGateAnnotations(liveOnlyAnnotations(live, manifest), (_, message) => addMistake(message))

@@ -1,3 +1,4 @@
+import { shortName } from '../../cluster/objects.ts'
 /**
  * One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`).
  */
@@ -37,13 +38,8 @@ export function describePath(path: readonly PathStep[]): string {
     .join('')
 }
 
-/** `deployment/web` */
-export function nameOf({ object: { kind, metadata } }: Manifest): string {
-  return `${kind.toLowerCase()}/${metadata.name}`
-}
-
 /** The message for an object in two manifests. */
 export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
-  return `${nameOf(manifest)} is in ${place} too. Keep one of them, or exclude a file with "!".`
+  return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
 }

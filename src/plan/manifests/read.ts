@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { isObject } from '../../cluster/objects.ts'
+import { isObject, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
 import { checkName, checkNamespace } from '../names.ts'
@@ -7,7 +7,7 @@ import type { ParsedReferences, Reference, SkippedLine } from '../reference.ts'
 import { nameKey } from '../target.ts'
 import { readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
-import { duplicateOf, type Manifest, type ManifestObject, nameOf, type PathStep } from './manifest.ts'
+import { duplicateOf, type Manifest, type ManifestObject, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
 
 /** No usual apply contains more objects. The limit exists because each object needs a watch. */
@@ -61,7 +61,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
       const { skip, ...settings } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
-      if (skip) skipped.push({ file, line: manifest.line, text: nameOf(manifest), why: 'rollout-gate/skip' })
+      if (skip) skipped.push({ file, line: manifest.line, text: shortName(manifest.object), why: 'rollout-gate/skip' })
       else references.push(referenceTo(manifest, settings))
     }
     if (references.length > maxObjects) {
