@@ -153,3 +153,40 @@ describe('a Canary, whose controller compares its Deployment every 30 s', () => 
     expect(judge(at(0, added(canary(phase, -60), deployment(0)), lists))).toBe(expected)
   })
 })
+
+const rolloutKind = { apiVersion: 'rollouts.kruise.io/v1beta1', kind: 'Rollout' }
+const rolloutTarget = createTarget({ ...rolloutKind, name: 'web' })
+const rolloutCatalogue = await loadCatalogue([rolloutTarget])
+
+describe('a Rollout of Kruise, which follows a Deployment', () => {
+  const rollout = (phase: string, observedWorkloadGeneration: number, resourceVersion = '1'): KubeObject => ({
+    ...rolloutKind,
+    metadata: { ...createObject('Rollout', 'web', {}).metadata, uid: 'rollout-uid', resourceVersion },
+    spec: { workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, strategy: { canary: {} } },
+    status: { observedGeneration: 1, phase, canaryStatus: { observedWorkloadGeneration } },
+  })
+  const deployment = createDeployment({
+    metadata: { generation: 5, managedFields: [{ manager: 'kubectl', time: iso(0) }] },
+    status: complete(1),
+  })
+  const lists = [listed('Rollout', rolloutKind.apiVersion), listed('Deployment', 'apps/v1'), listed('Event', 'v1')]
+  const judge = (...steps: Parameters<typeof run>[0]) =>
+    verdict(steps, { targets: [rolloutTarget], settings: { catalogue: rolloutCatalogue } }).verdict
+
+  it('is ready at once when its status is about the present generation of the Deployment', () => {
+    expect(judge(at(0, added(rollout('Healthy', 5), deployment), lists))).toBe('ready after 0 s')
+  })
+
+  it('waits for the rollout of a changed Deployment', () => {
+    const steps = [
+      at(0, added(rollout('Healthy', 4), deployment), lists),
+      at(2, modified(rollout('Progressing', 5, '2'))),
+      at(60, modified(rollout('Healthy', 5, '3'))),
+    ]
+    expect(judge(...steps)).toBe('ready after 60 s')
+  })
+
+  it('is ready after the settle time when the change starts no rollout', () => {
+    expect(judge(at(0, added(rollout('Healthy', 4), deployment), lists))).toBe('ready after 10 s')
+  })
+})

@@ -2,6 +2,7 @@ import type { KindName, KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
 import type { Assessment } from '../assessment.ts'
+import { isStale } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { provePersisted } from '../proof.ts'
 import type { Rule } from '../rule.ts'
@@ -98,13 +99,17 @@ export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
     judge: (own, object, found, title, context) => {
       const { now, time, settings } = context
       const changedAt = found && lastWriteOf(found, time)
-      const stateAt = time(follows.since(object))
-      if (own.status === 'progressing' || changedAt === undefined || stateAt === undefined || changedAt <= stateAt)
-        return own
-      const everyMs = parseDuration(follows.every(object) ?? '', () => undefined) ?? defaultEveryMs
+      if (own.status === 'progressing' || changedAt === undefined) return own
+      const isWatched = follows.generation !== undefined
+      const hasChanged = isWatched
+        ? isStale(follows.generation?.(object), found?.metadata.generation)
+        : changedAt > (time(follows.since?.(object)) ?? Infinity)
+      if (!hasChanged) return own
+      const everyMs = isWatched ? 0 : (parseDuration(follows.every?.(object) ?? '', () => undefined) ?? defaultEveryMs)
       const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
       if (proven) return own
-      const message = `${title} has changed since, and its controller compares it every ${formatDuration(everyMs)}`
+      const interval = isWatched ? '' : `, and its controller compares it every ${formatDuration(everyMs)}`
+      const message = `${title} has changed since${interval}`
       const { failure: _, ...rest } = notReady(own, { message, recheckAt })
       return { ...rest, problems: [] }
     },

@@ -53,7 +53,7 @@ interface Count {
  * @param path the path of the object, with a dot at its end: `racks[a].`
  */
 export function readCounts(fields: Fields, spec: Fields = {}, path = ''): readonly Signal[] {
-  const counts = countsOf(fields).filter(({ states }) => !(states.includes('updated') && hasPartition(spec)))
+  const counts = countsOf(fields).filter(({ states }) => !(states.includes('updated') && keepsOldParts(spec)))
   const found = shortCount(counts, spec) ?? badCount(counts) ?? omittedCount(counts)
   return found === undefined ? [] : fieldSignal(`${path}${found[0]}`, found[1], 'progressing', 'change')
 }
@@ -157,11 +157,11 @@ function specCount(spec: Fields, noun: string): number | undefined {
   return largest(requested)
 }
 
-/** Whether the spec keeps parts at their revision: `updateStrategy.partition`, `rollingUpdate.partition`. */
-function hasPartition({ updateStrategy, strategy }: Fields): boolean {
+/** Whether the spec keeps parts at their revision: `updateStrategy.partition`, `rollingUpdate.partition`, OnDelete. */
+function keepsOldParts({ updateStrategy, strategy }: Fields): boolean {
   return [updateStrategy, strategy].some((each) => {
-    const { partition, rollingUpdate } = (each ?? {}) as Fields
-    return Boolean(partition ?? ((rollingUpdate ?? {}) as Fields)['partition'])
+    const { type = each, partition, rollingUpdate } = (each ?? {}) as Fields
+    return type === 'OnDelete' || Boolean(partition ?? ((rollingUpdate ?? {}) as Fields)['partition'])
   })
 }
 

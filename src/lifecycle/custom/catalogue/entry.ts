@@ -59,13 +59,12 @@ export interface CatalogueEntry {
    */
   readonly awaits?: KindName & { readonly name: string }
   /**
-   * The object that the status is about: of one of these kinds, in the same namespace. The other fields are expressions
-   * that return a text: its kind and name, the time of the last state, and the interval (`1m`) in which the operator
-   * compares the object.
+   * An object in its namespace, of one of these kinds, that its status is about. The others are expressions that return a
+   * text: its kind and name, and either its generation that the status is about, or the time of the last state and the
+   * interval (`1m`) in which the operator compares the object.
    */
-  readonly follows?: Record<'kind' | 'name' | 'since' | 'every', string> & {
-    readonly kinds: readonly KindName[]
-  }
+  readonly follows?: Record<'kind' | 'name', string> &
+    Partial<Record<'generation' | 'since' | 'every', string>> & { readonly kinds: readonly KindName[] }
   /**
    * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
    * it, the objects that were created since the last write of its spec are those of the present revision.
@@ -83,7 +82,8 @@ export interface OperatorCheck
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
   readonly awaits?: KindName & { readonly name: TextExpression }
-  readonly follows?: Readonly<Record<'kind' | 'name' | 'since' | 'every', TextExpression>> &
+  readonly follows?: Readonly<Record<'kind' | 'name', TextExpression>> &
+    Readonly<Partial<Record<'generation' | 'since' | 'every', TextExpression>>> &
     Pick<NonNullable<CatalogueEntry['follows']>, 'kinds'>
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
@@ -119,6 +119,7 @@ export function compileEntry(
     follows,
   } = entry
   const optional = (source: string | undefined) => (source === undefined ? undefined : condition(source))
+  const optionalText = (source: string | undefined) => (source === undefined ? undefined : text(source))
   return {
     ...entry,
     apiVersion,
@@ -130,18 +131,16 @@ export function compileEntry(
     stallHold: optional(stallHold),
     cause: cause.map(text),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition(done) })),
-    revision: revision === undefined ? undefined : text(revision),
+    revision: optionalText(revision),
     awaits: awaits === undefined ? undefined : { ...awaits, name: text(awaits.name) },
-    follows:
-      follows === undefined
-        ? undefined
-        : {
-            kinds: follows.kinds,
-            kind: text(follows.kind),
-            name: text(follows.name),
-            since: text(follows.since),
-            every: text(follows.every),
-          },
+    follows: follows && {
+      kinds: follows.kinds,
+      kind: text(follows.kind),
+      name: text(follows.name),
+      generation: optionalText(follows.generation),
+      since: optionalText(follows.since),
+      every: optionalText(follows.every),
+    },
     statusFields: statusFieldsOf(`${current} ${failed}`),
   }
 }

@@ -1,4 +1,4 @@
-import { type CatalogueGroup, pods } from './entry.ts'
+import { type CatalogueGroup, daemonSets, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, anyOf, isFalse, messageOf } from './expressions.ts'
 
 const apis = 'https://github.com/openkruise/kruise/blob/master/apis/apps'
@@ -135,13 +135,15 @@ const step = `spec.strategy.?canary.?steps[?status.?currentStepIndex.orValue(0) 
 const blueGreenStep = `spec.strategy.?blueGreen.?steps[?status.?currentStepIndex.orValue(0) - 1]`
 const isTimedPause = `${step}.?pause.?duration.hasValue() || ${blueGreenStep}.?pause.?duration.hasValue()`
 
+const workloadRef = (field: string) =>
+  `spec.?workloadRef.?${field}.orValue(spec.?objectRef.?workloadRef.?${field}.orValue(''))`
+
 export const kruiseRollouts: CatalogueGroup = {
   group: 'rollouts.kruise.io',
   entries: [
     {
       kind: 'Rollout',
       documentation: 'https://github.com/openkruise/rollouts/blob/master/api/v1beta1/rollout_types.go',
-      // It refers to a workload: a change of the workload is seen in the workload first.
       current: anyOf(`status.phase == 'Healthy'`, `spec.disabled == true && status.phase == 'Disabled'`),
       suspended: anyOf(
         `spec.strategy.paused == true`,
@@ -150,6 +152,13 @@ export const kruiseRollouts: CatalogueGroup = {
       resume: 'kubectl kruise rollout approve rollouts.rollouts.kruise.io/{name} -n {namespace}',
       stallHold: allOf(`status.currentStepState == 'StepPaused'`, isTimedPause),
       cause: [`status.canaryStatus.message`, `status.message`, messageOf('Progressing')],
+      // A change of its workload starts a rollout; `Healthy` may be about the workload before the change.
+      follows: {
+        kinds: [deployments, statefulSets, daemonSets, { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet' }],
+        kind: workloadRef('kind'),
+        name: workloadRef('name'),
+        generation: `string(status.?canaryStatus.?observedWorkloadGeneration.orValue(status.?blueGreenStatus.?observedWorkloadGeneration.orValue(0)))`,
+      },
     },
   ],
 }
