@@ -79,7 +79,7 @@ async function serve(): Promise<void> {
           if (step === undefined) break
           const { workload, index, stage } = step
           server.apply(createPod(workload, index, stage, time()))
-          // Like the controller, a fifth of the pods at a time.
+          // The status changes with every fifth of the pods, as that of a controller does.
           const ready = index + 1
           if (stage === 'ready' && (ready % 5 === 0 || ready === workload.replicas))
             server.apply(createDeployment(workload, ready, time()))

@@ -205,7 +205,7 @@ function redactTarget(record: TargetRecord, change: (text: string) => string): T
   }
 }
 
-/** Only the fields of the record: the facts behind it are not redacted. */
+/** Returns only the fields of a `ProblemRecord`: the facts behind a problem are not redacted. */
 function redactProblem(problem: ProblemRecord, change: (text: string) => string): ProblemRecord {
   const { reason, subject, namespace, container, isInit, count, firstSeenAt, chain, message, headline, evidence } =
     problem

@@ -44,7 +44,7 @@ export function createPullRequest(full_name: string | null = repository.full_nam
   return { number: 12, head: { sha: headSha, repo: full_name === null ? null : { full_name } } }
 }
 
-/** A pull request in the event of a check, which is shorter. */
+/** A pull request in the event of a check, which has fewer fields. */
 function listPullRequest(number: number, sha: string, base = repository.id) {
   return {
     number,

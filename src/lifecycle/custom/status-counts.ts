@@ -80,9 +80,10 @@ export function progressCounters(status: unknown): ReadonlyMap<string, number> {
   return counters
 }
 
-type Found = readonly [key: string, text: string]
+/** A count that shows missing parts: its name, and the text for the message. */
+type ShownCount = readonly [key: string, text: string]
 
-function shortCount(counts: readonly Count[], spec: Fields): Found | undefined {
+function shortCount(counts: readonly Count[], spec: Fields): ShownCount | undefined {
   for (const count of counts.filter(({ states }) => states.length > 0 && !has(states, requestedWords))) {
     const { key, value, noun, states } = count
     if (has(states, badWords) || !(has(states, goodWords) || has(states, currentWords))) continue
@@ -101,7 +102,7 @@ function shortCount(counts: readonly Count[], spec: Fields): Found | undefined {
   return undefined
 }
 
-function badCount(counts: readonly Count[]): Found | undefined {
+function badCount(counts: readonly Count[]): ShownCount | undefined {
   // Without a noun, failures are counted over time: `failed: 2`.
   const bad = counts.find(
     ({ value, noun, states }) =>
@@ -111,7 +112,7 @@ function badCount(counts: readonly Count[]): Found | undefined {
 }
 
 /** A requested number, or `updatedReplicas`, without any count of ready parts. */
-function omittedCount(counts: readonly Count[]): Found | undefined {
+function omittedCount(counts: readonly Count[]): ShownCount | undefined {
   if (counts.some(({ states }) => has(states, goodWords) && !states.includes('updated'))) return undefined
   const updated = counts.find(({ key, value }) => key === 'updatedReplicas' && value > 0)
   if (updated !== undefined) return ['readyReplicas', `0 of ${updated.value}`]

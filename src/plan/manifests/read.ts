@@ -193,7 +193,8 @@ function explainUnrendered(file: string, { apiVersion, kind }: Json): string | u
   return undefined
 }
 
-type Checked =
+/** The fields of an object that identify it; an object whose name the server generates has no name yet. */
+type IdentifiedObject =
   | { readonly kind: string; readonly name: string; readonly object: ManifestObject }
   | { readonly kind: string; readonly name: undefined; readonly generateName: string }
 
@@ -201,7 +202,7 @@ function checkObject(
   object: Json,
   file: string,
   addMistake: (field: readonly PathStep[], message: string) => void,
-): Checked | undefined {
+): IdentifiedObject | undefined {
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
   let isClean = true
   const addOwnMistake = (field: readonly PathStep[], message: string) => {

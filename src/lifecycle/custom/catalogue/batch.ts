@@ -231,7 +231,7 @@ export const spark: CatalogueGroup = {
     {
       kind: 'SparkApplication',
       documentation: 'https://github.com/kubeflow/spark-operator/blob/master/api/v1beta2/sparkapplication_types.go',
-      // One that is always restarted does not end.
+      // An application that is always restarted does not end.
       current: anyOf(
         `status.applicationState.state == 'COMPLETED'`,
         `status.applicationState.state == 'RUNNING' && spec.restartPolicy.type == 'Always'`,
@@ -248,7 +248,7 @@ export const spark: CatalogueGroup = {
       kind: 'ScheduledSparkApplication',
       documentation:
         'https://github.com/kubeflow/spark-operator/blob/master/api/v1beta2/scheduledsparkapplication_types.go',
-      // The controller writes no status of one that is suspended.
+      // The controller writes no status of a suspended object.
       current: anyOf(`status.scheduleState == 'Scheduled'`, `spec.suspend == true`),
       failed: `status.scheduleState == 'FailedValidation'`,
       cause: [`status.reason`],

@@ -77,7 +77,7 @@ export const kruise: CatalogueGroup = {
     {
       kind: 'BroadcastJob',
       documentation: `${apis}/v1alpha1/broadcastjob_types.go`,
-      // One that never completes runs a pod on each node, also on new ones.
+      // A set that never completes runs a pod on each node, also on new ones.
       current: anyOf(
         `status.phase == 'completed' && status.failed == 0`,
         `spec.completionPolicy.type == 'Never' && status.phase == 'running' && status.active + status.succeeded >= status.desired`,

@@ -63,7 +63,7 @@ export const kubeflow: CatalogueGroup = {
       kind: 'Notebook',
       documentation:
         'https://github.com/kubeflow/notebooks/blob/notebooks-v1/components/notebook-controller/controllers/notebook_controller.go',
-      // Its pod may be that of the template before.
+      // Its pod may have the previous template.
       current: `${isStopped} ? status.readyReplicas == 0 : status.readyReplicas > 0`,
       cause: [`status.containerState.waiting.message`, messageOf('Ready', 'False')],
       owns: [statefulSets, pods],

@@ -46,7 +46,7 @@ const subscription: CatalogueEntry = {
   },
 }
 
-/** Failed is left again when a requirement is met or a Deployment becomes available, except with one reason. */
+/** Failed ends when a requirement is met or a Deployment becomes available, except with one reason. */
 const clusterServiceVersion: CatalogueEntry = {
   kind: 'ClusterServiceVersion',
   documentation: `${lifecycleApi}/clusterserviceversion_types.go`,

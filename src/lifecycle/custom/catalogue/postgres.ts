@@ -73,7 +73,7 @@ export const zalandoPostgres: CatalogueGroup = {
       kind: 'postgresql',
       documentation: `${zalandoSource}/pkg/cluster/cluster.go`,
       current: `status.PostgresClusterStatus == 'Running'`,
-      // The operator repairs what failed five minutes later.
+      // The operator retries a failure after five minutes.
       failed: `status.PostgresClusterStatus in ['CreateFailed', 'UpdateFailed', 'SyncFailed', 'Invalid']`,
       owns: [statefulSets, pods],
       isWorkload: true,

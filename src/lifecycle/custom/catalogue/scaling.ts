@@ -51,7 +51,7 @@ export const karpenter: CatalogueGroup = {
       cause: causes('ValidationSucceeded', 'NodeClassReady'),
     },
     {
-      // One that cannot be launched is replaced by another one.
+      // A node that cannot be launched is replaced by another one.
       kind: 'NodeClaim',
       documentation: 'https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/apis/v1/nodeclaim_status.go',
       current: isTrue('Ready'),

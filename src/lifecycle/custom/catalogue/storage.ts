@@ -4,8 +4,9 @@ import { allOf } from './expressions.ts'
 const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/blob/master/client/apis'
 
 /**
- * The controller tries a snapshot that failed again, and removes the error when one has succeeded. Errors of these codes are
- * expected while a driver works, or while a limit of the storage is reached (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
+ * The controller retries a failed snapshot, and removes the error after a success. Errors of these codes are expected
+ * while a driver works, or while a limit of the storage is reached
+ * (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
  */
 const snapshot = (documentation: string) => ({
   documentation: `${snapshotSource}/${documentation}`,

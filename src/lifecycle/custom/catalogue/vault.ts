@@ -12,7 +12,7 @@ const secret = {
   cause: [messageOf('SecretSynced'), messageOf('Ready'), messageOf('Healthy'), `status.error`],
 }
 
-/** A configuration that the operator checks, again and again. */
+/** A configuration that the operator checks at intervals. */
 const configuration = {
   documentation: `${source}/controllers/vaultauth_controller.go`,
   current: `status.valid`,

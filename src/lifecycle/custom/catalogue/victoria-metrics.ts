@@ -21,8 +21,8 @@ const workloadKinds = [
 ] as const
 
 /**
- * A kind that the operator runs as pods. It writes `operational` from its cache, which may contain the Deployment before
- * the change. It repeats every failure but an object that it cannot parse: a crashed pod is one too.
+ * A kind that the operator runs as pods. It writes `operational` from its cache, which may contain the Deployment
+ * before the change. It retries after every failure, also of a crashed pod, except an object that it cannot parse.
  */
 function workload(kind: string): CatalogueEntry {
   return {
