@@ -32,6 +32,7 @@ describe('a word for a state', () => {
       'UpToDate',
       'in-sync',
       'Idle',
+      'RunningHealthy',
       'FailedOver',
     ],
     progressing: [
@@ -49,6 +50,10 @@ describe('a word for a state', () => {
       'HEALTH_WARN',
       'new',
       'yellow',
+      'runningWorkflow',
+      'Running migrations',
+      'INPROGRESS',
+      'notready',
       'FailingOver',
       'Failing back',
     ],

@@ -49,7 +49,7 @@ const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
   unavailable unreachable unready unscheduled uninitialized undetermined unsynced outofsync incomplete inconclusive
   inactive missing absent conflict conflicted terminated deleted detached disconnected warn warning unsupported disabled
-  offline down blocked failingover failingback abnormal unbalanced
+  offline down blocked failingover failingback abnormal unbalanced inprogress notready notfound noncompliant
 `)
 const ready = words(`
   ready available active healthy bound succeeded succeed successful success successfully completed complete done finished online
@@ -59,6 +59,7 @@ const ready = words(`
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
   imported exported resolved programmed uptodate running adopted advertised generated elected failedover failedback
   provided satisfied formed balanced injected delivered hydrated realized collected processed downloaded claimed
+  activated assigned associated fulfilled alive
 `)
 /** Words that have a meaning only as a whole name, not in compounds. */
 const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
@@ -67,13 +68,18 @@ const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
   ['scheduled', 'progressing'],
 ])
 /** For work that ends (a Job, a backup), these words mean that it has started, not that it is done. */
-const startedWords: ReadonlySet<string> = words('running active started accepted created working scheduled enabled')
+const startedWords: ReadonlySet<string> = words(
+  'running active started accepted created working scheduled enabled assigned',
+)
 /** The words with which such work ends; `Ready` and `Available` may be about what it has prepared. */
 const endWords: ReadonlySet<string> = words(`
   succeeded succeed success successful successfully completed complete done finished passed pass ended
 `)
 /** In a phase of several words they name a step: `ResourcesCreated`. Alone, `Created` names the goal. */
 const stepWords = words('created scheduled submitted')
+/** What a controller runs on the way to its goal: `RunningMigrations`, `runningWorkflow`. */
+const activities =
+  /^(?:workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?$/
 /** Words that negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
 /** Words that negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
@@ -124,7 +130,7 @@ function meaningOfName(word: string, isWork: boolean): Meaning | undefined {
   if (has(failed)) return isNegatedFailure(tokens) ? undefined : 'failed'
   if (has(suspended)) return isNegated ? undefined : 'suspended'
   if (has(progressing) || (isWork && has(startedWords))) return 'progressing'
-  if (tokens.some(isInProgress)) return 'progressing'
+  if (tokens.some(isInProgress) || (tokens[0] === 'running' && activities.test(tokens[1] ?? ''))) return 'progressing'
   if (isNegated) return 'progressing'
   if (has(ready) || joined === 'insync') {
     const isStep = tokens.length > 1 && !isEnd(word) && (isWork || stepWords.has(tokens.at(-1) ?? ''))

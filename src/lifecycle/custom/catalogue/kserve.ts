@@ -1,5 +1,5 @@
 import { type CatalogueGroup, deployments, pods, statefulSets } from './entry.ts'
-import { allOf, isTrue, messageOf } from './expressions.ts'
+import { allOf, isAnnotated, isTrue, messageOf } from './expressions.ts'
 
 /** A specification that only its change corrects; a ServingRuntime that does not exist may be created later. */
 const finalReasons = ['InvalidPredictorSpec', 'InvalidWorkerSpecNotSet', 'InvalidGPUAllocation']
@@ -53,8 +53,6 @@ export const kserve: CatalogueGroup = {
   ],
 }
 
-const isStopped = `metadata.?annotations[?'kubeflow-resource-stopped'].hasValue()`
-
 /** Notebooks of Kubeflow. */
 export const kubeflow: CatalogueGroup = {
   group: 'kubeflow.org',
@@ -64,8 +62,8 @@ export const kubeflow: CatalogueGroup = {
       documentation:
         'https://github.com/kubeflow/notebooks/blob/notebooks-v1/components/notebook-controller/controllers/notebook_controller.go',
       // Its pod may have the previous template.
-      current: `${isStopped} ? status.readyReplicas == 0 : status.readyReplicas > 0`,
-      cause: [`status.containerState.waiting.message`, messageOf('Ready', 'False')],
+      current: `${isAnnotated('kubeflow-resource-stopped')} ? status.readyReplicas == 0 : status.readyReplicas > 0`,
+      cause: [`status.containerState.waiting.message`, messageOf('Ready')],
       owns: [statefulSets, pods],
       isWorkload: true,
       awaitsWorkloads: true,

@@ -95,6 +95,11 @@ testEntries(kubeflow, [
     { verdict: 'progressing', mentions: 'back-off pulling the image' },
   ],
   [
+    'a Notebook whose pod is not ready progresses, and its condition is quoted',
+    notebook(0, { conditions: [condition('Ready', 'False', { message: 'containers with unready status' })] }),
+    { verdict: 'progressing', mentions: 'containers with unready status' },
+  ],
+  [
     'a Notebook that is stopped is ready without a pod',
     notebook(0, {}, { 'kubeflow-resource-stopped': '2026-01-01T00:00:00Z' }),
     { verdict: 'ready' },
