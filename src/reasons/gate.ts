@@ -160,7 +160,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   forbidden: {
     class: 'api',
-    when: 'the credentials may not read the target',
+    when: 'the credentials do not permit reading the resource',
     title: 'access denied by the cluster',
     sentence: ({ detail: { name, wasReadable, message } }) =>
       clause(`${name} cannot be read${wasReadable ? ' any more' : ''}: ${message}`),
