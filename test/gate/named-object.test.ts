@@ -186,7 +186,9 @@ describe('a Rollout of Kruise, which follows a Deployment', () => {
     expect(judge(...steps)).toBe('ready after 60 s')
   })
 
-  it('is ready after the settle time when the change starts no rollout', () => {
-    expect(judge(at(0, added(rollout('Healthy', 4), deployment), lists))).toBe('ready after 10 s')
+  it('is not ready while its controller does not observe the Deployment, unless it is disabled', () => {
+    const disabled = { ...rollout('Disabled', 4), spec: { ...rollout('', 4).spec, disabled: true } }
+    expect(judge(at(0, added(rollout('Healthy', 4), deployment), lists))).toBe('stalled after 300 s')
+    expect(judge(at(0, added(disabled, deployment), lists))).toBe('ready after 0 s')
   })
 })

@@ -26,6 +26,8 @@ export interface RightVerdict {
   truth: readonly string[]
   /** Why it is not ready, in the words of the object or of the cluster: the report contains them. */
   cause?: string
+  /** The seconds of the gate before which nothing is ready: a ready verdict before is wrong. */
+  notBeforeSeconds?: number
 }
 
 /** Result of the live run without its texts. Seconds are since the start of the gate, with milliseconds. */

@@ -86,7 +86,8 @@ const defaultEveryMs = 60_000
 
 /**
  * For a custom resource whose status is about another object: it is neither ready nor failed while that object has
- * changed since the last state, until its operator had the time to compare it. Not every change causes a new state.
+ * changed since the last state, until its operator had the time to compare it: not every change causes a new state. If the
+ * status contains the generation of that object, the operator has compared it once the generation is the present one.
  */
 export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
   if (follows === undefined) return rule
@@ -100,18 +101,23 @@ export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
       const { now, time, settings } = context
       const changedAt = found && lastWriteOf(found, time)
       if (own.status === 'progressing' || changedAt === undefined) return own
-      const isWatched = follows.generation !== undefined
-      const hasChanged = isWatched
-        ? isStale(follows.generation?.(object), found?.metadata.generation)
-        : changedAt > (time(follows.since?.(object)) ?? Infinity)
+      const hasChanged =
+        follows.generation === undefined
+          ? changedAt > (time(follows.since?.(object)) ?? Infinity)
+          : isStale(follows.generation(object), found?.metadata.generation)
       if (!hasChanged) return own
-      const everyMs = isWatched ? 0 : (parseDuration(follows.every?.(object) ?? '', () => undefined) ?? defaultEveryMs)
+      const message = `${title} has changed since`
+      if (follows.generation !== undefined) return heldBack(own, { message, recheckAt: undefined })
+      const everyMs = parseDuration(follows.every?.(object) ?? '', () => undefined) ?? defaultEveryMs
       const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
-      if (proven) return own
-      const interval = isWatched ? '' : `, and its controller compares it every ${formatDuration(everyMs)}`
-      const message = `${title} has changed since${interval}`
-      const { failure: _, ...rest } = notReady(own, { message, recheckAt })
-      return { ...rest, problems: [] }
+      const interval = `its controller compares it every ${formatDuration(everyMs)}`
+      return proven ? own : heldBack(own, { message: `${message}, and ${interval}`, recheckAt })
     },
   })
+}
+
+/** An assessment, ready or failed, of a status that may be about the object before its change. */
+function heldBack(own: Assessment, awaited: Parameters<typeof notReady>[1]): Assessment {
+  const { failure: _, ...rest } = notReady(own, awaited)
+  return { ...rest, problems: [] }
 }

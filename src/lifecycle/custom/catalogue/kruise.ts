@@ -157,7 +157,7 @@ export const kruiseRollouts: CatalogueGroup = {
         kinds: [deployments, statefulSets, daemonSets, { apiVersion: 'apps.kruise.io/v1alpha1', kind: 'CloneSet' }],
         kind: workloadRef('kind'),
         name: workloadRef('name'),
-        generation: `string(status.?canaryStatus.?observedWorkloadGeneration.orValue(status.?blueGreenStatus.?observedWorkloadGeneration.orValue(0)))`,
+        generation: `spec.?disabled.orValue(false) ? '' : string(status.?canaryStatus.?observedWorkloadGeneration.orValue(status.?blueGreenStatus.?observedWorkloadGeneration.orValue(0)))`,
       },
     },
   ],
