@@ -59,8 +59,8 @@ testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate
 test('each event is in the file at once, in case the process is killed', async () => {
   server.apply(unobserved())
   const run = record('deployment/web -o web.ndjson')
-  await run.stdout.until('1 target')
-  await server.until(({ openWatches }) => openWatches.length >= 4)
+  // A watch is opened after the objects of its list have been handled.
+  await server.until(({ openWatches }) => openWatches.some(({ plural }) => plural === 'deployments'))
   expect(eventsOf('web.ndjson').map(({ object }) => object?.kind)).toContain('Deployment')
   run.cancel()
   await run.ended
