@@ -86,7 +86,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'reported-failed': {
     class: 'strike',
-    when: 'the object has reported a failure of the observed generation for 10 s, or an error that its controller repeats for 60 s',
+    when: 'the object has reported a failure of the observed generation for 10 s, or, for 60 s, an error or a bad health that may pass',
     title: 'it reports a failure',
     headline: (_problem, cause) => cause?.headline,
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {

@@ -267,6 +267,8 @@ describe('a kind without a rule of its own is judged by', () => {
       'a failed state beside a condition that names what it waits for',
       { phase: 'Failed', conditions: [condition('Ready', 'False', { message: 'no matches for kind "Bucket"' })] },
     ],
+    ['a health that a start passes through', { phase: 'unhealthy' }],
+    ['a condition about its health', { conditions: [condition('Degraded', 'True')] }],
   ])('the error of one attempt, as an error: %s', (_, status) => {
     expect([assess(resource(status), 59).status, assess(resource(status), 60).status]).toEqual([
       'progressing',

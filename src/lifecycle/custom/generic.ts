@@ -153,13 +153,16 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
 }
 
 /**
- * Whether a failed state may be that of one attempt: its name or value is an error, or it may end without a change of the
- * object. Stalled=True is not, nor is the end of a Job-like object.
+ * Whether a failed state may be that of one attempt: its name or value is an error, or a health that a start passes
+ * through (KubeVela: `unhealthy`), or it may end without a change of the object. Stalled=True is not, nor is the end of
+ * a Job-like object.
  */
 function isOneAttempt({ name, value = '', weight }: Signal, object: KubeObject): boolean {
   if (weight === 'summary' || isPieceOfWork(object)) return false
-  const isNamedError = [...tokensOf(name), ...tokensOf(value)].some((token) => token.startsWith('err'))
-  return isNamedError || readSignals(object).some((each) => each.meaning !== 'ready' && mayEndByItself(each))
+  const isPassing = [...tokensOf(name), ...tokensOf(value)].some((token) =>
+    /^(?:err|unhealthy|degraded|red$)/.test(token),
+  )
+  return isPassing || readSignals(object).some((each) => each.meaning !== 'ready' && mayEndByItself(each))
 }
 
 /**
