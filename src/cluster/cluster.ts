@@ -12,7 +12,7 @@ import { asKind, listAll, selection } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
-import { Reflector, type Sink } from './reflector.ts'
+import { Reflector, type Sink, withoutVersion } from './reflector.ts'
 import { Secrets, secretsIn } from './secrets.ts'
 
 interface ConnectOptions {
@@ -279,8 +279,7 @@ export class Cluster {
       }
     }
     // Without its resource version, since the change with that version must still be reported.
-    const { resourceVersion: _, ...known } = metadata
-    const reflector = this.#follow(request, report, { ...object, metadata: known })
+    const reflector = this.#follow(request, report, withoutVersion(object))
     const answered = reflector.refresh()
     void reflector.run()
     await answered

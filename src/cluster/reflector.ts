@@ -455,7 +455,8 @@ function isLower(version: string | undefined, known: string | undefined): boolea
   return Number(version) > 0 && Number(version) < Number(known)
 }
 
-function withoutVersion(object: KubeObject): KubeObject {
+/** The object without its resource version: a version that the server reports then replaces it, whatever its number. */
+export function withoutVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, ...metadata } = object.metadata
   return { ...object, metadata }
 }

@@ -8,7 +8,7 @@ import type { Target } from '../plan/target.ts'
 import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
-import { healthCheckRule, withStages } from './custom/health-check.ts'
+import { healthCheckRule, operatorRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
 import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
 import { withOwnedWorkloads } from './custom/owned-workloads.ts'
@@ -306,8 +306,10 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
 export function kindRule(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks = {}): Rule {
-  const check = findCheck(kind, healthChecks) ?? findCheck(kind, catalogue)
-  return check === undefined ? ruleOf(kind) : healthCheckRule(check)
+  const check = findCheck(kind, healthChecks)
+  if (check !== undefined) return healthCheckRule(check)
+  const entry = findCheck(kind, catalogue)
+  return entry === undefined ? ruleOf(kind) : operatorRule(entry)
 }
 
 /** Whether a kind has no rule of its own, and is not built in. */

@@ -31,27 +31,33 @@ import { progressStates } from './status-progress.ts'
 const failedKey = 'failed'
 
 /**
- * A health check in CEL, of the user or of the catalogue of operators. A status of an older generation means in
- * progress. Otherwise `inProgress`, `suspended`, `failed` and `current` decide, in this order; if none holds, the
- * object is in progress. A status without `observedGeneration` may count as stale for the settle time after a change.
- *
- * The user's checks are evaluated as in Flux
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions).
+ * A health check of the user, evaluated as in Flux
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). A status of an older generation
+ * means in progress. Otherwise `inProgress`, `failed` and `current` decide, in this order; if none holds, the object is in
+ * progress. A status without `observedGeneration` may count as stale for the settle time after a change.
  */
-export function healthCheckRule(check: HealthCheck | OperatorCheck): Rule {
+export function healthCheckRule(check: HealthCheck): Rule {
   return {
-    milestones: withStages('milestones' in check ? check.milestones : []),
+    milestones: commonMilestones,
     relatives: () => [],
-    failures: (object) => [
-      ...(isGenerationObserved(object, check) &&
-      check.failed?.('documentation' in check ? withoutStaleConditions(object) : object).holds === true
-        ? [failedKey]
-        : []),
-      ...('documentation' in check ? (genericRule.failures?.(object) ?? []) : []),
-    ],
+    failures: (object) => (!isStatusStale(object) && check.failed?.(object).holds === true ? [failedKey] : []),
     states: progressStates,
-    assess: (object, context) =>
-      'documentation' in check ? assessOperator(object, check, context) : assessHealthCheck(object, check, context),
+    assess: (object, context) => assessHealthCheck(object, check, context),
+  }
+}
+
+/** An entry of the catalogue of operators; `CatalogueEntry` describes how it decides. */
+export function operatorRule(check: OperatorCheck): Rule {
+  return {
+    milestones: withStages(check.milestones),
+    relatives: () => [],
+    failures: (object) => {
+      const isObserved = isGenerationObserved(object, check)
+      const hasFailed = isObserved && check.failed?.(withoutStaleConditions(object)).holds === true
+      return [...(hasFailed ? [failedKey] : []), ...(genericRule.failures?.(object) ?? [])]
+    },
+    states: progressStates,
+    assess: (object, context) => assessOperator(object, check, context),
   }
 }
 
@@ -63,10 +69,9 @@ export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule[
 
 type StageOf = OperatorCheck['milestones'][number]
 
-/** Whether the status is about the present generation. For the catalogue, the generations of conditions count too. */
-function isGenerationObserved(object: KubeObject, check: HealthCheck | OperatorCheck): boolean {
-  if (!('documentation' in check)) return !isStatusStale(object)
-  return check.ignoresGeneration === true || !isUnobserved(object)
+/** Whether the status is about the present generation. The generations of its conditions count too. */
+function isGenerationObserved(object: KubeObject, { ignoresGeneration }: OperatorCheck): boolean {
+  return ignoresGeneration === true || !isUnobserved(object)
 }
 
 /** The object without conditions of older generations, as the catalogue reads it. */
@@ -80,7 +85,7 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
 })
 
 function assessHealthCheck(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const isObserved = isGenerationObserved(object, check)
+  const isObserved = !isStatusStale(object)
   const isInProgress = check.inProgress?.(object).holds === true
   const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
   const current = check.current(object)

@@ -5,7 +5,7 @@ import {
   compileEntry,
   type OperatorCheck,
 } from '../../../../src/lifecycle/custom/catalogue/entry.ts'
-import { healthCheckRule } from '../../../../src/lifecycle/custom/health-check.ts'
+import { operatorRule } from '../../../../src/lifecycle/custom/health-check.ts'
 import { observeTarget } from '../../../../src/lifecycle/target-history.ts'
 import { loadCompiler } from '../../../../src/plan/expressions.ts'
 import { hint } from '../../../reasons/builders.ts'
@@ -61,7 +61,7 @@ export function testEntries(group: CatalogueGroup, cases: readonly EntryCase[]):
 /** The result of an entry's rule for an object that has not changed for ten minutes. */
 export async function judgeSample(group: CatalogueGroup, sample: SampleObject) {
   const object = complete(sample)
-  const rule = healthCheckRule(await compiled(group, object))
+  const rule = operatorRule(await compiled(group, object))
   const history = observeTarget(undefined, object, moment(0), rule.failures?.(object))
   const assessment = rule.assess(object, context({ now: 10 * minute, history, declaresStatus: true }))
   const { status, message, problems, milestones, stallHold } = reported(assessment)
