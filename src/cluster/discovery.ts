@@ -2,6 +2,7 @@ import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
 import type { ApiResource } from './feed.ts'
 import type { KindName } from './objects.ts'
+import { Semaphore } from './semaphore.ts'
 import { groupOf } from './store.ts'
 
 export interface Discovery {
@@ -134,15 +135,10 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
 const legacyRequestsAtOnce = 8
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
-  const lists = new Array<ApiResource[] | undefined>(groupVersions.length)
-  const waiting = [...groupVersions.entries()]
-  const worker = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const [index, groupVersion] = next
-      lists[index] = await legacyResources(client, path, groupVersion)
-    }
-  }
-  await Promise.all(Array.from({ length: legacyRequestsAtOnce }, worker))
+  const slots = new Semaphore(legacyRequestsAtOnce)
+  const lists = await Promise.all(
+    groupVersions.map((groupVersion) => slots.run(() => legacyResources(client, path, groupVersion))),
+  )
   return {
     resources: lists.flatMap((list) => list ?? []),
     stale: groupVersions.filter((_, index) => lists[index] === undefined),

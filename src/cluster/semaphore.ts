@@ -11,6 +11,16 @@ export class Semaphore {
     return this.#free === 0
   }
 
+  /** Runs work once a slot is free, and frees the slot at its end. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    await this.acquire()
+    try {
+      return await work()
+    } finally {
+      this.release()
+    }
+  }
+
   /** Resolves once a slot is free. The caller must call `release`. */
   async acquire(): Promise<void> {
     if (this.#free > 0) this.#free -= 1

@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
-import type { KubeObject, ObjectName, Pod } from '../cluster/objects.ts'
+import { type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
@@ -64,9 +64,8 @@ export class EvidenceReader {
   /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
   observe(event: FeedEvent): void {
     if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
-    const { apiVersion, kind, metadata } = event.object
-    const { name, namespace } = metadata
-    const known = this.#gate.store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    const { name } = event.object.metadata
+    const known = this.#gate.store.get(nameOf(event.object))
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
     for (const record of this.#gate.timeline().targets) {
       const problems = record.problems.filter((problem) =>
@@ -147,20 +146,11 @@ export class EvidenceReader {
   /** @param read resolves to true if the server has answered */
   #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
     if (this.#reads.has(key)) return
-    const reading = this.#withSlot(read).then((isAnswered) => {
+    const reading = this.#slots.run(read).then((isAnswered) => {
       if (isAnswered) this.#reads.set(key, 'answered')
       else this.#reads.delete(key)
     })
     this.#reads.set(key, { reading, giveUp })
-  }
-
-  async #withSlot<T>(read: () => Promise<T>): Promise<T> {
-    await this.#slots.acquire()
-    try {
-      return await read()
-    } finally {
-      this.#slots.release()
-    }
   }
 
   async #readLog(log: LogRef, giveUp: (why: string) => void): Promise<boolean> {

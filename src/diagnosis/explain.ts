@@ -175,8 +175,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     chain.unshift(shortName(object))
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller !== false)
     if (chain[0] === top || owner === undefined) break
-    const { namespace } = object.metadata
-    object = facts.get({ ...owner, ...(namespace === undefined ? {} : { namespace }) }) ?? facts.get(owner)
+    object = facts.get({ ...owner, namespace: object.metadata.namespace }) ?? facts.get(owner)
     // The reference contains the name of an owner that is not watched.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }

@@ -32,11 +32,7 @@ await runScript(async () => {
       return results
     }
     const turns = new Semaphore(atOnce)
-    const inTurn = async (name: string) => {
-      await turns.acquire()
-      return runScenario(name).finally(() => turns.release())
-    }
-    const all = (await Promise.all(chosen.map(inTurn))).flat()
+    const all = (await Promise.all(chosen.map((name) => turns.run(() => runScenario(name))))).flat()
     const failed = all.filter(({ problem }) => problem !== undefined).length
     if (failed > 0) process.exitCode = 1
     console.log(`${all.length - failed} passed, ${failed} failed`)

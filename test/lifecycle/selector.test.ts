@@ -32,6 +32,6 @@ describe('a selector in the form of the API', () => {
 
   it('is used without a namespace where the workload has none', () => {
     const { namespace: _, ...metadata } = createDeployment().metadata
-    expect(podRequest({ ...createDeployment(), metadata })).not.toHaveProperty('namespace')
+    expect(podRequest({ ...createDeployment(), metadata }).namespace).toBeUndefined()
   })
 })

@@ -28,24 +28,17 @@ function isBareMap(selector: LabelSelector | Record<string, string> | undefined)
   return selector !== undefined && Object.values(selector).some((value) => typeof value === 'string')
 }
 
-/** The watch of all objects of a kind that a workload's selector matches. */
-export function selectedRequest(
-  apiVersion: string,
-  kind: string,
-  workload: KubeObject & { spec?: { selector?: LabelSelector } },
-): WatchRequest {
-  const { namespace } = workload.metadata
-  return {
-    apiVersion,
-    kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    labelSelector: formatSelector(workload.spec?.selector),
-  }
+/** A workload or a Service. */
+type Selecting = KubeObject & { spec?: { selector?: LabelSelector | Record<string, string> } }
+
+/** The watch of all objects of a kind that the selector of an object matches. */
+export function selectedRequest(apiVersion: string, kind: string, { metadata, spec }: Selecting): WatchRequest {
+  return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
 /**
- * The watch of a workload's pods. The selector may also match pods of other owners; their owner references show this.
+ * The watch of the pods that a selector matches: also those of other owners, as their owner references show.
  */
-export function podRequest(workload: KubeObject & { spec?: { selector?: LabelSelector } }): WatchRequest {
-  return selectedRequest('v1', 'Pod', workload)
+export function podRequest(selecting: Selecting): WatchRequest {
+  return selectedRequest('v1', 'Pod', selecting)
 }

@@ -16,7 +16,7 @@ import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from '../workloads/pod-object.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
-import { formatSelector } from './selector.ts'
+import { podRequest } from './selector.ts'
 import {
   explainService,
   explainUnserved,
@@ -230,10 +230,6 @@ function endpointSliceRequest({ metadata }: KubeObject): WatchRequest {
     namespace: metadata.namespace,
     labelSelector: `kubernetes.io/service-name=${metadata.name}`,
   }
-}
-
-function podRequest({ metadata: { namespace }, spec }: Service): WatchRequest {
-  return { apiVersion: 'v1', kind: 'Pod', namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
 /** The watches of workloads that may be behind it, to find those scaled to zero. */

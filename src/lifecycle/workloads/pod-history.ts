@@ -105,8 +105,7 @@ export class PodHistories {
     if (owner === undefined) return { changedAt: undefined, minReadyMs: 0 }
     if (!this.#changes.has(owner.uid))
       this.#changes.set(owner.uid, this.#gateTime.time(templateChangedAt(owner, namespace, this.#store)))
-    const { apiVersion, kind, name } = owner
-    const found = this.#store.get({ apiVersion, kind, name, ...(namespace === undefined ? {} : { namespace }) })
+    const found = this.#store.get({ ...owner, namespace })
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
