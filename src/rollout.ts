@@ -3,7 +3,7 @@ import { type Cluster, connect } from './cluster/cluster.ts'
 import { deniedAccess } from './cluster/failures.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
-import type { KubeObject } from './cluster/objects.ts'
+import { type KubeObject, nameOf } from './cluster/objects.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { collectMistakes, type Mistake, UserError } from './errors.ts'
@@ -285,7 +285,7 @@ async function readLive(
   const lists = await Promise.all(
     consolidate(targets.map(targetWatch)).map((request) => cluster.list(request).catch(() => [])),
   )
-  const live = new Map(lists.flat().map((object) => [nameKey({ ...object, ...object.metadata }), object]))
+  const live = new Map(lists.flat().map((object) => [nameKey(nameOf(object)), object]))
   return (target) => live.get(nameKey(target))
 }
 

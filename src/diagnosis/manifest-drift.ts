@@ -1,5 +1,5 @@
 import type { FeedEvent } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, GateProblem, Timeline } from '../gate/timeline.ts'
 import {
@@ -49,7 +49,7 @@ export class ManifestDrift {
   observe(event: FeedEvent): readonly ManifestDriftNote[] {
     if (event.type !== 'ADDED' && event.type !== 'MODIFIED') return []
     const { object } = event
-    const key = nameKey({ ...object, ...object.metadata })
+    const key = nameKey(nameOf(object))
     const awaited = this.#awaited.get(key)
     if (awaited === undefined) return []
     this.#awaited.delete(key)

@@ -1,5 +1,5 @@
 import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, Pod } from '../cluster/objects.ts'
+import { type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
@@ -127,7 +127,7 @@ export class Gate {
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
   awaitsChange(object: KubeObject): boolean {
-    const gated = this.#targets.named({ ...object, ...object.metadata })
+    const gated = this.#targets.named(nameOf(object))
     return gated.some(({ state }) => state.type === 'awaiting-change')
   }
 

@@ -1,4 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ManifestObject } from './manifests/manifest.ts'
 
@@ -70,12 +71,7 @@ export function targetWatch({ apiVersion, kind, namespace, name }: Target): Watc
 }
 
 /** A key without the API version, so that a target and its live object always have the same key. */
-export function nameKey({
-  apiVersion,
-  kind,
-  namespace = '',
-  name,
-}: Pick<Target, 'apiVersion' | 'kind' | 'name'> & { readonly namespace?: string | undefined }): string {
+export function nameKey({ apiVersion, kind, namespace = '', name }: ObjectName): string {
   return JSON.stringify([groupOf(apiVersion), kind, namespace, name])
 }
 

@@ -1,5 +1,5 @@
 import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Trace, type TraceSettings } from './trace.ts'
 import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
@@ -69,13 +69,12 @@ export class Readiness {
 
   /** Adds an object that a selector matches, or removes one that it no longer matches. */
   #select(source: FollowedRequest, object: KubeObject, type: FeedEvent['type']): void {
-    const { apiVersion, kind, metadata } = object
-    const key = nameKey({ apiVersion, kind, ...metadata })
+    const name = nameOf(object)
+    const key = nameKey(name)
     if (type === 'DELETED') {
       if (this.#followed.get(key)?.source === source) this.#followed.delete(key)
     } else if (!this.#followed.has(key) && !this.#objects.isExcluded(object)) {
-      const { name, namespace } = metadata
-      this.#follow(source, { apiVersion, kind, name, namespace, clocks: {} })
+      this.#follow(source, { ...name, clocks: {} })
     }
   }
 
@@ -93,7 +92,7 @@ export class Readiness {
 
   #keepLatest(event: FeedEvent, request: WatchRequest): void {
     if ('object' in event) {
-      const key = nameKey({ ...event.object, ...event.object.metadata })
+      const key = nameKey(nameOf(event.object))
       if (event.type === 'DELETED') this.#latest.delete(key)
       else this.#latest.set(key, event)
     } else if (event.type === 'SYNCED' || event.type === 'REFUSED' || event.type === 'MISSING') {

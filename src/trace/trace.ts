@@ -1,5 +1,5 @@
 import { distinctRequests, type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
-import type { EventObject, KubeObject, Service } from '../cluster/objects.ts'
+import { type EventObject, type KubeObject, nameOf, type Service } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
@@ -147,7 +147,7 @@ export class Trace {
     // A kind with a change is readable again.
     for (const [message, { kind }] of this.#unreadable) if (kind === object.kind) this.#unreadable.delete(message)
     if (before !== undefined) this.#recordDeparture(before, after, now)
-    if (nameKey({ ...object, ...object.metadata }) === nameKey(this.#target)) this.#setObject(after, now)
+    if (nameKey(nameOf(object)) === nameKey(this.#target)) this.#setObject(after, now)
     if (after !== undefined) this.#ownership.add(after)
   }
 

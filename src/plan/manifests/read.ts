@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { isObject, shortName } from '../../cluster/objects.ts'
+import { isObject, nameOf, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
 import { checkName, checkNamespace } from '../names.ts'
@@ -51,7 +51,7 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
     for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
     for (const manifest of manifests) {
       // Without default namespaces; `resolveTargets` finds the other duplicates.
-      const key = nameKey({ ...manifest.object, ...manifest.object.metadata })
+      const key = nameKey(nameOf(manifest.object))
       const earlier = places.get(key)
       if (earlier !== undefined) {
         addMistake(manifest.line, duplicateOf(manifest, earlier))
