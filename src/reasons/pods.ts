@@ -41,6 +41,7 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'host-port'
         | 'volume-node'
         | 'volume-count'
+        | 'volume-in-use'
     }
   | { readonly type: 'missing-claim'; readonly name: string }
   /** The scheduler's message, about the pod's claims or anything else. */
@@ -232,6 +233,8 @@ function causeText(cause: SchedulingCause): string {
       return 'cannot reach its volume'
     case 'volume-count':
       return `${has} no room for another volume`
+    case 'volume-in-use':
+      return `${has} its ReadWriteOncePod claim in use by another pod`
     case 'missing-claim':
       return `persistentvolumeclaim/${cause.name} does not exist`
     default:
@@ -264,6 +267,9 @@ function endedHint(facts: HintFacts<EndedDetail>): string {
   return `Nothing restarts the pod. ${facts.problem?.container === undefined ? `See how it ended: ${describePod(facts)}.` : logHint(facts)}`
 }
 
+/** In a rolling update, an old pod may hold what the new one needs. */
+const oldPodFirst = 'If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1).'
+
 /** Advice for each cause. */
 function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const { detail } = facts.problem ?? {}
@@ -291,13 +297,18 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
       ? [`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`]
       : []),
     ...(has('host-port')
-      ? [
-          'Another pod has the host port. If it is the old pod, let it end first (strategy Recreate, or maxSurge 0 with maxUnavailable 1). Otherwise change hostPort, or remove it.',
-        ]
+      ? [`Another pod has the host port. ${oldPodFirst} Otherwise change hostPort, or remove it.`]
       : []),
+    ...(has('volume-node')
+      ? ['Its volume can be reached from other nodes only: free room there, or give the pod another volume.']
+      : []),
+    ...(has('volume-in-use') ? [`Another pod uses the claim. ${oldPodFirst}`] : []),
     ...(has('pod-count') ? ['Add a node, or remove pods: each node has a maximum number of pods.'] : []),
     ...(has('topology-spread', 'pod-affinity')
       ? ['Loosen its affinity or topology spread constraints, or add nodes that satisfy them.']
+      : []),
+    ...(causes.some((cause) => cause.type === 'pod-affinity' && cause.rule === 'anti-affinity')
+      ? [`Another pod excludes it from a node. ${oldPodFirst}`]
       : []),
   ]
   return advice.length === 0

@@ -21,6 +21,18 @@ describe("the scheduler's message about a pod that no node takes", () => {
       "0/4 nodes are available: 1 node(s) were unschedulable, 1 node(s) didn't match pod anti-affinity rules, 2 node(s) had volume node affinity conflict.",
       'of 4 nodes, 1 is cordoned, 1 does not match the anti-affinity between pods, 2 cannot reach its volume',
     ],
+    [
+      "0/3 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity, 1 node(s) had no available volume zone.",
+      'of 3 nodes, 2 cannot reach its volume, 1 cannot reach its volume',
+    ],
+    [
+      '0/1 nodes are available: 1 node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod.',
+      'the only node has its ReadWriteOncePod claim in use by another pod',
+    ],
+    [
+      "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind.",
+      "of 1 node, 1 node(s) didn't find available persistent volumes to bind",
+    ],
     ['0/2 nodes are available: 2 node(s) are on fire.', 'of 2 nodes, 2 node(s) are on fire'],
     ['0/1 nodes are available: 1 node(s) are on fire.', 'of 1 node, 1 node(s) are on fire'],
     [

@@ -75,7 +75,11 @@ describe('a pod that no node takes', () => {
     [{ type: 'cordoned' }, /^Nodes are cordoned: .* `kubectl uncordon NODE` allows pods on one again\.$/],
     [{ type: 'pod-count' }, /^Add a node, or remove pods/],
     [{ type: 'topology-spread' }, /^Loosen its affinity or topology spread constraints/],
-    [{ type: 'pod-affinity', rule: 'anti-affinity' }, /^Loosen its affinity or topology spread constraints/],
+    [{ type: 'pod-affinity', rule: 'affinity' }, /^Loosen its affinity or topology spread constraints[^.]*\.$/],
+    [{ type: 'pod-affinity', rule: 'anti-affinity' }, /^Loosen its affinity .* let it end first \(strategy Recreate/],
+    [{ type: 'volume-node' }, /^Its volume can be reached from other nodes only/],
+    [{ type: 'volume-in-use' }, /^Another pod uses the claim\..* let it end first \(strategy Recreate/],
+    [{ type: 'unbound-claims', message: 'no volume' }, /^Its PersistentVolumeClaims have to be bound first/],
     [{ type: 'claim', message: 'persistentvolumeclaim "data" is being deleted' }, /`kubectl get pvc -n shop`/],
     [
       { type: 'missing-claim', name: 'data' },

@@ -132,8 +132,19 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
   ],
   [/^node\(s\) didn't match pod topology spread constraints.*$/, () => ({ type: 'topology-spread' })],
   [/^node\(s\) didn't have free ports.*$/, () => ({ type: 'host-port' })],
-  [/^node\(s\) had volume node affinity conflict$/, () => ({ type: 'volume-node' })],
+  [
+    /^node\(s\) (?:had volume node affinity conflict|didn't match PersistentVolume's node affinity|had no available volume zone)$/,
+    () => ({ type: 'volume-node' }),
+  ],
+  [
+    /^(node\(s\) didn't find available persistent volumes to bind)$/,
+    (message = '') => ({ type: 'unbound-claims', message }),
+  ],
   [/^node\(s\) exceed max volume count$/, () => ({ type: 'volume-count' })],
+  [
+    /^node\(s\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod$/,
+    () => ({ type: 'volume-in-use' }),
+  ],
 ]
 
 /**
