@@ -106,7 +106,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'admission-denied': {
     class: 'terminal',
-    when: 'a policy or admission webhook denied the pods explicitly, for the second time',
+    when: 'a policy or admission webhook denied the pods explicitly, and again after 3 s',
     title: 'denied by an admission policy',
     headline: ({ detail: { by } }) => {
       if (by === undefined) return undefined

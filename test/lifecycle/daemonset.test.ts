@@ -291,7 +291,7 @@ describe('the present revision of a DaemonSet', () => {
       reason: 'FailedCreate',
       message: 'Error creating: pods "x" is forbidden: violates PodSecurity "x"',
       count: 12,
-      lastTimestamp: iso(1),
+      lastTimestamp: iso(5),
     })
     const none = { ...waiting, currentNumberScheduled: 0 }
     const old = revision('old', 1, createTemplate())

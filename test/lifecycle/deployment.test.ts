@@ -6,6 +6,7 @@ import {
   condition,
   context,
   crashLoopStatus,
+  createContainer,
   createDeployment,
   createEvent,
   createPod,
@@ -18,6 +19,7 @@ import {
   podStatus,
   readyStatus,
   reported,
+  running,
   seenPod,
   seenTarget,
   terminated,
@@ -209,14 +211,16 @@ describe('a Deployment fails', () => {
     expect(assess(ready, objects).failure).toBeUndefined()
   })
 
-  it('not by what a policy denied once, but twice', () => {
+  it('not by what a policy denied once, but twice with 3 s between them', () => {
     const denial = 'admission webhook "policy" denied the request: no'
     const refused = createReplicaSet({
       status: { conditions: [condition('ReplicaFailure', 'True', { message: denial })] },
     })
-    const event = (count: number) => createEvent(refused, { reason: 'FailedCreate', message: denial, count })
-    expect(assess(deployment, [refused, event(1)]).status).toBe('progressing')
-    expect(assess(deployment, [refused, event(2)])).toMatchObject({
+    const event = (count: number, at: number) =>
+      createEvent(refused, { reason: 'FailedCreate', message: denial, count, lastTimestamp: iso(at) })
+    expect(assess(deployment, [refused, event(1, 5)]).status).toBe('progressing')
+    expect(assess(deployment, [refused, event(2, 1)]).status).toBe('progressing')
+    expect(assess(deployment, [refused, event(2, 5)])).toMatchObject({
       status: 'failed',
       failure: { reason: 'admission-denied' },
     })
@@ -352,6 +356,13 @@ describe('a Deployment whose new ReplicaSet does not exist yet', () => {
     expect(assessment.pods).toEqual(new Set())
     expect(assessment.milestones.find(({ name }) => name === 'scheduled')?.count).toEqual({ done: 0, total: 1 })
   })
+
+  it('because old pods terminate first: it reports their number', () => {
+    const leaving = newPod('a', readyStatus(-60), { deletionTimestamp: iso(90) })
+    expect(assess(later({ strategy: { type: 'Recreate' } }), [replicaSet, leaving]).message).toBe(
+      'waiting for 1 pod of older revisions to end (strategy Recreate)',
+    )
+  })
 })
 
 describe('available pods of older revisions', () => {
@@ -383,6 +394,22 @@ describe('available pods of older revisions', () => {
 })
 
 describe('the milestones of a Deployment', () => {
+  it('name the init container that runs, before the images of the next containers are pulled', () => {
+    const initContainers = [createContainer({ name: 'wait-for-db' })]
+    const initContainerStatuses = [createStatus({ name: 'wait-for-db', state: running(1) })]
+    const pod = createPod(
+      {
+        spec: { initContainers },
+        status: { phase: 'Pending', initContainerStatuses, containerStatuses: [createStatus()] },
+      },
+      replicaSet,
+    )
+    const starting = createDeployment({ status: complete(1, { readyReplicas: 0, availableReplicas: 0 }) })
+    expect(assess(starting, [replicaSet, pod]).message).toBe(
+      '0 of 1 pod has pulled its image, init container wait-for-db is running',
+    )
+  })
+
   const state = (deployment: Deployment, objects: KubeObject[]) =>
     Object.fromEntries(
       assess(deployment, objects).milestones.map(({ name, state, count }) => [
@@ -531,7 +558,8 @@ describe('what keeps a Deployment from having pods at all', () => {
     const denial = 'admission webhook "policy" denied the request: no'
     const conditions = [condition('ReplicaFailure', 'True', { message: denial })]
     const deployment = createDeployment({ status: { observedGeneration: 1, conditions } })
-    const refusals = createEvent(replicaSet, { reason: 'FailedCreate', message: denial, count: 2 })
+    const lastTimestamp = iso(5)
+    const refusals = createEvent(replicaSet, { reason: 'FailedCreate', message: denial, count: 2, lastTimestamp })
     expect(assess(deployment, [replicaSet, refusals])).toMatchObject({ failure: { reason: 'admission-denied' } })
   })
 
@@ -578,7 +606,7 @@ describe('what keeps a Deployment from having pods at all', () => {
       ])
     })
 
-    it('a denial is proven at its second attempt, one of them since the gate began', () => {
+    it('a denial is proven by another one after 3 s, since the gate began', () => {
       const { deployment, event } = refused(denial)
       expect(assess(deployment, [oldSet, event(1)]).status).toBe('progressing')
       expect(assess(deployment, [oldSet, event(9, -60)]).status).toBe('progressing')

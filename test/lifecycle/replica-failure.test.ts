@@ -2,13 +2,19 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, context, createEvent, createReplicaSet, iso, moment, reported } from './builders.ts'
 
-function problem(message: string, counts: readonly number[] = [], status = 'True') {
+function problem(message: string, counts: readonly number[] = [], status = 'True', lastAt = 8) {
   const failed = condition('ReplicaFailure', status, { message, lastTransitionTime: iso(3) })
   const set = createReplicaSet({ status: { conditions: [failed] } })
   const events = counts.map((count, index) =>
-    createEvent(set, { reason: 'FailedCreate', message, count, metadata: { name: `e${index}` } }),
+    createEvent(set, {
+      reason: 'FailedCreate',
+      message,
+      count,
+      lastTimestamp: iso(lastAt),
+      metadata: { name: `e${index}` },
+    }),
   )
-  return reported(creationProblem(set, context({ now: 5, objects: [set, ...events] })))
+  return reported(creationProblem(set, context({ now: 9, objects: [set, ...events] })))
 }
 
 describe('why a controller cannot create pods', () => {
@@ -107,13 +113,19 @@ describe('why a controller cannot create pods', () => {
   const denied = 'admission webhook "policy.example.com" denied the request: no'
 
   it.each([
-    ['a denial is proven at its second attempt', denied, [2], true],
+    ['a denial is proven when it is repeated after 3 s', denied, [2], true],
     ['by two events as by one', denied, [1, 1], true],
     ['and not at its first', denied, [1], false],
     ['quota is never proven', 'exceeded quota: small', [20], false],
     ['nor is an unreachable webhook', 'failed calling webhook "x": timeout', [20], false],
   ])('%s', (_, message, counts, proven) => {
     expect(problem(message, counts)).toMatchObject([{ proven }])
+  })
+
+  // The first retries follow after milliseconds: a change of the policy that was applied with the workload comes later.
+  it('a denial is not proven by its first retries, but a pod that is invalid is', () => {
+    expect(problem(denied, [9], 'True', 5)).toMatchObject([{ proven: false }])
+    expect(problem('Pod "web-1-x" is invalid: spec: Required value', [2], 'True', 3)).toMatchObject([{ proven: true }])
   })
 
   // A condition keeps the message of the first refusal (calculateStatus, pkg/controller/replicaset).
@@ -129,10 +141,10 @@ describe('why a controller cannot create pods', () => {
         lastTimestamp: iso(to),
         metadata: { name: message },
       })
-    const now = (first: string, later: string, seconds = 9) => {
+    const now = (first: string, later: string, seconds = 11) => {
       const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
       const set = createReplicaSet({ status: { conditions: [failed] } })
-      const events = [refused(set, first, 3, 3), refused(set, later, 5, 8)]
+      const events = [refused(set, first, 3, 3), refused(set, later, 5, 10)]
       return reported(creationProblem(set, context({ now: seconds, objects: [set, ...events] })))
     }
 
@@ -176,7 +188,7 @@ describe('why a controller without such a condition cannot create pods', () => {
     reported(creationProblem(set, context({ now: 9, objects: [set, ...events] }), isShort))
 
   it('is the event of its last attempt, while it has too few pods', () => {
-    expect(problems(true, attempt('FailedCreate', 3, { count: 2 }))).toMatchObject([
+    expect(problems(true, attempt('FailedCreate', 5, { count: 2 }))).toMatchObject([
       {
         reason: 'admission-denied',
         subject: 'statefulset/db',
@@ -197,9 +209,9 @@ describe('why a controller without such a condition cannot create pods', () => {
           since,
         ),
       )
-    expect(seen(3, moment(4))).toEqual([])
-    expect(seen(4, moment(4))).toMatchObject([{ proven: true }])
-    expect(seen(3)).toMatchObject([{ proven: true }])
+    expect(seen(5, moment(6))).toEqual([])
+    expect(seen(6, moment(6))).toMatchObject([{ proven: true }])
+    expect(seen(5)).toMatchObject([{ proven: true }])
   })
 
   it('is not proven by refusals for another reason', () => {

@@ -175,7 +175,7 @@ describe('a StatefulSet whose pods were denied', () => {
   })
 
   it('is failed by one of its present template', () => {
-    expect(judge(createSet({ status: none }), [...revisions, denied(-4)])).toMatchObject({
+    expect(judge(createSet({ status: none }), [...revisions, denied(5)])).toMatchObject({
       status: 'failed',
       failure: { reason: 'admission-denied' },
     })
@@ -184,7 +184,7 @@ describe('a StatefulSet whose pods were denied', () => {
   it('is failed by one since the gate began if its revisions cannot be read', () => {
     const unseen = { unseen: ['ControllerRevision'] }
     expect(judge(createSet({ status: none }), [denied(-4)], unseen).problems).toEqual([])
-    expect(judge(createSet({ status: none }), [denied(4)], unseen).status).toBe('failed')
+    expect(judge(createSet({ status: none }), [denied(5)], unseen).status).toBe('failed')
   })
 })
 

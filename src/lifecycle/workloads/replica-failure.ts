@@ -104,8 +104,8 @@ function find(pattern: RegExp, message: string): string | undefined {
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and
  * Jobs do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an
- * explicit denial by a policy at its second attempt, and a pod that the API server finds invalid. Slow: everything that
- * may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
+ * explicit denial by a policy that is repeated after 3 s, and a pod that the API server finds invalid. Slow: everything
+ * that may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
@@ -153,6 +153,12 @@ export function rolloutCreationProblem(
   const attempts = current === undefined ? [] : attemptsOf(current, creationEvents, context)
   return [refusedProblem(deployment, 'create pods', own, attempts, context)]
 }
+
+/**
+ * How long after its first refusal, or the gate's start, a policy must deny the pods again. A controller first retries
+ * after milliseconds, and a change of the policy may be applied together with the workload.
+ */
+const deniedMs = 3_000
 
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
 
@@ -213,15 +219,19 @@ function refusedProblem(
     message: withoutPreamble(message),
     ...read(message),
   }
-  const isDenied = reason === 'admission-denied' || ('isInvalid' in detail && detail.isInvalid === true)
-  const observed = { seen: isDenied ? count : 0, needed: 2, since: since ?? 0, atLeastMs: 0 }
+  const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
+  const seen = isInvalid || reason === 'admission-denied' ? count : 0
+  const isCurrent = isSinceStart(lastAt, context)
+  const { proven } = isInvalid
+    ? prove({ seen, needed: 2, since: 0, atLeastMs: 0, isCurrent }, context.now)
+    : prove({ seen, needed: 2, since: Math.max(since ?? 0, context.startedAt), atLeastMs: deniedMs, isCurrent }, lastAt)
   return problemOf({
     reason,
     subject: `${kind.toLowerCase()}/${metadata.name}`,
     detail,
     count,
     firstSeenAt: since ?? context.now,
-    proven: prove({ ...observed, isCurrent: isSinceStart(lastAt, context) }, context.now).proven,
+    proven,
   })
 }
 

@@ -21,6 +21,23 @@ export const admission: Scenario[] = [
     decidedBy: creationRefused('denied request', 2),
   },
   {
+    // The controller's first retries follow after milliseconds, and one after the end of the policy succeeds.
+    ...web,
+    name: 'policy-ends-late',
+    setup: async (fixture) => {
+      await denyPods(fixture)
+      await fixture.apply(deployment('web'))
+    },
+    during: async (fixture) => {
+      await fixture.wait(2)
+      await allowPods(fixture)
+    },
+    after: allowPods,
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 12,
+  },
+  {
     ...web,
     name: 'policy-denies-daemonset',
     inputs: { resources: 'daemonset/web' },
