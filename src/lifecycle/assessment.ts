@@ -55,7 +55,12 @@ export interface Assessment {
 }
 
 /** Problems of a pod that perhaps only needs more time to become ready. */
-const slowStart: ReadonlySet<ReasonCode> = new Set(['readiness-failing', 'readiness-gate-pending', 'node-unresponsive'])
+const slowStart: ReadonlySet<ReasonCode> = new Set([
+  'init-container-running',
+  'readiness-failing',
+  'readiness-gate-pending',
+  'node-unresponsive',
+])
 
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {

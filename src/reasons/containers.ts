@@ -75,6 +75,7 @@ export interface ContainerDetails {
   readonly 'bad-command': StartDetail
   readonly 'exec-format': StartDetail
   readonly 'init-container-failed': CrashDetail
+  readonly 'init-container-running': Readonly<Record<string, never>>
   readonly 'liveness-failing': ProbeDetail
   readonly 'startup-failing': ProbeDetail
   readonly 'readiness-failing': ProbeDetail
@@ -140,6 +141,17 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     sentence: crashSentence,
     hint: (s) =>
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. ${logHint(s, { isPrevious: true, isNamed: true })}`,
+    readsLogs: true,
+    field: { container: [] },
+  },
+  'init-container-running': {
+    class: 'slow',
+    when: 'an init container has run for 30 s: the next containers start when it has ended',
+    title: 'an init container is still running',
+    headline: containerHeadline((name) => `init ${name} is still running`),
+    sentence: () => predicate('is still running, and the next containers wait for its end'),
+    hint: (s) =>
+      `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. It may wait for something that is missing. ${logHint(s, { isNamed: true })}`,
     readsLogs: true,
     field: { container: [] },
   },

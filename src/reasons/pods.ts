@@ -60,7 +60,8 @@ export interface EndedDetail {
 export interface PodDetails {
   readonly unschedulable: UnschedulableDetail
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string }
-  readonly 'sandbox-failed': { readonly message: string }
+  /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
+  readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
   /** The condition types of the readiness gates that are not True. */
   readonly 'readiness-gate-pending': { readonly gates: readonly string[] }
   /** `silent`: the kubelet has not acknowledged the pod. `lost`: the node is marked as not ready. */
@@ -102,11 +103,14 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'sandbox-failed': {
     class: 'slow',
-    when: "the node cannot set up the pod's network, and tries again",
+    when: "the node cannot set up the pod's sandbox, most often its network, and tries again",
     title: 'the pod sandbox could not be created',
-    sentence: ({ detail: { message } }) => clause(`no network sandbox: ${message}`),
+    sentence: ({ detail: { message, handler } }) =>
+      clause(`no ${handler === undefined ? 'network sandbox' : 'sandbox'}: ${message}`),
     hint: (s) =>
-      `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod(s)}.`,
+      s.problem?.detail.handler !== undefined
+        ? `The container runtime of the node has no handler ${s.problem.detail.handler}: correct runtimeClassName, or run the pod on nodes that have it.`
+        : `The node cannot set up the pod's network: look at the network plugin on that node. Its events: ${describePod(s)}.`,
     readsNode: true,
   },
   'readiness-gate-pending': {

@@ -325,6 +325,11 @@ describe('pods that leave do not fail the gate', () => {
       /^30 note pod\/web-1-a left its ReplicaSet: its labels no longer match$/,
     ],
     [
+      'a pod that stays when its ReplicaSet is deleted',
+      [at(30, modified(web.pod(readyStatus(-60), { ownerReferences: [] })))],
+      /^30 note pod\/web-1-a left its ReplicaSet$/,
+    ],
+    [
       'a pod that is evicted',
       [
         at(

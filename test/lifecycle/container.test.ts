@@ -412,11 +412,12 @@ describe('a container that runs and is not ready', () => {
     expect(examine(notReady({}, { started: false }), { now: 300 })).toEqual({})
   })
 
-  it('is no problem as an init container, which has to end', () => {
+  it('is no problem as an init container, which has to end, for 30 s', () => {
     const spec = { initContainers: [createContainer({ name: 'migrate', readinessProbe: {} })] }
     const migrate = createStatus({ name: 'migrate', state: running(0), started: true })
     const pod = createPod({ spec, status: { initContainerStatuses: [migrate] } })
-    expect(examine(pod, { now: 300, container: 'migrate' })).toEqual({})
+    expect(examine(pod, { now: 29, container: 'migrate' })).toEqual({})
+    expect(examine(pod, { now: 300, container: 'migrate' }).problem?.reason).toBe('init-container-running')
   })
 
   it('is slow without a message if the events stopped', () => {

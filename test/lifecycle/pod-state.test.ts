@@ -1,4 +1,4 @@
-import type { Condition, ContainerStatus, EventObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
+import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import {
   condition,
@@ -14,10 +14,14 @@ import {
   readyStatus,
   reported,
   running,
+  seenPod,
   sightings,
   terminated,
   waiting,
 } from './builders.ts'
+
+/** The histories of a pod that the gate first saw at this second. */
+const seenAt = (pod: Pod, seconds: number) => new Map([[pod.metadata.uid ?? '', seenPod([seconds, pod])]])
 
 /** A pod of two containers, `app` and `b`, and an init container `i`. */
 function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<ContainerStatus>>>, rest: object = {}): Pod {
@@ -137,7 +141,8 @@ describe('a pod whose scheduler reports nothing', () => {
       spec: { nodeName: '', schedulerName },
       status: { phase: 'Pending' },
     })
-  const examineAt = (at: Pod, now: number) => reported(examinePod(at, context({ now, objects: [at] })))
+  const examineAt = (at: Pod, now: number, ...objects: readonly KubeObject[]) =>
+    reported(examinePod(at, context({ now, podHistories: seenAt(at, 0), objects: [at, ...objects] })))
 
   it('has a problem after ten seconds, and names the scheduler', () => {
     expect(examineAt(pod('volcano'), 11)).toMatchObject({ problems: [], recheckAt: moment(12) })
@@ -170,7 +175,7 @@ describe('a pod whose scheduler reports nothing', () => {
         type: 'Normal',
       },
     )
-    expect(reported(examinePod(waits, context({ now: 12, objects: [waits, event] }))).problems).toMatchObject([
+    expect(examineAt(waits, 12, event).problems).toMatchObject([
       {
         message:
           'cannot be scheduled: the scheduler waits for its volumes: persistentvolumeclaim/data is not bound: provisioner ebs.csi.aws.com has not created a volume yet',
@@ -200,7 +205,7 @@ describe('a pod whose node does not respond', () => {
     proven: false,
   })
   const examineAt = (pod: Pod, now: number, ...events: readonly EventObject[]) =>
-    reported(examinePod(pod, context({ now, objects: [pod, ...events] })))
+    reported(examinePod(pod, context({ now, podHistories: seenAt(pod, 0), objects: [pod, ...events] })))
   const pod = (status: PodStatus) => createPod({ status: { conditions: [scheduled], ...status } })
   const lost = (rest: Partial<Condition>, containersReady = 'True') =>
     pod({
@@ -226,6 +231,15 @@ describe('a pod whose node does not respond', () => {
     expect(examineAt(given, seconds).problems).toEqual(problems)
   })
 
+  // After an outage, a watch first returns the old versions.
+  it('has no problem before the gate has seen that for 10 s', () => {
+    const podHistories = seenAt(pod({}), 60)
+    expect(reported(examinePod(pod({}), context({ now: 60, podHistories })))).toMatchObject({
+      problems: [],
+      recheckAt: moment(70),
+    })
+  })
+
   it('is examined again at the moment of the problem', () => {
     expect(examineAt(pod({}), 5).recheckAt).toBe(moment(12))
   })
@@ -233,6 +247,36 @@ describe('a pod whose node does not respond', () => {
   it('has an event of the kubelet: then the status is only late', () => {
     const assigned = pod({})
     expect(examineAt(assigned, 60, createEvent(assigned, { reason: 'Pulling', container: 'app' })).problems).toEqual([])
+  })
+})
+
+describe('a pod with a running init container', () => {
+  const initContainers = [createContainer({ name: 'wait-for-db' })]
+  const status: PodStatus = {
+    phase: 'Pending',
+    startTime: iso(1),
+    initContainerStatuses: [createStatus({ name: 'wait-for-db', ...runs })],
+    containerStatuses: [createStatus({ state: waiting('PodInitializing') })],
+  }
+  const examineAt = (now: number) => {
+    const pod = createPod({ spec: { initContainers }, status })
+    return reported(examinePod(pod, context({ now, objects: [pod] })))
+  }
+
+  it('has a problem once it has run for 30 s', () => {
+    const startedAt = Date.parse(runs.state?.running?.startedAt ?? '')
+    const early = examineAt(2)
+    expect(early).toMatchObject({ problems: [], recheckAt: startedAt + 30_000 })
+    expect(examineAt(60).problems).toMatchObject([
+      {
+        reason: 'init-container-running',
+        class: 'slow',
+        container: 'wait-for-db',
+        message: 'is still running, and the next containers wait for its end',
+        firstSeenAt: startedAt,
+        proven: false,
+      },
+    ])
   })
 })
 

@@ -413,6 +413,17 @@ describe('the problem of a pod before its containers exist', () => {
     ])
   })
 
+  it.each([
+    'failed to get sandbox runtime: no runtime for "gvisor" is configured',
+    'failed to find runtime handler gvisor from runtime list map[]',
+  ])('names the missing handler of its RuntimeClass: %s', (error) => {
+    const message = `Failed to create pod sandbox: rpc error: code = Unknown desc = ${error}`
+    const sandbox = createEvent(pending(), { reason: 'FailedCreatePodSandBox', message })
+    expect(problems(pending(), 500, sandbox)).toMatchObject([
+      { message: `no sandbox: ${error}`, detail: { handler: 'gvisor' } },
+    ])
+  })
+
   it('is over when a container has started', () => {
     const pod = createBarePod({ status: podStatus({ state: running(15) }, { phase: 'Pending' }) })
     expect(problems(pod, 16, mount(missing))).toEqual([])

@@ -158,9 +158,15 @@ describe('the --for of a reference', () => {
     expect(assess(ready, object).message).toBe('condition ready is True of an older generation')
   })
 
-  it('=delete has no problem during a deletion', () => {
+  it('=delete has no problem during a deletion, and reports its finalizers', () => {
     const assessment = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1) }))
     expect(assessment).toMatchObject({ problems: [], message: 'still exists, waiting for its deletion' })
+    const held = assess({ type: 'delete' }, certificate({}, { deletionTimestamp: iso(1), finalizers: ['acme/hold'] }))
+    expect(held).toMatchObject({
+      status: 'progressing',
+      problems: [],
+      message: 'is being deleted and waits for its finalizers: acme/hold',
+    })
   })
 })
 

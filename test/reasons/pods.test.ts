@@ -185,6 +185,10 @@ it('a volume or a sandbox that fails is named with the message of the kubelet', 
   expect(messageOf(createProblem('sandbox-failed', { message: 'no plugin' }, ofPod))).toBe(
     'no network sandbox: no plugin',
   )
+  expect(hint('sandbox-failed', { message: 'no plugin' })).toMatch(/look at the network plugin/)
+  expect(hint('sandbox-failed', { message: 'no runtime', handler: 'gvisor' })).toMatch(
+    /no handler gvisor: correct runtimeClassName/,
+  )
 })
 
 describe('a node that does not respond', () => {

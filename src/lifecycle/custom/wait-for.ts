@@ -37,8 +37,10 @@ function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContex
     readyMessage: message,
     milestones: statusMilestones({ state: 'skipped', message: 'the reference defines what to wait for' }, met, message),
   })
-  // With `delete`, the deletion is what is awaited and no problem.
-  return waitFor.type === 'delete' ? { ...assessment, problems: [], message } : assessment
+  if (waitFor.type !== 'delete') return assessment
+  // The deletion is what is awaited and no problem; finalizers may hold it.
+  const isHeld = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length > 0
+  return { ...assessment, problems: [], message: isHeld ? assessment.message : message }
 }
 
 interface Evaluation {

@@ -207,7 +207,8 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
   const { pod, status, container, isInit, history, context } = facts
-  if (status === undefined || isInit) return undefined
+  if (status === undefined) return undefined
+  if (isInit) return runningInitContainer(facts)
   const lost = history.running?.readinessLost
   const comesAndGoes = (lost?.count ?? 0) > 1 && isAwaitingReadiness(facts)
   const due = probesDueAt(facts, context)
@@ -227,6 +228,29 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
     firstSeenAt: lost?.firstAt ?? due ?? context.now,
     proven: false,
   })
+}
+
+/** An init container that runs longer than this is reported: it may wait for something that is missing. */
+const longInitMs = 30_000
+
+/** A slow problem: an init container runs for long, and the next containers wait for its end. */
+function runningInitContainer(facts: ContainerFacts): Problem | undefined {
+  const longAt = longInitAt(facts, facts.context)
+  if (longAt === undefined || facts.context.now < longAt) return undefined
+  const firstSeenAt = longAt - longInitMs
+  return problemOfContainer(facts, {
+    reason: 'init-container-running',
+    detail: {},
+    count: 1,
+    firstSeenAt,
+    proven: false,
+  })
+}
+
+/** When a running init container counts as long; undefined for any other container. */
+export function longInitAt({ status, isInit }: PodContainer, context: RuleContext): number | undefined {
+  const startedAt = isInit ? context.time(status?.state?.running?.startedAt) : undefined
+  return startedAt === undefined ? undefined : startedAt + longInitMs
 }
 
 /** Whether a container is not ready, or has been ready for less than minReadySeconds. */

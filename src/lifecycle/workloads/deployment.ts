@@ -84,7 +84,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     ready,
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${podCount(replicas)} available`,
     settled,
-    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets),
+    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
@@ -142,11 +142,13 @@ function conditionsChangedAt(deployment: Deployment, context: RuleContext): numb
   return Math.max(0, ...changed)
 }
 
+/** @param draining the number of older pods that terminate: with the strategy Recreate, the controller waits for their end */
 function replicaSetMilestone(
   deployment: Deployment,
   current: ReplicaSet | undefined,
   isUpdated: boolean,
   isReadable: boolean,
+  draining: number,
 ): Milestone {
   if (current !== undefined) {
     return {
@@ -157,7 +159,11 @@ function replicaSetMilestone(
   }
   if (!isReadable) return { name: 'replicaset', state: 'skipped', message: 'ReplicaSets cannot be read' }
   if (isUpdated) return { name: 'replicaset', state: 'done', message: `revision ${revisionOf(deployment)}` }
-  return { name: 'replicaset', state: 'open', message: 'waiting for the new ReplicaSet' }
+  const isRecreated = deployment.spec?.strategy?.type === 'Recreate' && draining > 0
+  const awaited = isRecreated
+    ? `${podCount(draining)} of older revisions to end (strategy Recreate)`
+    : 'the new ReplicaSet'
+  return { name: 'replicaset', state: 'open', message: `waiting for ${awaited}` }
 }
 
 /** @param surplus the number of new pods that a scale removes */

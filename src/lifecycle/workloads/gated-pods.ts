@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import type { Target } from '../../plan/target.ts'
@@ -29,7 +30,10 @@ export function removalMessage(before: Pod, after: Pod | undefined): string | un
     return `pod/${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
   }
   const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
-  return isReleased ? `pod/${name} left its ${owner}: its labels no longer match` : undefined
+  if (!isReleased) return undefined
+  // A deletion of the owner that leaves its pods releases them too.
+  const isRelabelled = !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
+  return `pod/${name} left its ${owner}${isRelabelled ? ': its labels no longer match' : ''}`
 }
 
 /** Whether a deletion has a grace period: a pod without a node has none. */

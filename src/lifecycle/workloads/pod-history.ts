@@ -46,6 +46,8 @@ interface ContainerObservations {
 /** The observations of a pod since its first sight, before `countDeaths` decides which deaths count. */
 export interface PodObservations {
   readonly firstSeenAt: number
+  /** When its present version was first seen: after an outage, the watch first returns the old versions. */
+  readonly seenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
 }
 
@@ -55,6 +57,8 @@ export interface ContainerHistory extends Omit<ContainerObservations, 'deaths'>,
 /** The observations of a pod, with the deaths that count. */
 export interface PodHistory {
   readonly firstSeenAt: number
+  /** When its present version was first seen. */
+  readonly seenAt: number
   /** The minReadySeconds of its workload, in milliseconds. */
   readonly minReadyMs: number
   readonly containers: ReadonlyMap<string, ContainerHistory>
@@ -178,7 +182,7 @@ export function observePod(
     const observed = observeWaiting({ ...known, deaths, running }, status, { predatesGate, created }, now)
     containers.set(container.name, { ...observed, status })
   }
-  return { firstSeenAt: before?.firstSeenAt ?? now, containers }
+  return { firstSeenAt: before?.firstSeenAt ?? now, seenAt: now, containers }
 }
 
 /** The facts about a pod's workload that decide which deaths count. */
@@ -205,7 +209,8 @@ export function historyOf(
     const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleTimeMs)
     return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
   })
-  return { firstSeenAt: observations.firstSeenAt, minReadyMs, containers: new Map(containers) }
+  const { firstSeenAt, seenAt } = observations
+  return { firstSeenAt, seenAt, minReadyMs, containers: new Map(containers) }
 }
 
 /** Adds the events of a pod to its observations after each change. */
@@ -241,7 +246,7 @@ export function observePodEvents(
     const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
     containers.set(name, { ...start, refusals, deaths })
   }
-  return { firstSeenAt: before?.firstSeenAt ?? now, containers }
+  return { firstSeenAt: before?.firstSeenAt ?? now, seenAt: before?.seenAt ?? now, containers }
 }
 
 /**

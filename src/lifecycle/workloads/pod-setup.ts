@@ -27,9 +27,11 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
 const acknowledgedMs = 10_000
 
 /**
- * When a pod is overdue: 10 s after its creation if its scheduler has not acknowledged it, and 10 s after its assignment
- * if its kubelet has not. A scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything
- * else. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
+ * When a pod is overdue: its scheduler has not acknowledged it 10 s after its creation, or its kubelet has not 10 s after
+ * its assignment. The time starts when the gate sees this state: a watch that returns after an outage first returns old
+ * ones. A scheduler sets the condition `PodScheduled`, the kubelet sets
+ * `startTime` before anything else.
+ * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
   const { metadata, spec, status } = pod
@@ -37,7 +39,7 @@ export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefin
   const scheduled = condition(pod, 'PodScheduled')
   const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
   const waitsSince = context.time(scheduled === undefined && !spec?.nodeName ? metadata.creationTimestamp : assigned)
-  return waitsSince === undefined ? undefined : waitsSince + acknowledgedMs
+  return waitsSince === undefined ? undefined : Math.max(waitsSince, context.podHistory(pod).seenAt) + acknowledgedMs
 }
 
 /**
@@ -226,7 +228,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const last = context.time(lastOccurrence(event)) ?? first
   const own = { subject: `pod/${pod.metadata.name}`, count: eventCount(event), firstSeenAt: first }
   if (sandboxFailures.has(reason))
-    return { ...own, reason: 'sandbox-failed', detail: { message: setupError(message) }, proven: false }
+    return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message), proven: false }
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
   if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: failure, proven: false }
@@ -234,6 +236,13 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const isCurrent = isSinceStart(last, context)
   const proof = prove({ seen: 1, needed: 1, since, atLeastMs: missingObjectMs, isCurrent }, context.now)
   return { ...own, reason: 'config-missing', detail: { ...failure, missing }, ...proof }
+}
+
+/** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */
+function sandboxDetail(message: string): { message: string; handler?: string } {
+  const [, handler] =
+    /(?:runtime handler|no runtime for) "?([\w.-]{1,253})"? (?:from runtime list|is configured)/.exec(message) ?? []
+  return { message: setupError(message), handler }
 }
 
 /** For a missing key the kubelet reports only the volume: the spec of the pod names the object. */

@@ -2,7 +2,7 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, probesDueAt } from './container.ts'
+import { examineContainer, longInitAt, probesDueAt } from './container.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, type PodContainer } from './pod-object.ts'
 import { acknowledgedBy, examineSetup } from './pod-setup.ts'
@@ -78,6 +78,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const { ready, settledAt } = readiness(pod, context)
   const settlesAt = ready && now < settledAt ? settledAt : undefined
   const probesDue = containers.map((each) => probesDueAt(each, context)).filter((at) => at !== undefined && at > now)
+  const longInits = containers.map((each) => longInitAt(each, context)).filter((at) => at !== undefined && at > now)
   const acknowledgeBy = acknowledgedBy(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
@@ -95,6 +96,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const recheckAt = earliest([
     ...problems.map((problem) => problem.recheckAt),
     ...probesDue,
+    ...longInits,
     settlesAt,
     acknowledgeBy > now ? acknowledgeBy : undefined,
   ])
