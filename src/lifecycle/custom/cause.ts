@@ -39,8 +39,8 @@ export interface Behind extends KindsBehind {
 }
 
 /**
- * How long a custom resource that reports no failure may take before the objects behind it are watched: one that
- * becomes ready within this time costs no further watch and needs no further permission.
+ * How long a custom resource that reports no failure may take before all objects behind it are watched: one that becomes
+ * ready within this time costs at most the watches of its workloads.
  */
 const searchAfterMs = 10_000
 

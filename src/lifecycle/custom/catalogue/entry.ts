@@ -49,7 +49,10 @@ export interface CatalogueEntry {
   readonly milestones?: readonly { readonly name: MilestoneName; readonly done: string }[]
   /** Kinds of the objects that it owns, directly or through each other, whose problems explain its own. */
   readonly owns?: readonly KindName[]
-  /** It runs pods as a workload does: a proven problem of its own pods fails it. */
+  /**
+   * It runs pods as a workload does: a proven problem of its own pods fails it, and it awaits the Deployments, StatefulSets
+   * and DaemonSets that were written since its spec.
+   */
   readonly isWorkload?: true
   /** Its status does not show that its workloads are updated: the Deployments, StatefulSets and DaemonSets of `owns`. */
   readonly awaitsWorkloads?: true
