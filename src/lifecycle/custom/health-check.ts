@@ -216,12 +216,20 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
   if (holds('failed')) return 'failed'
-  if (holds('current')) return 'current'
-  return isDescribed(object, check) ? 'progressing' : 'undescribed'
+  const described = isDescribed(object, check)
+  // Ready without a status; but another version of the operator may have written one that reports a failure.
+  const isUnread = !described && hasContent(object) && needsNoStatus(object, check)
+  if (holds('current') && !isUnread) return 'current'
+  return described ? 'progressing' : 'undescribed'
 }
 
 function isDescribed({ status }: KubeObject, { statusFields }: OperatorCheck): boolean {
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
+}
+
+/** Whether the status contains more than its generation. */
+function hasContent({ status }: KubeObject): boolean {
+  return Object.keys(status ?? {}).some((name) => name !== 'observedGeneration')
 }
 
 /** Whether the object is ready by its spec alone, because no controller writes the status of its kind. */

@@ -52,6 +52,11 @@ testEntries(victoriaMetrics, [
     { verdict: 'failed', mentions: 'cannot parse the expression' },
   ],
   [
+    'a VMRule with a failure in the fields of an older version has failed',
+    object('VMRule', { status: 'failed', lastSyncError: 'cannot parse the expression' }),
+    { verdict: 'failed', mentions: 'status is failed' },
+  ],
+  [
     'a VMUser whose Secret is missing progresses',
     object('VMUser', { updateStatus: 'failed', reason: 'cannot fetch secret: secrets "user" not found' }),
     { verdict: 'progressing', mentions: 'secrets "user" not found' },
