@@ -198,7 +198,7 @@ describe('a refusal concerns the request that was refused', () => {
       at(
         1,
         { ...synced('Pod')[0], name: 'web-1-a' } as never,
-        added({ ...web.pod(readyStatus(-60)), metadata: { ...web.pod().metadata, ownerReferences: [] } }),
+        added(web.pod(readyStatus(-60), { ownerReferences: [] })),
       ),
       at(2, forbidden),
     ]

@@ -118,6 +118,12 @@ export function createReplicaSet(
   return status === undefined ? set : { ...set, status }
 }
 
+/** The creation of a pod with this status: at the start of the gate, but not after the start of a container. */
+function createdWith({ containerStatuses = [] }: PodStatus = {}): string {
+  const starts = containerStatuses.flatMap(({ state }) => state?.running?.startedAt ?? [])
+  return [iso(0), ...starts].sort()[0] ?? iso(0)
+}
+
 /** `web-1-a` of the ReplicaSet `web-1`, scheduled, without statuses of its containers. */
 export function createPod(
   { metadata, spec, status }: Overrides<PodSpec, PodStatus> = {},
@@ -131,7 +137,7 @@ export function createPod(
       name,
       namespace: 'shop',
       uid: `${name}-uid`,
-      creationTimestamp: iso(0),
+      creationTimestamp: createdWith(status),
       labels: { app: 'web' },
       ...(owner === undefined ? {} : { ownerReferences: ownedBy(owner) }),
       ...metadata,
@@ -143,7 +149,7 @@ export function createPod(
 
 /** A pod without an owner. */
 export function createBarePod({ metadata, ...rest }: Overrides<PodSpec, PodStatus> = {}): Pod {
-  const { ownerReferences: _, ...own } = createPod().metadata
+  const { ownerReferences: _, ...own } = createPod(rest).metadata
   return { ...createPod(rest), metadata: { ...own, name: 'once', uid: 'once-uid', ...metadata } }
 }
 

@@ -280,6 +280,15 @@ describe('a pod with a running init container', () => {
   })
 })
 
+// A container cannot start before its pod is created: the clock of the node is late.
+test('a pod settles from its first sight if its node reports a start before the creation of the pod', () => {
+  const pod = createPod({ metadata: { creationTimestamp: iso(20) }, status: readyStatus(-30) })
+  const podHistories = seenAt(pod, 22)
+  const at = (now: number) => reported(examinePod(pod, context({ now, podHistories, objects: [pod] })))
+  expect(at(22)).toMatchObject({ ready: true, settled: false, recheckAt: moment(32) })
+  expect(at(32).settled).toBe(true)
+})
+
 describe('a pod of several containers', () => {
   it.each<[string, Pod, object]>([
     ['is pulled when every image is there', createTrio({ i: ended, app: runs, b: { imageID: 'x' } }), { pulled: true }],

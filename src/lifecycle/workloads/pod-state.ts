@@ -122,7 +122,10 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
 /** Whether a pod is ready, and from when it is settled if no container dies before: milliseconds on the runner's clock. */
 export function readiness(pod: Pod, context: RuleContext): { readonly ready: boolean; readonly settledAt: number } {
   const history = context.podHistory(pod)
-  const moments = containersOf(pod).map((at) => settledFrom(at, history.containers.get(at.container.name), context))
+  const created = context.time(pod.metadata.creationTimestamp)
+  const moments = containersOf(pod).map((at) =>
+    settledFrom(at, history.containers.get(at.container.name), created, context),
+  )
   return {
     ready: condition(pod, 'Ready')?.status === 'True' && pod.status?.phase === 'Running',
     settledAt: Math.max(0, ...moments),
@@ -131,17 +134,21 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
 
 /**
  * When a running container is settled: immediately if it has a readiness probe, else after the settle time. If its
- * start is in the future because clocks differ, the settle time starts at first sight.
+ * start is in the future or before the creation of its pod, the clock of its node is wrong, and the settle time starts at
+ * first sight.
+ * @param created when the pod was created
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
   history: ContainerHistory | undefined,
+  created = 0,
   context: RuleContext,
 ): number {
   if (isInit || container.readinessProbe !== undefined) return 0
   const startedAt = context.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
-  return Math.min(startedAt, history?.running?.seenAt ?? context.now) + context.settings.settleTimeMs
+  const seenAt = history?.running?.seenAt ?? context.now
+  return (startedAt < created ? seenAt : Math.min(startedAt, seenAt)) + context.settings.settleTimeMs
 }
 
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
