@@ -219,6 +219,18 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
     expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
   })
 
+  it.each([
+    ['CreateContainerError', 'context deadline exceeded'],
+    ['CreateContainerError', 'failed to reserve container name "app_web-1": name "app_web-1" is reserved for "3f1c"'],
+    ['CreateContainerConfigError', 'failed to sync configmap cache: timed out waiting for the condition'],
+  ])('is not proven by %s of a busy node: %s', (reason, message) => {
+    const refused = (words: string) => createPod({ status: podStatus({ state: waiting(reason, words) }) })
+    const proven = (words: string) =>
+      examine(refused(words), { now: 300, seen: sightings([2, refused(words)]) }).problem?.proven
+    expect(proven(message)).toBe(false)
+    expect(proven('no command specified')).toBe(true)
+  })
+
   it.each(['container has runAsNonRoot and image will run as root', "container's runAsUser breaks non-root policy"])(
     'is not confused with a user that the pod forbids: %s',
     (words) => {

@@ -73,6 +73,13 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
 }
 
 /**
+ * The errors of a busy node, which prove nothing: the runtime still works on an earlier attempt, most often because of a
+ * slow disk (containerd and CRI-O reserve the container's name until it ends), or the kubelet has not read the Secrets
+ * and ConfigMaps yet (pkg/kubelet/util/manager).
+ */
+const busyNode = /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache/
+
+/**
  * A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created
  * late, so the refusal must last for a minute. The kubelet retries every 10 to 15 s, so a refusal that lasts a minute
  * was repeated.
@@ -81,7 +88,8 @@ function creationProblem(facts: ContainerFacts): Problem {
   const { history, context } = facts
   const { reason = '', message = '' } = facts.status?.state?.waiting ?? {}
   const since = refusedSince(facts, message) ?? history.waiting?.since ?? context.now
-  const own = { count: 1, firstSeenAt: since, ...provePersisted(since, missingObjectMs, context.now) }
+  const proof = busyNode.test(message) ? { proven: false } : provePersisted(since, missingObjectMs, context.now)
+  const own = { count: 1, firstSeenAt: since, ...proof }
   const error = message === '' ? reason : runtimeError(message)
   // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
   const mayBeRoot = /runAsNonRoot|breaks non-root policy/.test(message)
