@@ -65,7 +65,8 @@ function keyOf({ manager, operation, subresource }: ManagedFields): string {
   return JSON.stringify([manager, operation, subresource])
 }
 
-function differsOnlyInStatus(before: KubeObject, after: KubeObject): boolean {
+/** Whether two versions of an object are equal apart from the status and from what each write changes. */
+export function differsOnlyInStatus(before: KubeObject, after: KubeObject): boolean {
   const rest = ({ status: _status, metadata, ...object }: KubeObject) => {
     const { resourceVersion: _version, managedFields: _fields, ...others } = metadata
     return { ...object, metadata: others }

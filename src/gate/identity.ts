@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { specAuthorOf } from '../cluster/author.ts'
+import { differsOnlyInStatus, specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
+import { isSinceStart, timestampUnitMs } from '../lifecycle/proof.ts'
 import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { isFollowedChange, isSameTemplate, templateChanges } from '../lifecycle/workloads/template.ts'
 import { findDifferences } from '../plan/manifests/differences.ts'
@@ -54,7 +55,7 @@ function isOlder(
     return true
   // The API's timestamps are whole seconds, rounded down.
   const presentMadeAt = time(present?.metadata.creationTimestamp) ?? 0
-  return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - 1_000)
+  return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - timestampUnitMs)
 }
 
 /** The number of an older revision before the rollback. */
@@ -125,16 +126,11 @@ function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: Kub
 
 /** Whether two versions differ in nothing but their status, which a controller wrote. */
 function hasOnlyNewStatus(before: KubeObject, now: KubeObject): boolean {
-  const applied = ({ metadata, status: _, ...fields }: KubeObject) => {
-    const { resourceVersion: __, managedFields: ___, ...rest } = metadata
-    return { ...fields, metadata: rest }
-  }
-  return !isDeepStrictEqual(before.status, now.status) && isDeepStrictEqual(applied(before), applied(now))
+  return !isDeepStrictEqual(before.status, now.status) && differsOnlyInStatus(before, now)
 }
 
-/** Timestamps of the API are whole seconds, rounded down. */
 function wasWritten({ metadata }: KubeObject, { time, startedAt }: GateTime): boolean {
   return (metadata.managedFields ?? []).some(
-    (entry) => !controllerSubresources.has(entry.subresource) && (time(entry.time) ?? 0) > startedAt - 1_000,
+    (entry) => !controllerSubresources.has(entry.subresource) && isSinceStart(time(entry.time), { startedAt }),
   )
 }

@@ -1,7 +1,7 @@
 import type { GateTime } from './gate-time.ts'
 
 /** Timestamps of the API are rounded down to this unit. */
-const timestampUnitMs = 1_000
+export const timestampUnitMs = 1_000
 
 /** The observations of a problem, and the requirements of its proof. Moments and durations are milliseconds. */
 export interface Observations {

@@ -4,6 +4,7 @@ import { groupOf } from '../../cluster/store.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { formatSelector } from '../network/selector.ts'
+import { timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isBuiltIn } from './generic.ts'
 
@@ -190,9 +191,6 @@ function hasKnownOwner({ metadata: { namespace, ownerReferences = [] } }: KubeOb
   )
 }
 
-/** Timestamps of the API are whole seconds, rounded down. */
-const roundedMs = 1_000
-
 /**
  * When the spec of a custom resource was last written, in milliseconds since the epoch on the runner's clock; at the latest,
  * when it was first seen. The API server dates the last write of each manager; see `staleUntil`.
@@ -205,11 +203,11 @@ export function specChangedAt(custom: KubeObject, { time, history }: RuleContext
 
 /** Whether an object was created since the spec of a custom resource was last written: then it is of the present spec. */
 export function isOfPresentSpec({ metadata }: KubeObject, custom: KubeObject, context: RuleContext): boolean {
-  return (context.time(metadata.creationTimestamp) ?? -Infinity) + roundedMs > specChangedAt(custom, context)
+  return (context.time(metadata.creationTimestamp) ?? -Infinity) + timestampUnitMs > specChangedAt(custom, context)
 }
 
 /** Whether an object, apart from its status, was written since a moment. */
 export function wasWrittenSince(object: KubeObject, since: number, { time }: RuleContext): boolean {
   const writtenAt = lastWriteOf(object, time) ?? time(object.metadata.creationTimestamp) ?? -Infinity
-  return writtenAt + roundedMs > since
+  return writtenAt + timestampUnitMs > since
 }

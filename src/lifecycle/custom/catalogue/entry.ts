@@ -100,6 +100,11 @@ export const replicaSets = { apiVersion: 'apps/v1', kind: 'ReplicaSet' }
 export const statefulSets = { apiVersion: 'apps/v1', kind: 'StatefulSet' }
 export const daemonSets = { apiVersion: 'apps/v1', kind: 'DaemonSet' }
 
+/** A kind that is only configuration: its definition declares a status, which the operator writes rarely or never. */
+export function configuration(kind: string, documentation: string): CatalogueEntry {
+  return { kind, documentation, current: 'true' }
+}
+
 /**
  * Compiles the expressions of an entry.
  * @throws Error if one has invalid syntax

@@ -1,4 +1,4 @@
-import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, configuration, deployments, pods } from './entry.ts'
 import { hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
 
 const types = 'https://github.com/tektoncd/pipeline/blob/main/pkg/apis/pipeline/v1'
@@ -15,11 +15,6 @@ function run(kind: string, documentation: string, more: Partial<CatalogueEntry> 
     cause: [messageOf('Succeeded')],
     ...more,
   }
-}
-
-/** Their definitions declare a status, which no controller writes. */
-function configuration(kind: string, documentation: string): CatalogueEntry {
-  return { kind, documentation, current: 'true' }
 }
 
 export const tekton: CatalogueGroup = {

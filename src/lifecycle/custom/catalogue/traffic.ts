@@ -1,12 +1,5 @@
-import { type CatalogueEntry, type CatalogueGroup, daemonSets, deployments, pods } from './entry.ts'
+import { type CatalogueEntry, type CatalogueGroup, configuration, daemonSets, deployments, pods } from './entry.ts'
 import { allOf, isFalse, isTrue, messageOf } from './expressions.ts'
-
-/**
- * A kind that is only configuration: its definition declares a status, which the operator writes rarely or never.
- */
-function configuration(kind: string, documentation: string): CatalogueEntry {
-  return { kind, documentation, current: 'true' }
-}
 
 /**
  * Istio writes the status of its configuration only if the distribution to the proxies is reported (Reconciled) or an
