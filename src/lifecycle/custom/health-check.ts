@@ -218,18 +218,14 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   if (holds('failed')) return 'failed'
   const described = isDescribed(object, check)
   // Ready without a status; but another version of the operator may have written one that reports a failure.
-  const isUnread = !described && hasContent(object) && needsNoStatus(object, check)
+  const isUnread =
+    !described && needsNoStatus(object, check) && summarizeSignals(readSignals(object)).meaning === 'failed'
   if (holds('current') && !isUnread) return 'current'
   return described ? 'progressing' : 'undescribed'
 }
 
 function isDescribed({ status }: KubeObject, { statusFields }: OperatorCheck): boolean {
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
-}
-
-/** Whether the status contains more than its generation. */
-function hasContent({ status }: KubeObject): boolean {
-  return Object.keys(status ?? {}).some((name) => name !== 'observedGeneration')
 }
 
 /** Whether the object is ready by its spec alone, because no controller writes the status of its kind. */

@@ -472,6 +472,16 @@ testEntries(argo, [
     { verdict: 'ready' },
   ],
   [
+    'a CronWorkflow of a version that writes only its last run is ready',
+    {
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'CronWorkflow',
+      spec: { schedules: ['0 * * * *'] },
+      status: { lastScheduledTime: '2026-01-01T00:00:00Z' },
+    },
+    { verdict: 'ready' },
+  ],
+  [
     'a CronWorkflow with an invalid spec has failed',
     withConditions('CronWorkflow', condition('SpecError', 'True', '', 'cron schedule is malformed')),
     { verdict: 'failed', mentions: 'cron schedule is malformed' },
