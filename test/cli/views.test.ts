@@ -56,7 +56,7 @@ test('a mistake in the kubeconfig or its context names the flag', async () => {
 describe('trace', () => {
   test('prints one view for each change without a terminal, and ends with 130', async () => {
     const server = await start()
-    const { stdout, code, cancel } = run(server, ['trace', 'pod/web'])
+    const { stdout, code, cancel } = run(server, ['trace', 'pod/web', '--settle-time', '0'])
     await stdout.until('waiting for pod/web to be created')
     applyPod(server)
     await stdout.until('in progress')
