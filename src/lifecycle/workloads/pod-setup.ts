@@ -28,9 +28,8 @@ const acknowledgedMs = 10_000
 
 /**
  * When a pod is overdue: its scheduler has not acknowledged it 10 s after its creation, or its kubelet has not 10 s after
- * its assignment. The time starts when the gate sees this state: a watch that returns after an outage first returns old
- * ones. A scheduler sets the condition `PodScheduled`, the kubelet sets
- * `startTime` before anything else.
+ * its assignment. The time starts at first sight of this state: after an outage, a watch first returns old ones. A
+ * scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {

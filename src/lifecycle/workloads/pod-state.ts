@@ -136,19 +136,21 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
  * When a running container is settled: immediately if it has a readiness probe, else after the settle time. If its
  * start is in the future or before the creation of its pod, the clock of its node is wrong, and the settle time starts at
  * first sight.
- * @param created when the pod was created
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
   history: ContainerHistory | undefined,
-  created = 0,
+  created: number | undefined,
   context: RuleContext,
 ): number {
   if (isInit || container.readinessProbe !== undefined) return 0
   const startedAt = context.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
   const seenAt = history?.running?.seenAt ?? context.now
-  return (startedAt < created ? seenAt : Math.min(startedAt, seenAt)) + context.settings.settleTimeMs
+  return (
+    (created !== undefined && startedAt < created ? seenAt : Math.min(startedAt, seenAt)) +
+    context.settings.settleTimeMs
+  )
 }
 
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */

@@ -74,7 +74,7 @@ export const temporaryFailures: Scenario[] = [
     },
     decidedBy: deploymentComplete('web'),
     check: (run) =>
-      /pod web-\S+ was deleted by force/.test(run.log) && !run.log.includes('labels no longer match')
+      /pod\/web-\S+ was deleted by force/.test(run.log) && !run.log.includes('labels no longer match')
         ? []
         : ['the log does not report the deletion by force'],
     takesSeconds: 14,
