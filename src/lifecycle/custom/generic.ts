@@ -23,9 +23,9 @@ const errorMs = 60_000
 const errorBesideOthersMs = 180_000
 
 /**
- * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording is that
- * of the API machinery (https://github.com/kubernetes/apimachinery/blob/master/pkg/api/errors/errors.go), of Go's
- * network errors and of the usual operators.
+ * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
+ * is that of the API machinery (https://github.com/kubernetes/apimachinery/blob/master/pkg/api/errors/errors.go), of
+ * Go's network errors and of the usual operators.
  */
 const dependencyError =
   /\b(?:not found|notfound|no matches for|could ?n[o']t find|(?:does|do) ?n[o']t (?:yet )?exist|not (?:\w+ ){0,2}(?:ready|available|established|installed|reachable|synced|healthy)|not yet|waiting|wait for|in progress|unavailable|unreachable|connection (?:refused|reset)|no such host|no endpoints|timed out|timeout|deadline exceeded|failed calling webhook|has been modified|too many requests|throttl\w+|rate limit\w*|exceeded quota|(?:quota|limit) ?exceeded|resource ?exhausted|try again)\b/i

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import type { KindName, KubeObject } from '../../cluster/objects.ts'
+import { type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Assessment } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -69,8 +69,7 @@ function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Aw
 function awaitWorkloads(custom: KubeObject, workloads: readonly Workload[], context: RuleContext): Awaited | undefined {
   for (const { object, rule } of workloads) {
     const { status, message, recheckAt } = assessOwned(asUpdatedByOperator(object, custom), rule, context)
-    const name = `${object.kind.toLowerCase()}/${object.metadata.name}`
-    if (status !== 'ready') return { message: `${name}: ${message}`, recheckAt }
+    if (status !== 'ready') return { message: `${shortName(object)}: ${message}`, recheckAt }
   }
   return undefined
 }

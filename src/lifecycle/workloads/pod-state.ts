@@ -147,10 +147,8 @@ function settledFrom(
   const startedAt = context.time(status?.state?.running?.startedAt)
   if (startedAt === undefined) return 0
   const seenAt = history?.running?.seenAt ?? context.now
-  return (
-    (created !== undefined && startedAt < created ? seenAt : Math.min(startedAt, seenAt)) +
-    context.settings.settleTimeMs
-  )
+  const isClockWrong = startedAt > seenAt || (created !== undefined && startedAt < created)
+  return (isClockWrong ? seenAt : startedAt) + context.settings.settleTimeMs
 }
 
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */

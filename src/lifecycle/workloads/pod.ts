@@ -31,7 +31,7 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   const isTerminating = pod.metadata.deletionTimestamp !== undefined
   const ended = pod.status?.phase === 'Failed' ? failedPhase(pod, context) : endedContainer(pod, context)
   const others = state.problems.filter(({ container }) => ended === undefined || container !== ended.container)
-  const problems = isTerminating ? [] : ended === undefined ? others : [ended, ...others]
+  const problems = isTerminating ? [] : [...(ended === undefined ? [] : [ended]), ...others]
   const failure = problems.find(({ proven }) => proven)
   return conclude(pod, context, {
     ready: succeeded || (state.settled && pending === undefined),

@@ -1,5 +1,12 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { Condition, Deployment, EventObject, KubeObject, ReplicaSet } from '../../cluster/objects.ts'
+import {
+  type Condition,
+  type Deployment,
+  type EventObject,
+  type KubeObject,
+  type ReplicaSet,
+  shortName,
+} from '../../cluster/objects.ts'
 import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import { isSinceStart, prove } from '../proof.ts'
@@ -193,7 +200,7 @@ interface ReportedRefusal {
  * pkg/controller/deployment/util); a later event contains the latest message.
  */
 function refusedProblem(
-  { kind, metadata }: Controller,
+  controller: Controller,
   action: Refusal['action'],
   report: ReportedRefusal,
   attempts: readonly EventObject[],
@@ -227,7 +234,7 @@ function refusedProblem(
     : prove({ seen, needed: 2, since: Math.max(since ?? 0, context.startedAt), atLeastMs: deniedMs, isCurrent }, lastAt)
   return problemOf({
     reason,
-    subject: `${kind.toLowerCase()}/${metadata.name}`,
+    subject: shortName(controller),
     detail,
     count,
     firstSeenAt: since ?? context.now,
