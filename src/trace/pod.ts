@@ -33,7 +33,7 @@ export function summarizePod(pod: Pod, context: RuleContext): PodSummary {
     return { mark: classOf(problem) === 'slow' ? '!' : '✗', text: `${container}${messageOf(problem)}` }
   }
   if (!state.scheduled) return { mark: '…', text: 'waiting for a node' }
-  if (state.started) return { mark: '…', text: explainNotReady(pod, context) }
+  if (state.running) return { mark: '…', text: explainNotReady(pod, context) }
   if (state.isPulling) return { mark: '…', text: 'pulling its image' }
   return { mark: '…', text: initProgress(pod) ?? 'starting' }
 }

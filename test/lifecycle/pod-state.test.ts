@@ -306,7 +306,7 @@ describe('a pod of several containers', () => {
     [
       'is started when every container runs or has done its work',
       createTrio({ i: ended, app: runs, b: runs }),
-      { started: true },
+      { started: true, running: true },
     ],
     ['is not started while one does not run', createTrio({ i: ended, app: runs, b: {} }), { started: false }],
     ['is not started while an init container runs', createTrio({ i: runs, app: runs, b: runs }), { started: false }],
@@ -316,19 +316,33 @@ describe('a pod of several containers', () => {
       { started: false },
     ],
     [
-      'is not started when one that must run has ended',
+      'is started, but does not run, when one that must run has ended',
       createTrio({ i: ended, app: runs, b: ended }),
-      { started: false },
+      { started: true, running: false },
+    ],
+    [
+      'is started, but does not run, when one that died waits for its restart',
+      createTrio({
+        i: ended,
+        app: runs,
+        b: { state: waiting('CrashLoopBackOff'), lastState: terminated(1, 5) },
+      }),
+      { started: true, running: false },
+    ],
+    [
+      'is not started when the runtime could not start one',
+      createTrio({ i: ended, app: runs, b: { state: terminated(128, 5, { reason: 'StartError' }) } }),
+      { started: false, running: false },
     ],
     [
       'is started when one that may end has ended well',
       createTrio({ i: ended, app: runs, b: ended }, { restartPolicy: 'Never' }),
-      { started: true },
+      { started: true, running: true },
     ],
     [
-      'is not started when one that may end has ended badly',
+      'is started, but does not run, when one that may end has ended badly',
       createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }, { restartPolicy: 'Never' }),
-      { started: false },
+      { started: true, running: false },
     ],
     ['is better than others while none has died', createTrio({ i: ended, app: runs, b: runs }), { better: true }],
     [

@@ -2,7 +2,7 @@ import type { Container, ContainerStateTerminated, EventObject } from '../../clu
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
-import { concernsContainer, containerOfEvent, type PodContainer } from './pod-object.ts'
+import { concernsContainer, containerOfEvent, isStartError, type PodContainer } from './pod-object.ts'
 
 type DeathReason =
   | 'crash-loop'
@@ -38,8 +38,7 @@ export function explainDeath(
   if (/exec format error/i.test(message)) return { reason: 'exec-format', detail: { image, message } }
   const isNotExecutable = exitCode === 126 || /permission denied/i.test(message)
   const start = { exitCode, signal, image, message, isNotExecutable }
-  // Docker reports ContainerCannotRun, containerd and CRI-O report StartError with exit code 128.
-  if (death.reason === 'StartError' || death.reason === 'ContainerCannotRun') {
+  if (isStartError(death)) {
     const mount = failedMount(message, container)
     const isCommand = message === '' || /exec|no such file or directory|permission denied|not found/i.test(message)
     const isMount =

@@ -47,6 +47,14 @@ export function hasStarted(status: ContainerStatus | undefined): boolean {
   return (status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated) !== undefined
 }
 
+/**
+ * Whether a container never ran, because the runtime could not start it: Docker reports ContainerCannotRun, containerd and
+ * CRI-O report StartError with exit code 128.
+ */
+export function isStartError({ reason }: { reason?: string }): boolean {
+  return reason === 'StartError' || reason === 'ContainerCannotRun'
+}
+
 /** The condition of a type, for built-in kinds, which have at most one of each. */
 export function condition(object: { status?: { conditions?: Condition[] } }, type: string): Condition | undefined {
   return object.status?.conditions?.find((each) => each.type === type)

@@ -4,7 +4,7 @@ import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, longInitAt, probesDueAt } from './container.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
-import { condition, containerOfEvent, containersOf, hasStarted, type PodContainer } from './pod-object.ts'
+import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
 import { acknowledgedBy, examineSetup } from './pod-setup.ts'
 
 /** The progress of a pod, its problems, and when they may change by time alone. */
@@ -17,8 +17,10 @@ export interface PodState {
   readonly pulled: boolean
   /** The time of its slowest pull in milliseconds, by the kubelet's event. */
   readonly pullMs?: number
-  /** Every container runs, or has completed. */
+  /** Every container runs, or ran before it died; every init container has completed. */
   readonly started: boolean
+  /** Every container runs, or has completed. */
+  readonly running: boolean
   readonly ready: boolean
   /** Ready, and every container without a readiness probe has run for the settle time. */
   readonly settled: boolean
@@ -89,7 +91,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
       : scaleUpHold(pod, context)
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
-  const started = containers.every(({ status, isInit, runsOnce }) =>
+  const running = containers.every(({ status, isInit, runsOnce }) =>
     status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
   )
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
@@ -107,11 +109,12 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     isPulling,
     pulled: containers.every(({ status }) => hasStarted(status) || isPulled(status)),
     pullMs: slowestPull(context.events(pod)),
-    started,
+    started: containers.every(hasOnceStarted),
+    running,
     ready,
     settled: ready && settlesAt === undefined,
     settlesAt,
-    better: (ready && now >= availableAt) || (started && hasNoDeaths),
+    better: (ready && now >= availableAt) || (running && hasNoDeaths),
     problems,
     stallHold,
     recheckAt,
@@ -149,6 +152,14 @@ function settledFrom(
   const seenAt = history?.running?.seenAt ?? context.now
   const isClockWrong = startedAt > seenAt || (created !== undefined && startedAt < created)
   return (isClockWrong ? seenAt : startedAt) + context.settings.settleTimeMs
+}
+
+/** Whether a container has run, also if it died since; an init container must have completed. */
+function hasOnceStarted({ status, isInit }: PodContainer): boolean {
+  const { running, terminated } = status?.state ?? {}
+  if (isInit) return terminated?.exitCode === 0
+  const ended = terminated ?? status?.lastState?.terminated
+  return running !== undefined || (ended !== undefined && !isStartError(ended))
 }
 
 /** Errors of the steps that follow the pull: startContainer, pkg/kubelet/kuberuntime. */
