@@ -1,9 +1,10 @@
-import { isUnanswered } from '../cluster/failures.ts'
+import { deniedAccess, isUnanswered } from '../cluster/failures.ts'
 import { type Failure, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers, type WatchedRequests } from '../cluster/store.ts'
 import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
+import { roleRule } from '../reasons/access.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** After this time without a success, the state of the rollout is unknown. */
@@ -12,6 +13,8 @@ export const unknownMs = 2 * 60_000
 const neverReachedMs = 30_000
 /** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
 const withdrawnMs = 30_000
+/** Kinds that are refused within this time are one line of the log. */
+const refusalsMs = 1_000
 /** The gate's timeout waits for an answer, but at most this long after the last success of a watch. */
 export const outageAtTimeoutMs = 30_000
 
@@ -44,7 +47,10 @@ export class ApiHealth {
   readonly #unavailable = new Map<string, Unavailable>()
   #withdrawals: readonly Withdrawal[] = []
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
-  readonly #unreadable = new Map<string, Partial<WatchRequest>>()
+  readonly #unreadable = new Map<string, Failure>()
+  /** Those of them that the log does not contain yet, since `#refusedAt`. */
+  readonly #newRefusals = new Set<string>()
+  #refusedAt = 0
   /**
    * The outages that the log contains: '' is the API server; other values are plurals of kinds. An outage ends with the
    * first answer of one of its watches.
@@ -102,12 +108,30 @@ export class ApiHealth {
       this.#withdrawals = this.#withdrawals.filter(({ request }) => !this.#watched.concerns(event, request))
   }
 
-  /** Records that a kind is refused. Returns the log text; undefined if the kind was refused before. */
-  refuse(refused: Failure): string | undefined {
+  /** Records that a kind is refused, at this moment. */
+  refuse(refused: Failure, at: number): void {
     const kinds = pluralOf(refused.kind ?? 'object')
-    if (this.#unreadable.has(kinds)) return undefined
+    if (this.#unreadable.has(kinds)) return
+    if (this.#newRefusals.size === 0) this.#refusedAt = at
     this.#unreadable.set(kinds, refused)
-    return `${kinds} cannot be read: continuing with what the controllers report (${refused.message})`
+    this.#newRefusals.add(kinds)
+  }
+
+  /** When the log must contain the new refusals. */
+  get refusalsDueAt(): number {
+    return this.#newRefusals.size === 0 ? Infinity : this.#refusedAt + refusalsMs
+  }
+
+  /** The log text about all new refusals; undefined if there is none. */
+  takeRefusals(): string | undefined {
+    if (this.#newRefusals.size === 0) return undefined
+    const kinds = [...this.#newRefusals]
+    const messages = kinds.flatMap((each) => this.#unreadable.get(each)?.message ?? [])
+    this.#newRefusals.clear()
+    const text = `${new Intl.ListFormat('en-GB').format(kinds)} cannot be read: continuing with what the controllers report`
+    const denied = messages.map(deniedAccess)
+    const access = denied.filter((each) => each !== undefined)
+    return access.length === denied.length ? `${text}. ${roleRule(access)}` : `${text} (${messages.join('; ')})`
   }
 
   /** A complete list ends the refusal of its kind. */
@@ -117,6 +141,7 @@ export class ApiHealth {
     if (event.type !== 'SYNCED' || refused === undefined || !this.#watched.concerns(event, refused as WatchRequest))
       return []
     this.#unreadable.delete(kinds)
+    if (this.#newRefusals.delete(kinds)) return []
     return [`${kinds} may be read again`]
   }
 

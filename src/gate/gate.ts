@@ -259,6 +259,7 @@ export class Gate {
     for (const gated of isTimeout ? this.#targets.open : [])
       this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) })
     this.#conclude()
+    if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const open = this.#targets.open.map(({ name, state }) => ({ name, description: describeState(state) }))
       this.#log({ kind: 'heartbeat', text: heartbeatText(open, this.#health.describe(at)) })
@@ -279,6 +280,7 @@ export class Gate {
       { at: this.#unavailableAt, ends: 'gate' },
       { at: this.#failFastAt, ends: 'gate' },
       { at: this.#heartbeatAt, ends: 'nothing' },
+      { at: this.#health.refusalsDueAt, ends: 'nothing' },
     ]
     this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }
@@ -339,8 +341,7 @@ export class Gate {
       ({ target }) => event.kind !== undefined && this.#watched.concerns(event, targetWatch(target)),
     )
     if (gated === undefined) {
-      const text = this.#health.refuse(event)
-      if (text !== undefined) this.#log({ kind: 'note', text })
+      this.#health.refuse(event, event.at)
       return
     }
     const request = targetWatch(gated.target)
@@ -385,7 +386,14 @@ export class Gate {
       this.#finish(verdict)
   }
 
+  /** Logs the kinds that became unreadable at about the same moment. */
+  #logRefusals(): void {
+    const text = this.#health.takeRefusals()
+    if (text !== undefined) this.#log({ kind: 'note', text })
+  }
+
   #finish(verdict: Verdict): void {
+    this.#logRefusals()
     this.#end = { verdict, at: this.#now }
   }
 }

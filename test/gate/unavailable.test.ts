@@ -181,6 +181,37 @@ describe('a kind that cannot be read', () => {
       '1 note Pods cannot be read: continuing with what the controllers report (pods is forbidden)',
     ])
   })
+
+  const denied = (kind: string, resource: string, group: string) =>
+    failed(403, kind, `User "ci" cannot list resource "${resource}" in API group "${group}" in the namespace "shop"`)
+  const readable = [...added(web.deployment(complete(1, { availableReplicas: 0 }))), ...synced('Deployment')]
+  const refusalsIn = ({ entries }: Run) => entries.filter((entry) => entry.includes('cannot be read'))
+
+  it('is one line with the others that are refused within a second, and with the rule that permits them', () => {
+    const steps = [
+      at(0, readable, denied('Pod', 'pods', ''), denied('ReplicaSet', 'replicasets', 'apps')),
+      at(0.5, denied('Event', 'events', '')),
+      at(10, modified(web.deployment(complete()))),
+    ]
+    expect(refusalsIn(run(steps, { live: true }))).toEqual([
+      '1 note Pods, ReplicaSets and Events cannot be read: continuing with what the controllers report. ' +
+        'To read them, user ci needs this rule in its Role: ' +
+        '{apiGroups: ["", "apps"], resources: ["pods", "pods/log", "replicasets", "events"], verbs: ["get", "list", "watch"]}',
+    ])
+  })
+
+  it('is a line of its own when it is refused later, and none when it can be read again within a second', () => {
+    const steps = [
+      at(0, readable, failed(403, 'Pod', 'no'), failed(403, 'ReplicaSet', 'no')),
+      at(0.5, synced('ReplicaSet')),
+      at(5, failed(403, 'Event', 'denied')),
+      at(10, modified(web.deployment(complete()))),
+    ]
+    expect(refusalsIn(run(steps, { live: true }))).toEqual([
+      '1 note Pods cannot be read: continuing with what the controllers report (no)',
+      '6 note Events cannot be read: continuing with what the controllers report (denied)',
+    ])
+  })
 })
 
 describe('clocks during an outage', () => {

@@ -331,7 +331,7 @@ export const access: Scenario[] = [
     during: release,
     expect: healthy.expect,
     decidedBy: healthy.decidedBy,
-    contains: { log: ['Pods cannot be read', 'Events cannot be read', 'ReplicaSets cannot be read'] },
+    contains: { log: ['cannot be read: continuing', 'resources: [', 'pods/log', 'events', 'replicasets'] },
     takesSeconds: healthy.takesSeconds + 2,
   },
   {
