@@ -31,19 +31,8 @@ import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './pla
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
-import type { LogOutput } from './report/log.ts'
+import type { LogOutput, RolloutHead } from './report/log.ts'
 import { version } from './version.ts'
-
-/** The settings and targets at the start of the gate. */
-export interface RolloutHead {
-  readonly startedAt: number
-  readonly context: string
-  readonly timeoutMs: number
-  readonly stallTimeoutMs: number
-  readonly targets: readonly Target[]
-  /** Messages about the inputs, as raw text: renderers escape it. */
-  readonly notices: readonly string[]
-}
 
 /** Prints a rollout while it runs. Texts are raw: renderers escape them. */
 export interface Reporter {

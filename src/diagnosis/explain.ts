@@ -7,7 +7,7 @@ import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
-import { displayName, fullName, nameTargets, type Target } from '../plan/target.ts'
+import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import { type Check, messageOf, type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
@@ -74,14 +74,12 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
 
 /** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
 function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
-  const names = nameTargets(targets.map(({ target }) => target))
+  const names = fullNames(targets.map(({ target }) => target))
   const [first] = targets
     .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === verdict?.outcome ? [{ index, endedAt }] : []))
     .toSorted((a, b) => a.endedAt - b.endedAt)
   const verb = verdict === undefined ? undefined : endings[verdict.outcome]
-  return first === undefined || verb === undefined
-    ? undefined
-    : `${fullName(names[first.index] ?? { name: '' })} ${verb}`
+  return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
 function placeKey({ subject, container = '' }: Problem): string {

@@ -14,7 +14,7 @@ import { targetRule } from '../lifecycle/rules.ts'
 import { removalMessage } from '../lifecycle/workloads/gated-pods.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { revisionsOf } from '../lifecycle/workloads/revision.ts'
-import { fullName, nameKey, nameTargets, type Target, targetWatch } from '../plan/target.ts'
+import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import type { ApiHealth } from './api-health.ts'
 import { OtherTargets } from './other-targets.ts'
 import type { GateSettings } from './settings.ts'
@@ -79,7 +79,7 @@ export class GatedTargets {
     this.#gateTime = createGateTime(settings)
     this.#pods = new PodHistories(store, this.#gateTime)
     this.#ownership = new OwnershipIndex(store)
-    const names = nameTargets(targets).map(fullName)
+    const names = fullNames(targets)
     this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
     this.#byName = Map.groupBy(this.all, ({ target }) => nameKey(target))
     const otherKinds = new Set(this.all.flatMap(({ rule }) => rule.concernedBy ?? []))

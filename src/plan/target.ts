@@ -104,6 +104,11 @@ export function fullName({ name, namespace, gate }: TargetName): string {
   return `${name}${namespace === undefined ? '' : ` -n ${namespace}`}${gate === undefined ? '' : ` in ${gate}`}`
 }
 
+/** The full names of all targets, in their order. */
+export function fullNames(targets: readonly Target[]): string[] {
+  return nameTargets(targets).map(fullName)
+}
+
 /** The distinct namespaces of the targets, in their order. */
 export function namespacesOf(targets: readonly Target[]): string[] {
   return [...new Set(targets.flatMap(({ namespace }) => namespace ?? []))]

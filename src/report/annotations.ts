@@ -1,5 +1,5 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets, type Source } from '../plan/target.ts'
+import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
@@ -38,7 +38,7 @@ export function buildAnnotations(
   const isUnjudged = verdict?.outcome === 'unknown' || verdict?.outcome === 'misconfigured'
   const own = isUnjudged && targets.length > 0 ? [ofGate(timeline)] : []
   const deciding = decidingTarget(timeline)
-  const names = nameTargets(targets.map(({ target }) => target)).map(fullName)
+  const names = fullNames(targets.map(({ target }) => target))
   const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
   // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))

@@ -61,8 +61,8 @@ export function shortenWords(text: string, limit: number): string {
 }
 
 /** Text in a paragraph, heading, list or table cell of Markdown, without mentions, links or emoji. */
-export function markdown(text: string, limit = maxLineLength): string {
-  return breakMentions(plain(text, limit).trim())
+export function markdown(text: string): string {
+  return breakMentions(plain(text).trim())
     .replace(/[\\`*_[\]~]/g, '\\$&')
     .replace(/^(?:[-+=#]|\d+(?=[.)]))/, (start) => (/\d/.test(start) ? `${start}\\` : `\\${start}`))
     .replaceAll('&', '&amp;')
@@ -83,8 +83,8 @@ export function prose(text: string, limit = maxLineLength): string {
 }
 
 /** Inline code, also in a table cell. Empty text stays empty. */
-export function code(text: string, limit = maxLineLength): string {
-  const content = plain(text, limit).trim()
+export function code(text: string): string {
+  const content = plain(text).trim()
   if (content === '') return ''
   // A pipe ends the table cell and a backtick ends the code, even escaped; HTML's code element allows both.
   return /[`|]/.test(content) ? `<code>${markdown(content)}</code>` : `\`${content}\``
@@ -98,8 +98,8 @@ export function fence(lines: readonly string[]): string {
 }
 
 /** Escapes text for an HTML element such as `<summary>`, in which GitHub also interprets Markdown. */
-export function html(text: string, limit = maxLineLength): string {
-  return breakMentions(plain(text, limit).trim())
+export function html(text: string): string {
+  return breakMentions(plain(text).trim())
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
@@ -124,8 +124,8 @@ export function mermaidName(name: string, limit = 40): string {
 }
 
 /** The name of a task in a Mermaid gantt: a keyword at its start would be read as such. */
-export function mermaidTask(name: string, limit = 40): string {
-  const text = mermaidName(name, limit)
+export function mermaidTask(name: string): string {
+  const text = mermaidName(name)
   return mermaidWord.test(text) ? `- ${text}` : text
 }
 

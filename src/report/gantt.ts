@@ -1,8 +1,8 @@
-import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets } from '../plan/target.ts'
+import type { TargetRecord, Timeline } from '../gate/timeline.ts'
+import { fullNames } from '../plan/target.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { openMilestone } from './milestone-steps.ts'
+import { openMilestone, stepsOf } from './milestone-steps.ts'
 import { outcomeLabels } from './wording.ts'
 
 const sectionLimit = 16
@@ -78,7 +78,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
   const bars: Bar[] = []
   let from = 0
   let last = ''
-  for (const { name, at } of reached(record.milestones)) {
+  for (const { name, at } of stepsOf(record.milestones, startedAt)) {
     const to = Math.min(Math.max(at - startedAt, from), end)
     last = name
     // Invisible steps are part of the next visible one.
@@ -102,14 +102,8 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
   return bars
 }
 
-function reached(milestones: readonly MilestoneRecord[]): { name: string; at: number }[] {
-  return milestones
-    .flatMap(({ name, state, at }) => (state === 'done' && at !== undefined ? [{ name, at }] : []))
-    .toSorted((one, other) => one.at - other.at)
-}
-
 function chooseSections({ targets, finishedAt }: Timeline): { record: TargetRecord; name: string }[] {
-  const names = nameTargets(targets.map(({ target }) => target))
+  const names = fullNames(targets.map(({ target }) => target))
   const used = new Map<string, number>()
   const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit
@@ -124,7 +118,7 @@ function chooseSections({ targets, finishedAt }: Timeline): { record: TargetReco
   // Few targets keep the order of the input.
   const ordered = targets.length > sectionLimit ? chosen : chosen.toSorted((one, other) => one.index - other.index)
   return ordered.map(({ record, index }) => {
-    const name = mermaidName(fullName(names[index] ?? { name: '' }), sectionNameLimit)
+    const name = mermaidName(names[index] ?? '', sectionNameLimit)
     const times = (used.get(name) ?? 0) + 1
     used.set(name, times)
     // Mermaid merges sections with the same name.

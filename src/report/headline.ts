@@ -1,7 +1,6 @@
 import { duration } from '../duration.ts'
 import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
-import type { Source } from '../plan/target.ts'
-import { fullName, nameTargets } from '../plan/target.ts'
+import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain, plainLines } from './escape.ts'
@@ -65,7 +64,7 @@ export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
 }
 
 function nameOf(record: TargetRecord, { targets }: Timeline): string {
-  return fullName(nameTargets(targets.map(({ target }) => target))[targets.indexOf(record)] ?? { name: '' })
+  return fullNames(targets.map(({ target }) => target))[targets.indexOf(record)] ?? ''
 }
 
 /** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
@@ -80,13 +79,11 @@ export function conclude(timeline: Timeline): Conclusion {
   const { verdict } = timeline
   if (verdict === undefined || verdict.outcome === 'ready') return { messages: [] }
   const deciding = decidingTarget(timeline)
-  const hint = deciding?.hint ?? timeline.hint
-  const source = deciding?.target.source
   const text = deciding?.message ? messageWithName(nameOf(deciding, timeline), deciding) : capitalised(verdict.message)
   return {
     messages: plainLines(text).filter((line) => line !== ''),
-    ...(hint === undefined ? {} : { hint }),
-    ...(source === undefined ? {} : { source }),
+    hint: deciding?.hint ?? timeline.hint,
+    source: deciding?.target.source,
   }
 }
 
@@ -111,9 +108,7 @@ function readySubject({ targets, gates }: Timeline): string {
   const [only] = targets
   if (gates !== undefined) return `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')}`
   if (only === undefined) return 'nothing to wait for'
-  return targets.length === 1
-    ? fullName(nameTargets([only.target])[0] ?? { name: '' })
-    : counted(targets.length, 'target')
+  return targets.length === 1 ? fullNames([only.target]).join() : counted(targets.length, 'target')
 }
 
 function join(...parts: string[]): string {

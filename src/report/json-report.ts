@@ -15,8 +15,8 @@ type ReportTarget = Report['targets'][number]
 type ReportGate = NonNullable<Report['gates']>[number]
 
 /**
- * The report as JSON: all facts as the cluster reported them. Texts are raw: renderers escape them. A merged timeline gives
- * a report with its gates, and the moments of each target are those of its gate.
+ * The report: all facts as the cluster reported them. JSON omits what is undefined. Texts are raw: renderers escape them.
+ * A merged timeline gives a report with its gates, and the moments of each target are those of its gate.
  */
 export function buildReport(timeline: EndedTimeline): Report {
   const { startedAt, finishedAt, verdict, gates } = timeline
@@ -31,8 +31,8 @@ export function buildReport(timeline: EndedTimeline): Report {
     finishedAt: iso(Math.max(finishedAt, ...ends)),
     durationSeconds: (finishedAt - startedAt) / 1_000,
     cluster: { context: timeline.context, version: timeline.serverVersion },
-    ...(timeline.hint === undefined ? {} : { hint: timeline.hint }),
-    ...(gates === undefined ? {} : { gates: gates.map(reportGate) }),
+    hint: timeline.hint,
+    gates: gates?.map(reportGate),
     targets: timeline.targets.map((record, index) => reportTarget(record, logged.get(index) ?? [], timeline)),
   }
 }
@@ -50,7 +50,7 @@ function reportGate(gate: GateRecord): ReportGate {
     outcome,
     reason,
     message,
-    ...(hint === undefined ? {} : { hint }),
+    hint,
     ...(startedAt === undefined || finishedAt === undefined
       ? {}
       : {
@@ -68,28 +68,29 @@ function reportTarget(record: TargetRecord, entries: readonly Entry[], { started
   const gate = gates?.find(({ name }) => name === target.gate)
   const moment = (at: number) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
   const log = entries.flatMap(({ at, kind, outcome, text }) =>
-    kind === 'heartbeat' ? [] : [{ at: moment(at), kind, ...(outcome === undefined ? {} : { outcome }), text }],
+    kind === 'heartbeat' ? [] : [{ at: moment(at), kind, outcome, text }],
   )
   return {
     target: targetId(target),
     apiVersion,
     kind,
-    ...(namespace === undefined ? {} : { namespace }),
+    namespace,
     name,
-    ...(selector === undefined ? {} : { selector }),
-    ...(gate === undefined ? {} : { gate: gate.name, context: gate.context }),
+    selector,
+    gate: gate?.name,
+    context: gate?.context,
     outcome,
     reason,
     message,
-    ...(form === undefined ? {} : { form }),
-    ...(hint === undefined ? {} : { hint }),
-    ...(source === undefined ? {} : { source: { file: source.file, line: source.line } }),
-    ...(endedAt === undefined || outcome === 'progressing' ? {} : { endedAt: moment(endedAt) }),
+    form,
+    hint,
+    source: source && { file: source.file, line: source.line },
+    endedAt: endedAt === undefined || outcome === 'progressing' ? undefined : moment(endedAt),
     milestones: record.milestones.map((milestone) => reportMilestone(milestone, startedAt, moment)),
     problems: record.problems.map((problem) => reportProblem(problem, moment)),
-    ...(changes === undefined ? {} : { changes: [...changes] }),
-    ...(notes.length === 0 ? {} : { notes: [...notes] }),
-    ...(log.length === 0 ? {} : { log }),
+    changes: changes && [...changes],
+    notes: notes.length === 0 ? undefined : [...notes],
+    log: log.length === 0 ? undefined : log,
   }
 }
 
@@ -100,7 +101,8 @@ function reportMilestone({ name, state, at, message }: MilestoneRecord, startedA
   return {
     name,
     state,
-    ...(at === undefined ? {} : { at: moment(at), seconds: Math.max(0, at - startedAt) / 1_000 }),
+    at: at === undefined ? undefined : moment(at),
+    seconds: at === undefined ? undefined : Math.max(0, at - startedAt) / 1_000,
     message,
   }
 }
@@ -111,9 +113,9 @@ function reportProblem(problem: ProblemRecord, moment: Moment) {
     reason,
     class: problem.class,
     subject,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...(container === undefined ? {} : { container }),
-    ...(chain.length > 1 ? { chain: [...chain] } : {}),
+    namespace,
+    container,
+    chain: chain.length > 1 ? [...chain] : undefined,
     message,
     headline,
     firstSeen: moment(firstSeenAt),

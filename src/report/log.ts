@@ -8,7 +8,7 @@ import {
   type TargetRecord,
   type Timeline,
 } from '../gate/timeline.ts'
-import { fullName, namespacesOf, nameTargets, type Target } from '../plan/target.ts'
+import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
@@ -52,9 +52,15 @@ interface LogLayout {
   readonly groups: boolean
 }
 
-/** The content of the header: a timeline, or the facts at the gate's start. */
+/** The settings and targets of a gate, from its timeline or at its start. */
 interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
   readonly targets: readonly Target[]
+}
+
+/** The content of the header. */
+export interface RolloutHead extends LogHead {
+  /** Messages about the inputs, as raw text: renderers escape it. */
+  readonly notices: readonly string[]
 }
 
 const maxNameWidth = 48
@@ -74,7 +80,7 @@ export function layoutLog(
   { startedAt, targets, timeoutMs }: LogHead,
   { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
 ): LogLayout {
-  const names = nameTargets(targets).map((name) => shorten(fullName(name), maxNameWidth))
+  const names = fullNames(targets).map((name) => shorten(name, maxNameWidth))
   return {
     startedAt,
     names,
@@ -107,11 +113,10 @@ export function renderHeader(head: LogHead, { color }: LogLayout): string {
 /** One line of the log: elapsed time, target, text. A verdict's text follows `✗ failed after 42 s: `. */
 export function renderEntry(entry: Entry, layout: LogLayout): string {
   const { color } = layout
-  const elapsed = formatElapsed(entry.at - layout.startedAt).padStart(layout.elapsedWidth)
   const name = entry.target === undefined ? '' : (layout.names[entry.target] ?? '')
   const text = plain(entry.text).trim()
   const words = [
-    paint('dim', elapsed, color),
+    elapsedColumn(entry.at, layout),
     ...(layout.nameWidth === 0 ? [] : [name.padEnd(layout.nameWidth)]),
     ...(entry.kind === 'verdict' ? [verdictText(entry, text, layout)] : [paint(entryStyles[entry.kind], text, color)]),
   ]
@@ -125,7 +130,6 @@ export function renderEntry(entry: Entry, layout: LogLayout): string {
 export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
   const { type, text, cutBytes = 0 } = output
   const { color } = layout
-  const elapsed = formatElapsed(output.at - layout.startedAt).padStart(layout.elapsedWidth)
   const target = layout.targets[output.target]
   const pod = target === undefined ? output.pod : shortPodName(output.pod, target)
   const who = [pod, output.container].filter((word) => word !== '').map((word) => shorten(word, maxWordWidth))
@@ -135,7 +139,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
       ? paint('dim', `· ${words}`, color)
       : `${paint('dim', '│', color)} ${words}${cutBytes > 0 ? paint('dim', ` … ${cutBytes.toLocaleString('en-US')} more bytes`, color) : ''}`
   const name = (layout.names[output.target] ?? '').padEnd(layout.nameWidth)
-  return `${paint('dim', elapsed, color)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
+  return `${elapsedColumn(output.at, layout)}  ${name}  ${paint('dim', who.join(' '), color)} ${logged}`.trimEnd()
 }
 
 /** The part of a pod's name that distinguishes it from its siblings. */
@@ -153,7 +157,7 @@ function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): stri
   const rest = names.length - namesTogether
   const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
   const words = [
-    paint('dim', formatElapsed(first.at - layout.startedAt).padStart(layout.elapsedWidth), layout.color),
+    elapsedColumn(first.at, layout),
     counted(entries.length, 'target').padEnd(layout.nameWidth),
     verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
   ]
@@ -203,14 +207,11 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
 
 /** A folded group for each target that is not ready: its status, problems, evidence and hint. */
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
-  const { startedAt } = timeline
   const deciding = decidingTarget(timeline)
-  const isAbove = (hint: string | undefined) => hint === timeline.hint || hint === deciding?.hint
   const groups = timeline.targets.flatMap((record, index) => {
     if (record.outcome === 'ready' || !isJudged(record, timeline)) return []
-    const isDeciding = record === deciding
-    const shape = { startedAt, isDeciding, hintAbove: isDeciding || isAbove(record.hint) }
-    const group = renderGroup(record, layout.names[index] ?? '', shape, layout)
+    const hintAbove = record.hint === timeline.hint || record.hint === deciding?.hint
+    const group = renderGroup(record, layout.names[index] ?? '', { isDeciding: record === deciding, hintAbove }, layout)
     return group.length === 0 ? [] : [group]
   })
   const rest = groups.length - groupLimit
@@ -218,6 +219,10 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
     ...groups.slice(0, groupLimit).flat(),
     ...(rest > 0 ? [`${counted(rest, 'more target')} not ready: see the report.`] : []),
   ]
+}
+
+function elapsedColumn(at: number, { startedAt, elapsedWidth, color }: LogLayout): string {
+  return paint('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
 }
 
 function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {
@@ -229,10 +234,9 @@ function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { sta
 function renderGroup(
   record: TargetRecord,
   name: string,
-  shape: { readonly startedAt: number; readonly isDeciding: boolean; readonly hintAbove: boolean },
-  { color, groups }: LogLayout,
+  { isDeciding, hintAbove }: { readonly isDeciding: boolean; readonly hintAbove: boolean },
+  { startedAt, color, groups }: LogLayout,
 ): string[] {
-  const { startedAt, isDeciding, hintAbove } = shape
   const { mark } = outcomeLabels[record.outcome]
   // A problem of the target itself without evidence is already in the lines above.
   const hasNews = (problem: ProblemRecord) =>
@@ -339,7 +343,7 @@ export class LogPrinter {
     return this.#layout?.names ?? []
   }
 
-  head(head: LogHead & { readonly notices: readonly string[] }): void {
+  head(head: RolloutHead): void {
     this.#layout = layoutLog(head, this.#options)
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }

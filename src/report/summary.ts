@@ -11,38 +11,6 @@ import { layoutLog, renderEntries } from './log.ts'
 import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
 import { clockTexts, outcomeLabels } from './wording.ts'
 
-/** A step that makes a text smaller: the change itself, and a description of what it leaves out. */
-interface Reduction<Shape> {
-  readonly leavesOut: string
-  readonly apply: (shape: Shape) => Shape
-}
-
-/**
- * Renders a text that fits a limit in bytes. It applies the reductions in order, but only as many as needed, and does
- * not mention a reduction that changed nothing. The last reduction must make the text fit every limit.
- * @param render renders a shape, and mentions what was omitted
- */
-function fit<Shape>(
-  shape: Shape,
-  reductions: readonly Reduction<Shape>[],
-  render: (shape: Shape, leftOut: readonly string[]) => string,
-  maxBytes: number,
-): string {
-  let current = shape
-  let leftOut: readonly string[] = []
-  let text = render(current, leftOut)
-  for (const { leavesOut, apply } of reductions) {
-    if (Buffer.byteLength(text) <= maxBytes) break
-    const smaller = apply(current)
-    const unchanged = render(smaller, leftOut) === text
-    current = smaller
-    if (unchanged) continue
-    leftOut = [...leftOut, leavesOut]
-    text = render(current, leftOut)
-  }
-  return text
-}
-
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
   readonly maxBytes?: number
@@ -70,14 +38,22 @@ const maxOpenDetails = 10
  * because several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
-  return fit(
-    { ...wholeShape, gantt: options.diagram ?? true },
-    reductions,
-    (shape, leftOut) => renderShape(timeline, shape, leftOut, options),
-    options.maxBytes ?? defaultMaxBytes,
-  )
+  const { maxBytes = defaultMaxBytes, diagram = true } = options
+  let shape = { ...wholeShape, gantt: diagram }
+  let leftOut: readonly string[] = []
+  let text = renderShape(timeline, shape, leftOut, options)
+  for (const { leavesOut, ...smaller } of reductions) {
+    if (Buffer.byteLength(text) <= maxBytes) break
+    shape = { ...shape, ...smaller }
+    // A reduction that changes nothing is not mentioned.
+    if (renderShape(timeline, shape, leftOut, options) === text) continue
+    leftOut = [...leftOut, leavesOut]
+    text = renderShape(timeline, shape, leftOut, options)
+  }
+  return text
 }
 
+/** How much a summary contains. */
 interface Shape {
   readonly detailsOfReady: boolean
   readonly gantt: boolean
@@ -99,18 +75,16 @@ const wholeShape: Shape = {
   details: 50,
 }
 
-const reductions: readonly Reduction<Shape>[] = [
-  { leavesOut: 'the evidence of ready targets', apply: (shape) => ({ ...shape, detailsOfReady: false }) },
-  { leavesOut: 'the diagram', apply: (shape) => ({ ...shape, gantt: false }) },
-  { leavesOut: 'most lines of the logs', apply: (shape) => ({ ...shape, evidenceLines: 15 }) },
-  { leavesOut: 'the middle of the timeline', apply: (shape) => ({ ...shape, timelineLines: 60 }) },
-  { leavesOut: 'the rows of ready targets', apply: (shape) => ({ ...shape, readyRows: false }) },
-  { leavesOut: 'the logs', apply: (shape) => ({ ...shape, evidenceLines: 0 }) },
-  { leavesOut: 'most targets', apply: (shape) => ({ ...shape, rows: 50, details: 5 }) },
-  {
-    leavesOut: 'the timeline and the details',
-    apply: (shape) => ({ ...shape, timelineLines: 0, rows: 5, details: 0 }),
-  },
+/** Each makes the summary smaller. They are applied in order, but only as many as needed. */
+const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] = [
+  { leavesOut: 'the evidence of ready targets', detailsOfReady: false },
+  { leavesOut: 'the diagram', gantt: false },
+  { leavesOut: 'most lines of the logs', evidenceLines: 15 },
+  { leavesOut: 'the middle of the timeline', timelineLines: 60 },
+  { leavesOut: 'the rows of ready targets', readyRows: false },
+  { leavesOut: 'the logs', evidenceLines: 0 },
+  { leavesOut: 'most targets', rows: 50, details: 5 },
+  { leavesOut: 'the timeline and the details', timelineLines: 0, rows: 5, details: 0 },
 ]
 
 interface NamedRecord {
@@ -314,13 +288,12 @@ function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
   const sections = shown.flatMap(({ record, name }) => {
     const isShownAbove = record === deciding && failing.length === 1
-    const single = failing.length === 1 && record === failing[0]?.record
     const detail: DetailOptions = {
       startedAt: timeline.startedAt,
       finishedAt: timeline.finishedAt,
-      open: single,
+      open: failing.length === 1 && record === failing[0]?.record,
       isShownAbove,
-      isHintShownAbove: isShownAbove || record.hint === timeline.hint || record.hint === deciding?.hint,
+      isHintShownAbove: record.hint === timeline.hint || record.hint === deciding?.hint,
       evidenceLines: shape.evidenceLines,
       tracked: options.tracked,
     }

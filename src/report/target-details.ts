@@ -96,10 +96,8 @@ export function targetStatus(record: TargetRecord): string {
   const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), maxWordWidth))}**<br>`
   const open = openMilestone(record)
   if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
-  const { done, total } = {
-    done: record.milestones.filter(({ state }) => state === 'done').length,
-    total: record.milestones.filter(({ state }) => state !== 'skipped').length,
-  }
+  const done = record.milestones.filter(({ state }) => state === 'done').length
+  const total = record.milestones.filter(({ state }) => state !== 'skipped').length
   const message = open.message === '' ? '' : `: ${inCell(open.message)}`
   return `${why}step ${done + 1} of ${total}, ${markdown(open.name)}${message}`
 }

@@ -1,6 +1,6 @@
 import { formatDuration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetOutcome, TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullName, nameTargets, type Target } from '../plan/target.ts'
+import { fullNames, type Target } from '../plan/target.ts'
 import { placeOfProblem, reasons } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
@@ -62,7 +62,7 @@ export function clockTexts(
   targets: readonly Target[],
   safe: (text: string) => string,
 ): { readonly timeout: string; readonly stall: string } {
-  const names = nameTargets(targets).map(fullName)
+  const names = fullNames(targets)
   const describe = (gateMs: number, heldMs: (target: Target) => number) => {
     const held = targets.map((target, index) => ({ ms: heldMs(target), name: names[index] ?? '' }))
     const [first] = held

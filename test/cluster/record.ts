@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { buildReport } from '../../src/report/json-report.ts'
+import { renderReport } from '../../src/report/json-report.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 import { chooseOperatorScenarios } from '../operators/index.ts'
 import { playOperators } from '../operators/play.ts'
@@ -110,7 +110,7 @@ function recording<T extends Scenario>(scenario: T, cluster: TestCluster, onRepo
       const { timeline, damage } = await replayRecording(path)
       return [
         ...((await scenario.check?.(run, fixture)) ?? []),
-        ...(isDeepStrictEqual(buildReport(timeline), live)
+        ...(isDeepStrictEqual(JSON.parse(renderReport(timeline)), live)
           ? []
           : [`the replay of ${path} gives another report than the live run`]),
         ...damage.map(({ line, why }) => `line ${line} of the recording cannot be read: ${why}`),
