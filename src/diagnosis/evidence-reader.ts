@@ -1,6 +1,6 @@
 import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
-import type { Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
+import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
 import { type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
@@ -81,12 +81,7 @@ export class EvidenceReader {
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
-    if (this.#gate.verdict?.reason === 'forbidden')
-      this.#start(
-        'access',
-        () => this.#checkAccess(),
-        () => {},
-      )
+    if (this.#gate.verdict?.reason === 'forbidden') this.#start('access', () => this.#checkAccess())
     for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const stop = clock.after(limitMs, resolve)
@@ -102,49 +97,33 @@ export class EvidenceReader {
 
   #read(record: TargetRecord<GateProblem>): void {
     const facts = new TargetFacts(record, this.#gate.store)
-    if (this.#tailLines > 0) {
-      for (const container of loggedContainers(record)) {
-        const { uid = '' } =
-          facts.get({ apiVersion: 'v1', kind: 'Pod', name: container.pod, namespace: container.namespace })?.metadata ??
-          {}
-        const key = `${container.namespace}/${container.pod}/${uid}/${container.container}`
-        if (!admit(this.#containers, key, maxContainers)) continue
-        for (const previous of [false, true]) {
-          const log = { ...container, previous }
-          const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
-          this.#start(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
-        }
-      }
-    }
+    if (this.#tailLines > 0) for (const container of loggedContainers(record)) this.#readLogs(container, facts)
     const nodes = [
       ...record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? []),
       ...unexplainedPods(record, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
-    for (const node of nodes) {
-      if (facts.node(node) !== undefined || facts.refusal('Node', node) !== undefined) continue
-      if (!admit(this.#nodes, node, maxNodes)) continue
-      const refuse = (error: unknown) => {
-        const failure = failureOf(error, nodeReference(node))
-        if (failure !== undefined) this.#observe(failure)
-      }
-      this.#start(
-        `node/${node}`,
-        () => this.#readNode(node, refuse),
-        (why) => refuse(new Error(why)),
-      )
-    }
+    for (const node of nodes)
+      if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
     const namespace = namespaceBehind(record)
-    if (namespace !== undefined && !this.#isTarget(namespace)) {
-      this.#start(
-        `namespace/${namespace}`,
-        () => this.#readNamespace(namespace),
-        () => {},
-      )
+    if (namespace !== undefined && !this.#isTarget(namespace))
+      this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
+  }
+
+  /** The logs of the present and the previous run. */
+  #readLogs(container: ContainerRef, facts: TargetFacts): void {
+    const { namespace, pod } = container
+    const { uid = '' } = facts.get({ apiVersion: 'v1', kind: 'Pod', name: pod, namespace })?.metadata ?? {}
+    const key = `${namespace}/${pod}/${uid}/${container.container}`
+    if (!admit(this.#containers, key, maxContainers)) return
+    for (const previous of [false, true]) {
+      const log = { ...container, previous }
+      const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
+      this.#start(`${key}/${previous}`, () => this.#readLog(log, giveUp), giveUp)
     }
   }
 
   /** @param read resolves to true if the server has answered */
-  #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void): void {
+  #start(key: string, read: () => Promise<boolean>, giveUp: (why: string) => void = () => {}): void {
     if (this.#reads.has(key)) return
     const reading = this.#slots.run(read).then((isAnswered) => {
       if (isAnswered) this.#reads.set(key, 'answered')
@@ -166,15 +145,24 @@ export class EvidenceReader {
     }
   }
 
-  async #readNode(name: string, refuse: (error: unknown) => void): Promise<boolean> {
-    try {
-      this.#observe({ type: 'ADDED', object: await this.#cluster.get(nodeReference(name)) })
-      return true
-    } catch (error) {
-      const isAnswer = isForbidden(error) || isNotFound(error)
-      if (isAnswer || this.#isLast) refuse(error)
-      return isAnswer
+  #readNode(name: string): void {
+    if (!admit(this.#nodes, name, maxNodes)) return
+    const reference = { apiVersion: 'v1', kind: 'Node', name } as const
+    const refuse = (error: unknown) => {
+      const failure = failureOf(error, reference)
+      if (failure !== undefined) this.#observe(failure)
     }
+    const read = async () => {
+      try {
+        this.#observe({ type: 'ADDED', object: await this.#cluster.get(reference) })
+        return true
+      } catch (error) {
+        const isAnswer = isForbidden(error) || isNotFound(error)
+        if (isAnswer || this.#isLast) refuse(error)
+        return isAnswer
+      }
+    }
+    this.#start(`node/${name}`, read, (why) => refuse(new Error(why)))
   }
 
   async #checkAccess(): Promise<boolean> {
@@ -208,10 +196,6 @@ export class EvidenceReader {
   #observe(observation: Observation): void {
     if (!this.#isClosed) this.#report(observation)
   }
-}
-
-function nodeReference(name: string) {
-  return { apiVersion: 'v1', kind: 'Node', name } as const
 }
 
 /** Adds a key to the set unless it is full. Returns whether the set contains the key. */

@@ -1,36 +1,103 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import type { Failure } from '../cluster/feed.ts'
-import type { EventObject, KubeObject, Node } from '../cluster/objects.ts'
+import type { EventObject, KubeObject, Node, Pod } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence } from '../gate/timeline.ts'
+import type { Evidence, GateProblem, TargetRecord } from '../gate/timeline.ts'
+import { isOwnProblem } from '../gate/timeline-entries.ts'
+import { isCustomKind } from '../lifecycle/rules.ts'
+import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-object.ts'
 import type { Target } from '../plan/target.ts'
-import type { Problem } from '../reasons/reasons.ts'
-import type { TargetFacts } from './target-facts.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { nodeBehind, type TargetFacts } from './target-facts.ts'
 
 /** More events would hide the cause. */
 const maxEvents = 20
 /** Older events do not explain the state at the gate's start. */
 const eventsBeforeMs = 10 * 60_000
 
+/** The read objects, and how their times relate to the gate. */
+interface ReadFacts {
+  readonly store: Store
+  readonly serverOffsetMs: number
+  /** The gate's start, in milliseconds. */
+  readonly startedAt: number
+}
+
+/** What the evidence of all problems depends on. */
+export interface EvidenceContext extends ReadFacts {
+  /** The `placeKey` of each target's own problems. */
+  readonly own: ReadonlySet<string>
+}
+
+/** Subject and container of a problem. */
+export function placeKey({ subject, container = '' }: Problem): string {
+  return `${subject} ${container}`
+}
+
+/** What the cluster reports about a problem: checks, termination message, node, events and logs; also of its cause. */
+export function evidenceFor(problem: Problem, facts: TargetFacts, context: EvidenceContext): readonly Evidence[] {
+  const { container, cause, checks = [] } = problem
+  const subject = facts.subject(problem)
+  const events = subject === undefined ? [] : eventLines(subject, context, container)
+  const node = nodeBehind(problem, facts)
+  return [
+    ...piece(
+      'condition',
+      'Why no endpoints',
+      checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
+    ),
+    ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
+    ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
+    ...piece('event', 'Events', events),
+    ...(container === undefined ? [] : logEvidence(problem, facts)),
+    // A target that reports the cause itself shows the evidence of the cause.
+    ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
+  ]
+}
+
+const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const
+
+/** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
+export function namesakeEvidence(
+  problem: Problem,
+  { target, problems }: TargetRecord<GateProblem>,
+  context: ReadFacts,
+): readonly Evidence[] {
+  const isExplained = problems.some((each) => each.cause !== undefined || !isOwnProblem(each, target))
+  if (problem !== problems[0] || isExplained || !isCustomKind(target)) return []
+  return piece('event', `Events of ${target.name}-…`, namesakeEventLines(target, context))
+}
+
+/** One piece of evidence; none without lines. */
+function piece(type: Evidence['type'], title: string, lines: readonly string[]): readonly Evidence[] {
+  return lines.length === 0 ? [] : [{ type, title, text: lines.join('\n') }]
+}
+
+/**
+ * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
+ * the message, and the events repeat it.
+ */
+function terminationMessage(problem: Problem, subject: KubeObject | undefined, hasEvents: boolean): readonly string[] {
+  const { status } = (subject ?? {}) as Pod
+  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
+  const found = statuses.find(({ name }) => name === problem.container)
+  const end = found?.state?.terminated ?? found?.lastState?.terminated
+  const message = (end?.message ?? '').trim()
+  if (hasEvents && end?.reason === 'StartError') return []
+  return message === '' || messageOf(problem).includes(runtimeError(message)) ? [] : [message]
+}
+
 /**
  * One line for each warning about an object and for each `Killing` event of the kubelet, the latest last. A repeated
  * event is one line with a count.
- * @param startedAt the gate's start, in milliseconds
  * @param container if set, only events about this container or the whole pod are shown
  */
-export function eventLines(
-  object: KubeObject,
-  startedAt: number,
-  serverOffsetMs: number,
-  store: Store,
-  container?: string,
-): readonly string[] {
-  const events = store
+export function eventLines(object: KubeObject, context: ReadFacts, container?: string): readonly string[] {
+  const events = context.store
     .eventsOf(object)
     .filter((event) => container === undefined || concernsContainer(event, container))
     .filter((event) => event.type === 'Warning' || event.reason === 'Killing')
-  return linesOf(events, startedAt, serverOffsetMs)
+  return linesOf(events, context)
 }
 
 /** The words of a reason that controllers also give to normal events. */
@@ -40,26 +107,20 @@ const failureReason = /Fail|Error|NotFound|Missing|Invalid|Denied|Refused|Timeou
  * One line for each event that reports a failure of an object which the gate has not read, and whose name begins with that
  * of the target: the target may own it.
  */
-export function namesakeEventLines(
-  { name, namespace }: Pick<Target, 'name' | 'namespace'>,
-  startedAt: number,
-  serverOffsetMs: number,
-  store: Store,
-): readonly string[] {
-  const events = store
+function namesakeEventLines({ name, namespace }: Target, context: ReadFacts): readonly string[] {
+  const events = context.store
     .eventsOfUnread(namespace)
     .filter(({ involvedObject }) => involvedObject?.name?.startsWith(`${name}-`))
     .filter(({ type, reason = '' }) => type === 'Warning' || failureReason.test(reason))
     .toSorted(byLastOccurrence)
-  return linesOf(events, startedAt, serverOffsetMs, ({ involvedObject: { kind = '', name = '' } = {} }) => {
+  return linesOf(events, context, ({ involvedObject: { kind = '', name = '' } = {} }) => {
     return `${kind.toLowerCase()}/${name}: `
   })
 }
 
 function linesOf(
   events: readonly EventObject[],
-  startedAt: number,
-  serverOffsetMs: number,
+  { startedAt, serverOffsetMs }: ReadFacts,
   subjectOf: (event: EventObject) => string = () => '',
 ): readonly string[] {
   const found = events
@@ -116,7 +177,7 @@ function momentOf(ms: number): string {
 }
 
 /** Elapsed milliseconds as minutes and seconds: `1:05`; negative counts as zero. */
-export function elapsedClock(ms: number): string {
+function elapsedClock(ms: number): string {
   const elapsed = Math.max(0, Math.round(ms / 1000))
   return `${Math.floor(elapsed / 60)}:${String(elapsed % 60).padStart(2, '0')}`
 }
@@ -145,7 +206,7 @@ function withoutNames(message: string): string {
 }
 
 /** The last log lines of the present and the previous run of a container, or why a log could not be read. */
-export function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] {
+function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] {
   const { container } = problem
   const logs = [false, true].flatMap((previous) => facts.log(problem, previous) ?? [])
   const tails = logs
@@ -182,34 +243,34 @@ const redundantTaints: readonly string[] = [
 const abnormalTaints =
   /^(node\.kubernetes\.io\/|node\.cloudprovider\.kubernetes\.io\/|ToBeDeletedByClusterAutoscaler$|DeletionCandidateOfClusterAutoscaler$|karpenter\.sh\/disrupt)/
 
-/**
- * The abnormalities of a problem's node in one line, or why it could not be read; empty for a healthy node.
- * @param since renders a timestamp of the cluster as a moment of the rollout
- */
-export function nodeEvidence(
-  name: string,
-  node: Node | undefined,
-  refusal: Failure | undefined,
-  since: (timestamp: string | undefined) => string,
-): readonly Evidence[] {
-  const title = 'Node'
+/** The abnormalities of a node in one line, or why it could not be read; empty for a healthy node. */
+function nodeLines(name: string, facts: TargetFacts, context: ReadFacts): readonly string[] {
+  const node = facts.node(name)
   if (node !== undefined) {
-    const wrong = abnormalities(node, since)
-    return wrong.length === 0 ? [] : [{ type: 'condition', title, text: `node ${name}: ${wrong.join(', ')}` }]
+    const wrong = abnormalities(node, context)
+    return wrong.length === 0 ? [] : [`node ${name}: ${wrong.join(', ')}`]
   }
+  const refusal = facts.refusal('Node', name)
   if (refusal === undefined) return []
   const why = refusal.type === 'MISSING' ? 'does not exist any more' : `could not be read: ${refusal.message}`
-  return [{ type: 'condition', title, text: `node ${name} ${why}` }]
+  return [`node ${name} ${why}`]
 }
 
-function abnormalities({ metadata, spec, status }: Node, since: (timestamp: string | undefined) => string): string[] {
+/** ` since 0:41`: a timestamp of the cluster as time since the gate's start. */
+function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: ReadFacts): string {
+  const at = Date.parse(timestamp ?? '') - serverOffsetMs
+  if (Number.isNaN(at)) return ''
+  return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
+}
+
+function abnormalities({ metadata, spec, status }: Node, context: ReadFacts): string[] {
   const conditions = (status?.conditions ?? []).filter(({ type, status: value }) =>
     type === 'Ready' ? value !== 'True' : pressures.includes(type) && value === 'True',
   )
   return [
     ...conditions.map(({ type, status: value, message, lastTransitionTime }) => {
       const state = type !== 'Ready' ? type : value === 'Unknown' ? 'does not report its status' : 'not ready'
-      return `${state}${since(lastTransitionTime)}${message ? ` (${message})` : ''}`
+      return `${state}${since(lastTransitionTime, context)}${message ? ` (${message})` : ''}`
     }),
     ...(metadata.deletionTimestamp === undefined ? [] : ['being deleted']),
     ...(spec?.unschedulable ? ['cordoned'] : []),

@@ -2,17 +2,15 @@ import { deniedAccess } from '../cluster/failures.ts'
 import { type Container, type Node, type Pod, shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
-import { isOwnProblem, recordProblem } from '../gate/timeline-entries.ts'
+import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { isCustomKind } from '../lifecycle/rules.ts'
-import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
 import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
-import { type Check, messageOf, type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
-import { elapsedClock, eventLines, logEvidence, namesakeEventLines, nodeEvidence } from './evidence.ts'
+import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
+import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { changesSincePreviousRevision, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
+import { changesSincePreviousRevision, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 const longestLastLine = 200
 
@@ -39,13 +37,8 @@ export function explain(
   }
 }
 
-interface Context {
-  readonly store: Store
-  readonly serverOffsetMs: number
-  readonly startedAt: number
+interface Context extends EvidenceContext {
   readonly manifests: ReadonlyMap<Target, Manifest>
-  /** Subject and container of each target's own problems. */
-  readonly own: ReadonlySet<string>
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
   /** All denied access, if some of it ended the gate. */
@@ -82,10 +75,6 @@ function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
-function placeKey({ subject, container = '' }: Problem): string {
-  return `${subject} ${container}`
-}
-
 function explainTarget(
   whole: TargetRecord<GateProblem>,
   verdict: Verdict | undefined,
@@ -107,15 +96,12 @@ function explainTarget(
   }))
   // Without the node, its pods cannot become ready: this problem has the hint.
   const deciding = (lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0]
-  const place = deciding === undefined || manifest === undefined ? undefined : placeOf(deciding, manifest)
+  const place = deciding && placeOf(deciding, manifest)
   const changes = changesSincePreviousRevision(target, facts)
   return {
     ...record,
     // The line to correct is more useful than the object's first line.
-    target:
-      place === undefined || manifest === undefined
-        ? target
-        : { ...target, source: { file: manifest.file, line: place.line } },
+    target: place === undefined ? target : { ...target, source: { file: place.file, line: place.line } },
     problems,
     changes: changes.length === 0 ? undefined : changes,
     notes: [...record.notes, ...unreadNotes(record, facts, context)],
@@ -221,77 +207,15 @@ function findContainer(problem: Problem, facts: TargetFacts): Container | undefi
 
 /** The field of the manifest that the problem is about. */
 function manifestEvidence(problem: Problem, manifest: Manifest | undefined): readonly Evidence[] {
-  const place = manifest === undefined ? undefined : placeOf(problem, manifest)
-  if (manifest === undefined || place === undefined) return []
-  return [{ type: 'manifest', title: `${manifest.file}, line ${place.line}`, text: describePath(place.path) }]
+  const place = placeOf(problem, manifest)
+  if (place === undefined) return []
+  return [{ type: 'manifest', title: `${place.file}, line ${place.line}`, text: describePath(place.path) }]
 }
 
-/** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
-function namesakeEvidence(
-  problem: Problem,
-  { target, problems }: TargetRecord<GateProblem>,
-  { startedAt, serverOffsetMs, store }: Context,
-): readonly Evidence[] {
-  const isExplained = problems.some((each) => each.cause !== undefined || !isOwnProblem(each, target))
-  if (problem !== problems[0] || isExplained || !isCustomKind(target)) return []
-  const lines = namesakeEventLines(target, startedAt, serverOffsetMs, store)
-  return lines.length === 0 ? [] : [{ type: 'event', title: `Events of ${target.name}-…`, text: lines.join('\n') }]
-}
-
-function evidenceFor(problem: Problem, facts: TargetFacts, context: Context): readonly Evidence[] {
-  const { serverOffsetMs, startedAt, store } = context
-  const subject = facts.subject(problem)
-  const events = subject === undefined ? [] : eventLines(subject, startedAt, serverOffsetMs, store, problem.container)
-  const termination = subject === undefined ? undefined : terminationMessage(problem, subject as Pod, events.length > 0)
-  const { container, cause, checks = [] } = problem
-  const node = nodeBehind(problem, facts)
-  return [
-    ...(checks.length === 0
-      ? []
-      : [{ type: 'condition' as const, title: 'Why no endpoints', text: checkLines(checks) }]),
-    ...(termination === undefined
-      ? []
-      : [{ type: 'condition' as const, title: 'Termination message', text: termination }]),
-    ...(node === undefined
-      ? []
-      : nodeEvidence(node, facts.node(node), facts.refusal('Node', node), (timestamp) => since(timestamp, context))),
-    ...(events.length === 0 ? [] : [{ type: 'event' as const, title: 'Events', text: events.join('\n') }]),
-    ...(container === undefined ? [] : logEvidence(problem, facts)),
-    // A target that reports the cause itself shows the evidence of the cause.
-    ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
-  ]
-}
-
-const marks = { passed: '✓', failed: '✗', remark: '·' } as const
-
-/** The checks, one line each. */
-function checkLines(checks: readonly Check[]): string {
-  return checks.map(({ state, text }) => `${marks[state]} ${text}`).join('\n')
-}
-
-/** ` since 0:41`: a timestamp of the cluster as time since the gate's start. */
-function since(timestamp: string | undefined, { startedAt, serverOffsetMs }: Context): string {
-  const at = Date.parse(timestamp ?? '') - serverOffsetMs
-  if (Number.isNaN(at)) return ''
-  return at < startedAt ? ' since before the gate began' : ` since ${elapsedClock(at - startedAt)}`
-}
-
-/**
- * The container's termination message, unless the problem contains it. If a container never started, the runtime wrote
- * the message, and the events repeat it.
- */
-function terminationMessage(problem: Problem, { status }: Pod, hasEvents: boolean): string | undefined {
-  const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
-  const found = statuses.find(({ name }) => name === problem.container)
-  const end = found?.state?.terminated ?? found?.lastState?.terminated
-  const message = (end?.message ?? '').trim()
-  if (hasEvents && end?.reason === 'StartError') return undefined
-  return message === '' || messageOf(problem).includes(runtimeError(message)) ? undefined : message
-}
-
-/** The field of a manifest that a problem is about. */
+/** A field of a manifest. */
 interface Place {
   readonly path: readonly PathStep[]
+  readonly file: string
   readonly line: number
 }
 
@@ -299,27 +223,29 @@ interface Place {
  * The field to change for a problem, and its line. If the manifest lacks the field, the line is that of the nearest
  * parent. Undefined for problems without a field.
  */
-function placeOf(problem: Problem, manifest: Manifest): Place | undefined {
-  const path = pathOf(problem, manifest)
-  return path === undefined ? undefined : { path, line: manifest.lineOf(path) }
+function placeOf(problem: Problem, manifest: Manifest | undefined): Place | undefined {
+  const path = manifest && pathOf(problem, manifest)
+  return path && { path, file: manifest.file, line: manifest.lineOf(path) }
 }
 
-function pathOf({ reason, container }: Problem, manifest: Manifest): readonly PathStep[] | undefined {
+function pathOf({ reason, container }: Problem, { object }: Manifest): readonly PathStep[] | undefined {
   const { field } = reasons[reason]
-  const template: readonly PathStep[] = manifest.object.kind === 'Pod' ? [] : ['spec', 'template']
+  const isPod = object.kind === 'Pod'
+  const template: readonly PathStep[] = isPod ? [] : ['spec', 'template']
   if (container !== undefined && field?.container !== undefined) {
-    const list = isInit(manifest, template, container) ? 'initContainers' : 'containers'
-    return [...template, 'spec', list, { name: container }, ...field.container]
+    const { spec } = object as WorkloadManifest
+    const pod = isPod ? spec : spec?.template?.spec
+    const isInit = pod?.initContainers?.some(({ name }) => name === container)
+    return [...template, 'spec', isInit ? 'initContainers' : 'containers', { name: container }, ...field.container]
   }
   return field?.pod === undefined ? field?.object : [...template, ...field.pod]
 }
 
-function isInit(manifest: Manifest, template: readonly PathStep[], container: string): boolean {
-  const root = manifest.object as { spec?: { template?: PodLike } & PodLike['spec'] }
-  const pod: PodLike | undefined = template.length === 0 ? (root as PodLike) : root.spec?.template
-  return pod?.spec?.initContainers?.some(({ name }) => name === container) ?? false
+interface PodFields {
+  readonly initContainers?: readonly { readonly name?: string }[]
 }
 
-interface PodLike {
-  readonly spec?: { readonly initContainers?: readonly { readonly name?: string }[] }
+/** The manifest of a Pod, or of a workload with a pod template. */
+interface WorkloadManifest {
+  readonly spec?: PodFields & { readonly template?: { readonly spec?: PodFields } }
 }

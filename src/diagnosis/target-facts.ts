@@ -23,22 +23,20 @@ export class TargetFacts {
   /** The object with this reference, preferably as it was at the verdict. */
   get(reference: Parameters<Store['get']>[0]): KubeObject | undefined {
     const { kind, name, namespace } = reference
-    const captured = this.#record.snapshot?.find(
-      (object) =>
-        object.kind === kind && object.metadata.name === name && (object.metadata.namespace ?? namespace) === namespace,
-    )
-    return captured ?? this.#store.get(reference)
+    return this.#captured((each) => each === kind, name, namespace) ?? this.#store.get(reference)
   }
 
   /** The object with this name whose kind is this word in lower case, preferably as it was at the verdict. */
   find(...[word, name, namespace]: Parameters<Store['find']>): KubeObject | undefined {
-    const captured = this.#record.snapshot?.find(
-      (object) =>
-        object.kind.toLowerCase() === word &&
-        object.metadata.name === name &&
-        (object.metadata.namespace ?? namespace) === namespace,
+    return (
+      this.#captured((kind) => kind.toLowerCase() === word, name, namespace) ?? this.#store.find(word, name, namespace)
     )
-    return captured ?? this.#store.find(word, name, namespace)
+  }
+
+  #captured(isKind: (kind: string) => boolean, name: string, namespace: string | undefined): KubeObject | undefined {
+    return this.#record.snapshot?.find(
+      ({ kind, metadata }) => isKind(kind) && metadata.name === name && (metadata.namespace ?? namespace) === namespace,
+    )
   }
 
   /** The revisions of an object: its ReplicaSets or ControllerRevisions. */

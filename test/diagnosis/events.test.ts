@@ -22,7 +22,7 @@ function linesOf(...events: readonly { reason: string; message: string; seconds?
     }
     store.apply({ type: 'ADDED', at: start, object } as FeedEvent)
   })
-  return eventLines(pod, start, 0, store)
+  return eventLines(pod, { startedAt: start, serverOffsetMs: 0, store })
 }
 
 describe('the events of an object', () => {
