@@ -268,6 +268,7 @@ export interface Job extends KubeObject {
     completions?: number
     completionMode?: string
     backoffLimit?: number
+    backoffLimitPerIndex?: number
     activeDeadlineSeconds?: number
     suspend?: boolean
     selector?: LabelSelector
@@ -278,6 +279,8 @@ export interface Job extends KubeObject {
     ready?: number
     succeeded?: number
     failed?: number
+    /** The indexes that are not retried: `1,4-6`. */
+    failedIndexes?: string
     startTime?: string
     completionTime?: string
     conditions?: Condition[]

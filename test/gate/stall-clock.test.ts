@@ -12,6 +12,7 @@ import {
   podStatus,
   readyStatus,
   running,
+  terminated,
   waiting,
 } from '../lifecycle/builders.ts'
 import {
@@ -298,5 +299,27 @@ describe('a Job of two minutes under a stall clock of one', () => {
   it('is ended by it when the container dies and nothing follows', () => {
     const dead = at(30, modified({ ...pod, status: { ...pod.status, phase: 'Failed' } }, job({ failed: 1 })))
     expect(run([...steps.slice(0, 1), dead], minute)).toMatchObject({ outcome: 'stalled', seconds: 90 })
+  })
+
+  it('is not ended while its controller waits before the next try, unless the user set the clock', () => {
+    const pods = [1, 12, 33, 74, 155].map((ended, nth) =>
+      createPod(
+        {
+          metadata: { name: `migrate-${nth}`, labels: { job: 'migrate' }, creationTimestamp: iso(ended - 1) },
+          spec: { restartPolicy: 'Never' },
+          status: podStatus({ state: terminated(1, ended) }, { phase: 'Failed' }),
+        },
+        job({}),
+      ),
+    )
+    const failures = pods.map((each, nth) =>
+      at([1, 12, 33, 74, 155][nth] ?? 0, added(each), modified(job({ failed: nth + 1 }))),
+    )
+    const retried = [at(0, added(job({})), jobsSynced, synced('Pod', 'Event')), ...failures]
+    const complete = at(320, modified(job({ succeeded: 1, conditions: [condition('Complete', 'True')] })))
+    expect(run([...retried, complete], minute)).toMatchObject({ outcome: 'ready', seconds: 320 })
+    expect(run(retried, minute)).toMatchObject({ outcome: 'stalled', seconds: 371 })
+    const literal = { ...minute, settings: { ...minute.settings, stallIsLiteral: true } }
+    expect(run(retried, literal)).toMatchObject({ outcome: 'stalled', seconds: 61 })
   })
 })

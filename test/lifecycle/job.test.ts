@@ -237,3 +237,85 @@ describe('a Job has a stall hold', () => {
     expect(judge(met, [completed, leaving], { now: 100 }).stallHold).toBeUndefined()
   })
 })
+
+describe('a Job waits before its next try', () => {
+  const tried = (name: string, at: number, exitCode = 1, index = 0) => {
+    const annotations = { 'batch.kubernetes.io/job-completion-index': `${index}` }
+    const phase = exitCode === 0 ? 'Succeeded' : 'Failed'
+    return createPod(
+      {
+        metadata: { name, annotations, creationTimestamp: iso(at - 2) },
+        spec: { restartPolicy: 'Never' },
+        status: podStatus({ state: terminated(exitCode, at) }, { phase }),
+      },
+      createJob(),
+    )
+  }
+  const failed = createJob({ status: { failed: 1 } })
+  const wait = (now: number, pods: readonly KubeObject[], job = failed) => {
+    const { stallHold, recheckAt, message } = judge(job, pods, { now })
+    return stallHold === undefined ? undefined : [recheckAt, message.split(', ').at(-1), stallHold]
+  }
+  const until = (at: number, text: string) => [moment(at), `next try after ${text}`, 'its next try has to wait']
+  const six = [1, 12, 33, 74, 155, 316].map((at, nth) => tried(`migrate-${nth}`, at))
+  const pending = createPod(
+    { metadata: { name: 'migrate-new', creationTimestamp: iso(11) }, status: { phase: 'Pending' } },
+    createJob(),
+  )
+
+  it.each<[string, Parameters<typeof wait>, ReturnType<typeof wait>]>([
+    ['10 s after the first failure', [2, six.slice(0, 1)], until(11, '10 s')],
+    ['not longer', [12, six.slice(0, 1)], undefined],
+    ['not once the next pod exists', [10.5, [...six.slice(0, 1), pending]], undefined],
+    ['20 s after the second failure', [13, six.slice(0, 2)], until(32, '20 s')],
+    ['320 s after the sixth failure', [400, six], until(636, '5 m 20 s')],
+    ['10 minutes at the most', [800, [...six, tried('migrate-7', 637)]], until(1237, '10 m')],
+    [
+      '10 s after the first failure since a success',
+      [320, [tried('ok', 75, 0), ...six.slice(0, 4), tried('x', 318)]],
+      until(328, '10 s'),
+    ],
+    [
+      'for an index apart from the failures of others',
+      [
+        3,
+        [tried('a', 1, 1, 0), tried('b', 2, 1, 1)],
+        createJob({ spec: { backoffLimitPerIndex: 3 }, status: { failed: 2 } }),
+      ],
+      until(11, '10 s'),
+    ],
+    [
+      'not for an index that is not retried',
+      [
+        3,
+        [tried('a', 1, 1, 5)],
+        createJob({ spec: { backoffLimitPerIndex: 0 }, status: { failed: 1, failedIndexes: '1,4-6' } }),
+      ],
+      undefined,
+    ],
+    [
+      'not if it is suspended',
+      [2, six.slice(0, 1), createJob({ spec: { suspend: true }, status: { failed: 1 } })],
+      undefined,
+    ],
+    [
+      'not if another controller manages it',
+      [2, six.slice(0, 1), createJob({ spec: { managedBy: 'example.com/queue' }, status: { failed: 1 } })],
+      undefined,
+    ],
+  ])('%s', (_, parameters, expected) => {
+    expect(wait(...parameters)).toEqual(expected)
+  })
+
+  it('as long as the kubelet waits before it restarts the container', () => {
+    const message = 'back-off 2m40s restarting failed container=app pod=migrate-a_shop(migrate-a-uid)'
+    const status = podStatus({ state: waiting('CrashLoopBackOff', message), lastState: terminated(3, 100) })
+    const pod = createPod(
+      { metadata: { name: 'migrate-a' }, spec: { restartPolicy: 'OnFailure' }, status },
+      createJob(),
+    )
+    const active = createJob({ status: { active: 1 } })
+    expect(wait(140, [pod], active)).toEqual(until(260, '2 m 40 s'))
+    expect(wait(260, [pod], active)).toBeUndefined()
+  })
+})

@@ -192,15 +192,24 @@ function unreadyCondition({ status }: Pod) {
 }
 
 /**
- * The number of deaths before the present crash loop, from the kubelet's message `back-off 40s restarting failed
- * container`. The kubelet restarts at once after the first death of a loop, and then doubles the back-off up to a limit
- * (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths belong to the loop.
+ * The number of deaths before the present crash loop. The kubelet restarts at once after the first death of a loop, and
+ * then doubles the back-off up to a limit (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths
+ * belong to the loop.
  */
-function loopStart({ state }: ContainerStatus, total: number): number | undefined {
-  if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
-  const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
-  if (seconds === undefined) return 0
-  const backOff = Number(minutes ?? 0) * 60 + Number(seconds)
+function loopStart(status: ContainerStatus, total: number): number | undefined {
+  if (status.state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
+  const backOff = backOffSeconds(status)
+  if (backOff === undefined) return 0
   const deaths = 2 + Math.max(0, Math.ceil(Math.log2(backOff / firstBackOffSeconds)))
   return Math.max(0, total - deaths)
+}
+
+/**
+ * How long the kubelet waits between the end of a container and its restart, from its message `back-off 2m40s restarting
+ * failed container`. Undefined if the container is not in a back-off, or if the message has no time.
+ */
+export function backOffSeconds({ state }: ContainerStatus): number | undefined {
+  if (state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
+  const [, minutes, seconds] = /back-off (?:(\d+)m)?(\d+)s\b/i.exec(state.waiting.message ?? '') ?? []
+  return seconds === undefined ? undefined : Number(minutes ?? 0) * 60 + Number(seconds)
 }

@@ -1,12 +1,14 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
+import { duration } from '../../duration.ts'
 import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { podRequest } from '../network/selector.ts'
-import { earliest } from '../proof.ts'
+import { earliest, latest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { backOffSeconds } from './death-count.ts'
 import { condition, containersOf } from './pod-object.ts'
 import type { PodState } from './pod-state.ts'
 import { byImportance, examinePods } from './pods.ts'
@@ -65,6 +67,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure = ended ?? refused ?? (state?.failure && podProblems.find(({ proven }) => proven))
   const hold = stallHold(state, owned, undefined, context)
+  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
   const isWorking = state?.pods.some(hasRunningWork) ?? false
   const milestones: readonly Milestone[] = [
     createdMilestone,
@@ -75,7 +78,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
       count: { done: Math.min(succeeded, wanted), total: wanted },
-      message: progressText(job),
+      message: progressText(job, retry),
     },
     {
       name: 'complete',
@@ -90,9 +93,9 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     problems,
     failure,
     isEnd: ended !== undefined,
-    stallHold: isWorking ? 'its containers are running' : hold.stallHold,
+    stallHold: isWorking ? 'its containers are running' : (hold.stallHold ?? (retry && 'its next try has to wait')),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    recheckAt: earliest([state?.recheckAt, hold.recheckAt]),
+    recheckAt: earliest([state?.recheckAt, hold.recheckAt, retry?.at]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
@@ -148,9 +151,84 @@ function startText({ spec = {} }: Job): string {
   return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
-function progressText({ status = {}, spec = {} }: Job): string {
+function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined): string {
   const failed = (status.failed ?? 0) > 0 ? `, ${status.failed} failed` : ''
-  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}`
+  const wait = retry === undefined ? '' : `, next try after ${duration(retry.waitMs)}`
+  return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}${wait}`
+}
+
+/** The next try of failed work: a pod of the Job controller, or a restart by the kubelet. */
+interface Retry {
+  /** When it is due, on the runner's clock. */
+  readonly at: number
+  /** How long it waits since the failure, in milliseconds. */
+  readonly waitMs: number
+}
+
+/** The earliest retry that is not due yet; undefined if none waits. */
+function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry | undefined {
+  const { managedBy = builtInController, suspend } = job.spec ?? {}
+  const ofController = suspend || managedBy !== builtInController ? [] : podRetries(job, pods, context)
+  return [...ofController, ...restarts(pods, context)]
+    .filter(({ at }) => at > context.now)
+    .toSorted((a, b) => a.at - b.at)[0]
+}
+
+/** The Job controller's wait after the first failure; it doubles with each further one, up to the longest. */
+const firstWaitMs = 10_000
+const longestWaitMs = 10 * 60_000
+
+/**
+ * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
+ * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). A newer pod ends the wait.
+ */
+function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], context: RuleContext): readonly Retry[] {
+  const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
+  const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
+  const isGivenUp = indexTest(status.failedIndexes)
+  return [...groups].flatMap(([index, tries]) => {
+    const ends = (phase: string) =>
+      tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, context) ?? []) : []))
+    const succeededAt = latest(ends('Succeeded')) ?? -Infinity
+    const failures = ends('Failed').filter((at) => at > succeededAt)
+    const failedAt = latest(failures)
+    const createdAt = latest(tries.map(({ metadata }) => context.time(metadata.creationTimestamp))) ?? -Infinity
+    if (failedAt === undefined || createdAt > failedAt || isGivenUp(index)) return []
+    const waitMs = Math.min(firstWaitMs * 2 ** (failures.length - 1), longestWaitMs)
+    return [{ at: failedAt + waitMs, waitMs }]
+  })
+}
+
+/** Whether a list of indexes such as `1,4-6` contains an index. */
+function indexTest(list = ''): (index: string) => boolean {
+  const ranges = list.split(',').map((range) => range.split('-').map(Number))
+  return (index) => list !== '' && ranges.some(([first = 0, last = first]) => first <= +index && +index <= last)
+}
+
+/** Failed pods that still exist are among the lost ones too. */
+function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
+  return [...new Map(pods.map((pod) => [pod.metadata.uid, pod])).values()]
+}
+
+/** When a pod ended: with its last container, else when it was no longer ready, as the controller counts (getFinishedTime). */
+function endedAt(pod: Pod, context: RuleContext): number | undefined {
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => context.time(state?.terminated?.finishedAt))
+  const unready = condition(pod, 'Ready')
+  const unreadyAt = unready?.status === 'False' ? context.time(unready.lastTransitionTime) : undefined
+  return (ends.includes(undefined) ? undefined : latest(ends)) ?? unreadyAt
+}
+
+/** The restarts of dead containers. A sidecar's own restarts do not count. */
+function restarts(pods: readonly Pod[], context: RuleContext): readonly Retry[] {
+  return pods.flatMap((pod) =>
+    containersOf(pod).flatMap(({ container, status }) => {
+      const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
+      const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
+      return seconds === undefined || diedAt === undefined
+        ? []
+        : [{ at: diedAt + seconds * 1_000, waitMs: seconds * 1_000 }]
+    }),
+  )
 }
 
 /** A problem of a pod; a death never fails the Job. */
@@ -179,7 +257,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
   }
   const death = lastDeath(owned)
-  const { failedIndexes } = job.status as { failedIndexes?: string }
+  const { failedIndexes } = job.status ?? {}
   return {
     ...common,
     reason: 'job-failed',

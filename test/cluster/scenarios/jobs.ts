@@ -5,6 +5,15 @@ import type { Scenario } from '../scenario.ts'
 const migrate = { inputs: { resources: 'job/migrate' } }
 const isReady = { outcome: 'ready', reason: '' }
 
+/** A Job that fails until `databaseUp` is applied. */
+function waitsForDatabase(backoffLimit: number) {
+  const { spec, ...rest } = job('migrate', '[ "$DATABASE" = up ]', { backoffLimit })
+  spec.template.spec.containers[0].envFrom = [{ configMapRef: { name: 'database', optional: true } }]
+  return { ...rest, spec }
+}
+
+const databaseUp = coreObject('ConfigMap', 'database', { data: { DATABASE: 'up' } })
+
 /** Jobs: backoffLimit, deadlines and policies of the Job decide, not the gate's restart limit. */
 export const jobs: Scenario[] = [
   {
@@ -27,19 +36,27 @@ export const jobs: Scenario[] = [
   {
     ...migrate,
     name: 'job-retries',
-    setup: async (fixture) => {
-      const envFrom = [{ configMapRef: { name: 'database', optional: true } }]
-      const { spec, ...rest } = job('migrate', '[ "$DATABASE" = up ]', { backoffLimit: 2 })
-      spec.template.spec.containers[0].envFrom = envFrom
-      await fixture.apply({ ...rest, spec })
-    },
+    setup: (fixture) => fixture.apply(waitsForDatabase(2)),
     during: async (fixture) => {
       await fixture.until('the first pod failed', (informer) => informer.get('Job', 'migrate')?.['status']?.failed)
-      await fixture.apply(coreObject('ConfigMap', 'database', { data: { DATABASE: 'up' } }))
+      await fixture.apply(databaseUp)
     },
     expect: isReady,
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
     takesSeconds: 17,
+  },
+  {
+    ...migrate,
+    name: 'job-retries-for-longer-than-the-stall-timeout',
+    setup: (fixture) => fixture.apply(waitsForDatabase(6)),
+    during: async (fixture) => {
+      // The first four waits last 10, 20, 40 and 80 s, the fifth 160 s.
+      await fixture.wait(200)
+      await fixture.apply(databaseUp)
+    },
+    expect: isReady,
+    decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
+    takesSeconds: 325,
   },
   {
     ...migrate,
