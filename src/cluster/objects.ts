@@ -100,6 +100,7 @@ export interface Probe {
 
 export interface Container {
   name: string
+  lifecycle?: { postStart?: object }
   image?: string
   imagePullPolicy?: string
   command?: string[]

@@ -57,6 +57,7 @@ export interface Assessment {
 /** Problems of a pod that perhaps only needs more time to become ready. */
 const slowStart: ReadonlySet<ReasonCode> = new Set([
   'init-container-running',
+  'post-start-hook-running',
   'readiness-failing',
   'readiness-gate-pending',
   'node-unresponsive',

@@ -113,7 +113,9 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
   const recheckAt = earliest([rest, ...own].map((each) => each.recheckAt))
-  const assessment = { ...rest, problems, notes, recheckAt }
+  const nodes = problems.flatMap((each) => (each.reason === 'node-unresponsive' ? [nodeRequest(each.detail.node)] : []))
+  const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
+  const assessment = { ...rest, problems, notes, recheckAt, ...(explainedBy.length > 0 && { explainedBy }) }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -121,6 +123,11 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
   return { ...assessment, status: 'progressing', message }
+}
+
+/** The watch of a node that may explain why a pod of it does not start. */
+export function nodeRequest(name: string): WatchRequest {
+  return { apiVersion: 'v1', kind: 'Node', name }
 }
 
 /** An object with a stale status is not ready. */

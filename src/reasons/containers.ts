@@ -76,6 +76,7 @@ export interface ContainerDetails {
   readonly 'exec-format': StartDetail
   readonly 'init-container-failed': CrashDetail
   readonly 'init-container-running': Readonly<Record<string, never>>
+  readonly 'post-start-hook-running': Readonly<Record<string, never>>
   readonly 'liveness-failing': ProbeDetail
   readonly 'startup-failing': ProbeDetail
   readonly 'readiness-failing': ProbeDetail
@@ -154,6 +155,17 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
       `The pod starts only when ${s.problem === undefined ? 'its init container' : containerOf(s)} succeeds. It may wait for something that is missing. ${logHint(s, { isNamed: true })}`,
     readsLogs: true,
     field: { container: [] },
+  },
+  'post-start-hook-running': {
+    class: 'slow',
+    when: 'a postStart hook has run for 30 s: the kubelet starts the next containers when it has ended',
+    title: 'a postStart hook is still running',
+    headline: containerHeadline((name) => `the postStart hook of ${name} is still running`),
+    sentence: () => predicate('waits for its postStart hook, which is still running'),
+    hint: (s) =>
+      `The pod is ready only when \`lifecycle.postStart\` of ${s.problem === undefined ? 'its container' : containerOf(s)} has ended. It may wait for something that is missing.`,
+    readsLogs: true,
+    field: { container: ['lifecycle'] },
   },
   'liveness-failing': {
     class: 'strike',

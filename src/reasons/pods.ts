@@ -57,6 +57,19 @@ export interface EndedDetail {
   readonly exit?: Exit & { readonly isOutOfMemory: boolean }
 }
 
+/**
+ * `silent`: the kubelet has not acknowledged the pod. `missing`: in addition, the node does not exist. `lost`: the node is
+ * marked as not ready.
+ */
+export type NodeState = 'silent' | 'missing' | 'lost'
+
+/** The sentence about the pod of such a node. */
+const nodeSentences: Readonly<Record<NodeState, (node: string) => string>> = {
+  silent: (node) => `was assigned to node ${node}, but its kubelet has not acknowledged the pod`,
+  missing: (node) => `cannot start because its node ${node} does not exist`,
+  lost: (node) => `is not ready because its node ${node} is not ready`,
+}
+
 export interface PodDetails {
   readonly unschedulable: UnschedulableDetail
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string }
@@ -64,8 +77,7 @@ export interface PodDetails {
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
   /** The condition types of the readiness gates that are not True. */
   readonly 'readiness-gate-pending': { readonly gates: readonly string[] }
-  /** `silent`: the kubelet has not acknowledged the pod. `lost`: the node is marked as not ready. */
-  readonly 'node-unresponsive': { readonly node: string; readonly state: 'silent' | 'lost' }
+  readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
   readonly evicted: EndedDetail
   readonly 'pod-failed': EndedDetail
   readonly 'pod-stuck': { readonly finalizers: readonly string[]; readonly node?: string }
@@ -126,17 +138,15 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'node-unresponsive': {
     class: 'slow',
-    when: 'the kubelet has not acknowledged a pod 10 s after its assignment, or the node of a running pod no longer reports',
+    when: 'the kubelet has not acknowledged a pod 10 s after its assignment (its node may not exist), or the node of a running pod no longer reports',
     title: 'a node does not respond',
-    headline: ({ detail: { node } }) => `node ${withoutMiddle(node, nameLimit)} does not respond`,
-    sentence: ({ detail: { node, state } }) =>
-      predicate(
-        state === 'lost'
-          ? `is not ready because its node ${node} is not ready`
-          : `was assigned to node ${node}, but its kubelet has not acknowledged the pod`,
-      ),
+    headline: ({ detail: { node, state } }) =>
+      `node ${withoutMiddle(node, nameLimit)} does not ${state === 'missing' ? 'exist' : 'respond'}`,
+    sentence: ({ detail: { node, state } }) => predicate(nodeSentences[state](node)),
     hint: ({ problem }) => {
-      const node = problem?.detail.node ?? 'NODE'
+      const { node = 'NODE', state } = problem?.detail ?? {}
+      if (state === 'missing')
+        return `If the manifest sets \`nodeName\`, remove it, so that the scheduler chooses a node, or correct it: ${clusterCommand('get', 'nodes')}. If the node was deleted, the pod garbage collector deletes the pod in about a minute, and its controller creates another.`
       return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
     readsNode: true,

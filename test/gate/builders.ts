@@ -207,4 +207,4 @@ export function createWorkload(name: string) {
 export const progressing: Deployment['status'] = complete(1, { readyReplicas: 0, availableReplicas: 0 })
 
 /** Status of a pod whose containers are being created. */
-export const creating: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }
+export const creating: PodStatus = { phase: 'Pending', startTime: iso(1), containerStatuses: [createStatus()] }

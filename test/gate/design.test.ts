@@ -268,7 +268,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ['does not fail while another pod is better', pair(unready(), pod), 'stalled crash-loop 300'],
     [
       'does not count on a pod that is being deleted',
-      pair({ phase: 'Pending' }, (second, status) =>
+      pair({ phase: 'Pending', startTime: iso(1) }, (second, status) =>
         at(second, modified(web.pod(status, { deletionTimestamp: iso(70) }))),
       ),
       'stalled no-progress 369',

@@ -188,7 +188,10 @@ export class ModelCluster {
     if (set === undefined || workload.pods.length >= 6) return
     this.#createdCount += 1
     const metadata = { name: `${set.metadata.name}-p${this.#createdCount}`, creationTimestamp: iso(this.#now) }
-    const pod = createPod({ metadata, status: { phase: 'Pending', containerStatuses: [createStatus()] } }, set)
+    const pod = createPod(
+      { metadata, status: { phase: 'Pending', startTime: iso(1), containerStatuses: [createStatus()] } },
+      set,
+    )
     workload.pods.push(pod)
     this.#emit({ type: 'ADDED', object: pod })
   }

@@ -188,6 +188,7 @@ export function readyStatus(startedAt = 1, rest: Partial<ContainerStatus> = {}):
 export function podStatus(container: Partial<ContainerStatus>, rest: Partial<PodStatus> = {}): PodStatus {
   return {
     phase: 'Running',
+    startTime: iso(1),
     conditions: [condition('Initialized', 'True'), condition('Ready', 'False')],
     containerStatuses: [createStatus(container)],
     ...rest,

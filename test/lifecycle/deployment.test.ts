@@ -410,6 +410,16 @@ describe('the milestones of a Deployment', () => {
     )
   })
 
+  it('name the postStart hook that runs', () => {
+    const containers = [createContainer({ lifecycle: { postStart: {} } })]
+    const pod = createPod({ spec: { containers }, status: podStatus({}, { phase: 'Pending' }) }, replicaSet)
+    const event = createEvent(pod, { container: 'app', reason: 'Started', firstTimestamp: iso(3) })
+    const starting = createDeployment({ status: complete(1, { readyReplicas: 0, availableReplicas: 0 }) })
+    expect(assess(starting, [replicaSet, pod, event]).message).toBe(
+      '0 of 1 pod started, the postStart hook of app is running',
+    )
+  })
+
   const state = (deployment: Deployment, objects: KubeObject[]) =>
     Object.fromEntries(
       assess(deployment, objects).milestones.map(({ name, state, count }) => [

@@ -35,6 +35,7 @@ function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<Containe
     },
     status: {
       phase: 'Pending',
+      startTime: iso(1),
       initContainerStatuses: status('i'),
       containerStatuses: [...status('app'), ...status('b')],
     },
@@ -191,21 +192,24 @@ describe('a pod whose scheduler reports nothing', () => {
 
 describe('a pod whose node does not respond', () => {
   const scheduled = condition('PodScheduled', 'True', { lastTransitionTime: iso(2) })
-  const problem = (state: 'silent' | 'lost', firstSeenAt: number) => ({
+  const sentences = {
+    silent: 'was assigned to node node-1, but its kubelet has not acknowledged the pod',
+    missing: 'cannot start because its node node-1 does not exist',
+    lost: 'is not ready because its node node-1 is not ready',
+  }
+  const problem = (state: keyof typeof sentences, firstSeenAt: number) => ({
     reason: 'node-unresponsive',
     class: 'slow',
     subject: 'pod/web-1-a',
-    message:
-      state === 'lost'
-        ? 'is not ready because its node node-1 is not ready'
-        : 'was assigned to node node-1, but its kubelet has not acknowledged the pod',
+    message: sentences[state],
     detail: { node: 'node-1', state },
     count: 1,
     firstSeenAt,
     proven: false,
   })
-  const examineAt = (pod: Pod, now: number, ...events: readonly EventObject[]) =>
-    reported(examinePod(pod, context({ now, podHistories: seenAt(pod, 0), objects: [pod, ...events] })))
+  const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } }
+  const examineAt = (pod: Pod, now: number, ...others: readonly KubeObject[]) =>
+    reported(examinePod(pod, context({ now, podHistories: seenAt(pod, 0), objects: [pod, node, ...others] })))
   const pod = (status: PodStatus) => createPod({ status: { conditions: [scheduled], ...status } })
   const lost = (rest: Partial<Condition>, containersReady = 'True') =>
     pod({
@@ -223,12 +227,23 @@ describe('a pod whose node does not respond', () => {
     ['is no problem during the first seconds', pod({}), 11.9, []],
     ['is one 10 s after its assignment', pod({}), 12, [problem('silent', moment(2))]],
     ['is none once the kubelet has acknowledged the pod', pod({ startTime: iso(3) }), 60, []],
-    ['is none if the moment of the assignment is unknown', pod({ conditions: [] }), 60, []],
+    [
+      'is one 10 s after its creation if its manifest names the node',
+      pod({ conditions: [] }),
+      12,
+      [problem('silent', moment(0))],
+    ],
     ['is one if only the node controller can have made it not ready', lost({}), 60, [problem('lost', moment(50))]],
     ['is none if the kubelet gives a reason', lost({ reason: 'ContainersNotReady' }), 60, []],
     ['is none if its containers are not ready either', lost({}, 'False'), 60, []],
   ])('%s', (_, given, seconds, problems) => {
     expect(examineAt(given, seconds).problems).toEqual(problems)
+  })
+
+  it('has another problem if that node does not exist', () => {
+    const objects = [pod({}), { ...node, metadata: { name: 'node-2' } }]
+    const given = context({ now: 12, podHistories: seenAt(pod({}), 0), objects })
+    expect(reported(examinePod(pod({}), given)).problems).toEqual([problem('missing', moment(2))])
   })
 
   // After an outage, a watch first returns the old versions.
@@ -277,6 +292,54 @@ describe('a pod with a running init container', () => {
         proven: false,
       },
     ])
+  })
+})
+
+describe('a pod with a running postStart hook', () => {
+  const hooked = createContainer({ lifecycle: { postStart: {} } })
+  const pod = (second: Partial<ContainerStatus>, container = hooked) =>
+    createPod({
+      spec: { containers: [container, createContainer({ name: 'second' })] },
+      status: {
+        phase: 'Pending',
+        startTime: iso(1),
+        containerStatuses: [createStatus(), createStatus({ name: 'second', ...second })],
+      },
+    })
+  const examineAt = (now: number, given: Pod, ...reasons: readonly string[]) => {
+    const events = reasons.map((reason, nth) => {
+      const metadata = { name: reason, resourceVersion: String(nth) }
+      return createEvent(given, { container: 'app', reason, lastTimestamp: iso(3), metadata })
+    })
+    return reported(examinePod(given, context({ now, objects: [given, ...events] })))
+  }
+  const started = ['Pulled', 'Created', 'Started']
+
+  it('has pulled the image of this container, and waits to start the next ones', () => {
+    const waiting = { pulled: false, started: false, runningStep: 'the postStart hook of app is running', problems: [] }
+    expect(examineAt(32, pod({}), ...started)).toMatchObject({ ...waiting, recheckAt: moment(33) })
+    expect(examineAt(32, pod({ imageID: 'x' }), ...started)).toMatchObject({ ...waiting, pulled: true })
+  })
+
+  it('has a problem once it has run for 30 s', () => {
+    expect(examineAt(33, pod({}), ...started).problems).toMatchObject([
+      {
+        reason: 'post-start-hook-running',
+        class: 'slow',
+        container: 'app',
+        message: 'waits for its postStart hook, which is still running',
+        firstSeenAt: moment(3),
+        proven: false,
+      },
+    ])
+  })
+
+  it.each<[string, ReturnType<typeof examineAt>]>([
+    ['before the container is started', examineAt(60, pod({}), 'Pulled', 'Created')],
+    ['after the hook has failed', examineAt(60, pod({}), ...started, 'FailedPostStartHook')],
+    ['without a hook', examineAt(60, pod({}, createContainer()), ...started)],
+  ])('is none %s', (_, { pulled, runningStep, problems }) => {
+    expect([pulled, runningStep, problems]).toEqual([false, undefined, []])
   })
 })
 
@@ -426,7 +489,7 @@ describe('a pod that is examined again and again', () => {
   const probed = { containers: [createContainer(probes)] }
   const isReady = { containers: [createContainer({ readinessProbe: {} })] }
   it.each<[name: string, states: number, pod: Pod, minReadySeconds: number]>([
-    ['is read once while it is pending', 1, createPod(), 0],
+    ['is read once while it is pending', 1, createPod({ status: { startTime: iso(1) } }), 0],
     ['is read again when it is settled', 2, createPod({ status: readyStatus(5) }), 0],
     [
       'is read once if it has a readiness probe and is ready',

@@ -101,6 +101,23 @@ describe('a bare pod', () => {
     })
   })
 
+  it('that failed because its node does not exist has the message of the pod garbage collector', () => {
+    const disruption = condition('DisruptionTarget', 'True', { message: 'PodGC: node no longer exists' })
+    expect(assess(createBarePod({ status: { phase: 'Failed', conditions: [disruption] } })).failure).toMatchObject({
+      reason: 'pod-failed',
+      message: 'failed: PodGC: node no longer exists',
+    })
+  })
+
+  it('that waits for a node which does not respond is explained by that node', () => {
+    const pod = createBarePod()
+    const podHistories = new Map([['once-uid', seenPod([1, pod])]])
+    expect(assess(pod, { now: 5, podHistories }).explainedBy).toBeUndefined()
+    expect(assess(pod, { now: 90, podHistories }).explainedBy).toEqual([
+      { apiVersion: 'v1', kind: 'Node', name: 'node-1' },
+    ])
+  })
+
   describe('that has two containers', () => {
     const assessTwo = (restartPolicy: string, exitCode: number, second = createContainer({ name: 'second' })) => {
       const containers = [createContainer(), second]
@@ -305,7 +322,7 @@ describe('the milestones of a pod', () => {
 })
 
 describe('the problem of a pod before its containers exist', () => {
-  const pending = (rest: object = {}) => createBarePod({ status: { phase: 'Pending', ...rest } })
+  const pending = (rest: object = {}) => createBarePod({ status: { phase: 'Pending', startTime: iso(1), ...rest } })
   const problems = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).problems
   const noNode = condition('PodScheduled', 'False', {
     reason: 'Unschedulable',

@@ -1,3 +1,4 @@
+import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, Pod, Probe } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
@@ -6,7 +7,7 @@ import { presentDeath } from './death-count.ts'
 import { type PullReason, pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
-import { containerOfEvent, type PodContainer } from './pod-object.ts'
+import { containerOfEvent, hasStarted, type PodContainer } from './pod-object.ts'
 
 /** A third death proves a crash loop, but only after this time since the first. */
 const strikeMs = 30_000
@@ -22,8 +23,7 @@ const kubeletRetryMs = 20_000
 const oldPodMs = 60_000
 
 /** A container of a pod, with everything that a rule reads about it. */
-interface ContainerFacts extends PodContainer {
-  readonly pod: Pod
+interface ContainerFacts extends ContainerOfPod {
   readonly history: ContainerHistory
   readonly context: RuleContext
 }
@@ -37,6 +37,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
   const { status, isDoneSidecar, history } = facts
   if (isDoneSidecar) return undefined
   if (status?.state?.running) return runningProblem(facts)
+  if (hookStartedAt(facts, facts.context) !== undefined) return longStep(facts)
   switch (status?.state?.waiting?.reason) {
     case 'InvalidImageName':
       return unusableImage(facts, true)
@@ -216,7 +217,7 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
 function runningProblem(facts: ContainerFacts): Problem | undefined {
   const { pod, status, container, isInit, history, context } = facts
   if (status === undefined) return undefined
-  if (isInit) return runningInitContainer(facts)
+  if (isInit) return longStep(facts)
   const lost = history.running?.readinessLost
   const comesAndGoes = (lost?.count ?? 0) > 1 && isAwaitingReadiness(facts)
   const due = probesDueAt(facts, context)
@@ -238,16 +239,16 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
   })
 }
 
-/** An init container that runs longer than this is reported: it may wait for something that is missing. */
-const longInitMs = 30_000
+/** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
+const longStepMs = 30_000
 
-/** A slow problem: an init container runs for long, and the next containers wait for its end. */
-function runningInitContainer(facts: ContainerFacts): Problem | undefined {
-  const longAt = longInitAt(facts, facts.context)
+/** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
+function longStep(facts: ContainerFacts): Problem | undefined {
+  const longAt = longStepAt(facts, facts.context)
   if (longAt === undefined || facts.context.now < longAt) return undefined
-  const firstSeenAt = longAt - longInitMs
+  const firstSeenAt = longAt - longStepMs
   return problemOfContainer(facts, {
-    reason: 'init-container-running',
+    reason: facts.isInit ? 'init-container-running' : 'post-start-hook-running',
     detail: {},
     count: 1,
     firstSeenAt,
@@ -255,10 +256,23 @@ function runningInitContainer(facts: ContainerFacts): Problem | undefined {
   })
 }
 
-/** When a running init container counts as long; undefined for any other container. */
-export function longInitAt({ status, isInit }: PodContainer, context: RuleContext): number | undefined {
-  const startedAt = isInit ? context.time(status?.state?.running?.startedAt) : undefined
-  return startedAt === undefined ? undefined : startedAt + longInitMs
+/** A container of a pod. */
+type ContainerOfPod = PodContainer & { readonly pod: Pod }
+
+/** When a running init container or postStart hook counts as long; undefined for any other container. */
+export function longStepAt(each: ContainerOfPod, context: RuleContext): number | undefined {
+  const startedAt = each.isInit ? context.time(each.status?.state?.running?.startedAt) : hookStartedAt(each, context)
+  return startedAt === undefined ? undefined : startedAt + longStepMs
+}
+
+/**
+ * When the postStart hook of a new container began, if it runs. The kubelet reports the container, and starts the next
+ * ones, when the hook has ended (startContainer, pkg/kubelet/kuberuntime): until then only the container's events show it.
+ */
+export function hookStartedAt({ pod, container, status }: ContainerOfPod, context: RuleContext): number | undefined {
+  if (container.lifecycle?.postStart === undefined || hasStarted(status)) return undefined
+  const last = context.events(pod).findLast((event) => containerOfEvent(event) === container.name)
+  return last?.reason === 'Started' ? context.time(lastOccurrence(last)) : undefined
 }
 
 /** Whether a container is not ready, or has been ready for less than minReadySeconds. */

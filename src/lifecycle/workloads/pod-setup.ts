@@ -1,10 +1,11 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
-import type { SchedulingCause, UnschedulableDetail } from '../../reasons/pods.ts'
+import type { NodeState, SchedulingCause, UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { isSinceStart, prove } from '../proof.ts'
+import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { missingObjectMs } from './container.ts'
 import { missingObject } from './kubelet-messages.ts'
@@ -33,11 +34,12 @@ const acknowledgedMs = 10_000
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
-  const { metadata, spec, status } = pod
+  const { metadata, status } = pod
   if (status?.phase !== 'Pending' || status.startTime !== undefined) return undefined
   const scheduled = condition(pod, 'PodScheduled')
   const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
-  const waitsSince = context.time(scheduled === undefined && !spec?.nodeName ? metadata.creationTimestamp : assigned)
+  // A pod whose manifest names its node needs no scheduler.
+  const waitsSince = context.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
   return waitsSince === undefined ? undefined : Math.max(waitsSince, context.podHistory(pod).seenAt) + acknowledgedMs
 }
 
@@ -50,7 +52,8 @@ function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
   const dueAt = acknowledgedBy(pod, context)
   if (dueAt === undefined || context.now < dueAt) return undefined
   const since = dueAt - acknowledgedMs
-  if (pod.spec?.nodeName) return nodeProblem(pod, 'silent', since)
+  if (pod.spec?.nodeName)
+    return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, context) ? 'missing' : 'silent', since)
   const cause = unboundClaim(pod, context)
   return {
     reason: 'unschedulable',
@@ -78,7 +81,15 @@ function lostNode(pod: Pod, context: RuleContext): Problem | undefined {
   return nodeProblem(pod, 'lost', context.time(ready.lastTransitionTime) ?? context.now)
 }
 
-function nodeProblem({ metadata, spec }: Pod, state: 'silent' | 'lost', firstSeenAt: number): Problem {
+/** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
+function isNodeMissing(name: string, context: RuleContext): boolean {
+  return (
+    context.listState(nodeRequest(name)) === 'complete' &&
+    !context.list('Node', undefined).some(({ metadata }) => metadata.name === name)
+  )
+}
+
+function nodeProblem({ metadata, spec }: Pod, state: NodeState, firstSeenAt: number): Problem {
   return {
     reason: 'node-unresponsive',
     subject: `pod/${metadata.name}`,

@@ -2,7 +2,7 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, longInitAt, probesDueAt } from './container.ts'
+import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
 import { acknowledgedBy, examineSetup } from './pod-setup.ts'
@@ -32,6 +32,8 @@ export interface PodState {
    */
   readonly better: boolean
   readonly problems: readonly Problem[]
+  /** For which the next containers wait: `init container migrate is running`. */
+  readonly runningStep?: string
   /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
   readonly recheckAt?: number
@@ -80,7 +82,10 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const { ready, settledAt } = readiness(pod, context)
   const settlesAt = ready && now < settledAt ? settledAt : undefined
   const probesDue = containers.map((each) => probesDueAt(each, context)).filter((at) => at !== undefined && at > now)
-  const longInits = containers.map((each) => longInitAt(each, context)).filter((at) => at !== undefined && at > now)
+  const longSteps = containers
+    .map((each) => longStepAt({ ...each, pod }, context))
+    .filter((at) => at !== undefined && at > now)
+  const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
   const acknowledgeBy = acknowledgedBy(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
@@ -98,7 +103,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const recheckAt = earliest([
     ...problems.map((problem) => problem.recheckAt),
     ...probesDue,
-    ...longInits,
+    ...longSteps,
     settlesAt,
     acknowledgeBy > now ? acknowledgeBy : undefined,
   ])
@@ -107,7 +112,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     scheduled: (pod.spec?.nodeName ?? '') !== '',
     initialized: condition(pod, 'Initialized')?.status === 'True' || pod.status?.phase === 'Running',
     isPulling,
-    pulled: containers.every(({ status }) => hasStarted(status) || isPulled(status)),
+    pulled: containers.every((each) => hasStarted(each.status) || isPulled(each.status) || isHookRunning(each)),
     pullMs: slowestPull(context.events(pod)),
     started: containers.every(hasOnceStarted),
     running,
@@ -116,10 +121,21 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     settlesAt,
     better: (ready && now >= availableAt) || (running && hasNoDeaths),
     problems,
+    runningStep: runningStep(containers, isHookRunning),
     stallHold,
     recheckAt,
   }
   return { state, until: earliest([recheckAt, availableAt > now ? availableAt : undefined]) }
+}
+
+function runningStep(
+  containers: readonly PodContainer[],
+  isHookRunning: (each: PodContainer) => boolean,
+): string | undefined {
+  const init = containers.find(({ isInit, status }) => isInit && status?.state?.running)
+  if (init !== undefined) return `init container ${init.container.name} is running`
+  const hooked = containers.find(isHookRunning)
+  return hooked && `the postStart hook of ${hooked.container.name} is running`
 }
 
 /** Whether a pod is ready, and from when it is settled if no container dies before: milliseconds on the runner's clock. */

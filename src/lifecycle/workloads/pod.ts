@@ -92,8 +92,8 @@ function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: stri
     inits.length === 0
       ? { name: 'initialized', state: 'skipped', message: 'no init containers' }
       : step('initialized', state.initialized, 'init containers done', `init containers: ${initProgress(inits)}`),
-    step('pulled', state.pulled, 'images pulled', 'pulling images'),
-    step('started', state.started, 'containers started', 'starting containers'),
+    step('pulled', state.pulled, 'images pulled', state.runningStep ?? 'pulling images'),
+    step('started', state.started, 'containers started', state.runningStep ?? 'starting containers'),
     step('running', running, 'running', 'waiting for all containers to run'),
     {
       ...step(
@@ -126,7 +126,8 @@ function initProgress(inits: ReturnType<typeof containersOf>): string {
  * it deletes the failed pod and creates another of the same name (processReplica, pkg/controller/statefulset).
  */
 function failedPhase(pod: Pod, context: RuleContext): Problem {
-  const { reason, message = '' } = pod.status ?? {}
+  // The pod garbage collector writes only the condition.
+  const { reason, message = condition(pod, 'DisruptionTarget')?.message ?? '' } = pod.status ?? {}
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const dead = reason ? undefined : failedContainer(pod)

@@ -6,7 +6,7 @@ import { podRequest } from '../network/selector.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition, containersOf } from './pod-object.ts'
+import { condition } from './pod-object.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -217,8 +217,8 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   const count = (passed: (pod: PodsState['pods'][number]) => boolean) => state.pods.filter(passed).length
   const pulls = state.pods.flatMap(({ pullMs }) => pullMs ?? [])
   const slowest = pulls.length === 0 ? '' : ` (slowest pull ${(Math.max(...pulls) / 1000).toFixed(1)} s)`
-  const init = state.pods.map(runningInit).find((name) => name !== undefined)
-  const running = init === undefined ? '' : `, init container ${init} is running`
+  const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
+  const running = step === undefined ? '' : `, ${step}`
   const scheduled = count((pod) => pod.scheduled)
   const pulled = count((pod) => pod.pulled)
   const started = count((pod) => pod.started)
@@ -228,17 +228,13 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
       countMilestone('pulled', pulled, replicas, replicas === 1 ? 'has pulled its image' : 'have pulled their images'),
       running,
     ),
-    countMilestone('started', started, replicas, `started${slowest}`),
+    withText(countMilestone('started', started, replicas, `started${slowest}`), running),
   ]
 }
 
-/** The images of the next containers are pulled when an init container has ended. */
+/** The images of the next containers are pulled when an init container or a postStart hook has ended. */
 function withText(milestone: Milestone, text: string): Milestone {
   return milestone.state === 'open' ? { ...milestone, message: `${milestone.message}${text}` } : milestone
-}
-
-function runningInit({ pod }: PodsState['pods'][number]): string | undefined {
-  return containersOf(pod).find(({ isInit, status }) => isInit && status?.state?.running)?.container.name
 }
 
 /** Why the stall clock is stopped, and when that may change without an event. */

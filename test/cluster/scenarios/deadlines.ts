@@ -26,6 +26,20 @@ export const deadlines: Scenario[] = [
     takesSeconds: 10,
   },
   {
+    name: 'post-start-hook-hangs',
+    inputs: { resources, 'stall-timeout': '35s' },
+    setup: (fixture) => {
+      const postStart = { exec: { command: ['sleep', '300'] } }
+      return fixture.apply(deployment('web', { lifecycle: { postStart } }))
+    },
+    expect: { outcome: 'stalled', reason: 'post-start-hook-running' },
+    decidedBy: secondsAfterStart(35),
+    kubectl,
+    takesSeconds: 40,
+    check: ({ log }) =>
+      log.includes('2 pods have pulled their images') ? [] : ['the log does not show that the images are pulled'],
+  },
+  {
     name: 'paused',
     inputs: { resources, 'stall-timeout': '5s' },
     setup: async (fixture) => {

@@ -37,6 +37,16 @@ export const placement: Scenario[] = [
     decidedBy: secondsAfterStart(5),
   },
   {
+    ...web,
+    name: 'node-does-not-exist',
+    inputs: { ...web.inputs, 'stall-timeout': '15s' },
+    setup: (fixture) => fixture.apply(deployment('web', {}, template('web', {}, { nodeName: 'no-such-node' }))),
+    expect: { outcome: 'stalled', reason: 'node-unresponsive' },
+    decidedBy: secondsAfterStart(15),
+    takesSeconds: 18,
+    contains: { message: ['cannot start because its node no-such-node does not exist'] },
+  },
+  {
     ...slowly,
     name: 'pod-waits-for-its-claim',
     setup: async (fixture) => {
