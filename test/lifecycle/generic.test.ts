@@ -62,6 +62,16 @@ describe('a kind without a rule of its own', () => {
       { ...resource({ suspend: true }), spec: null as unknown as object },
       'progressing',
     ],
+    [
+      'is ready in the state that its spec requests',
+      { ...resource({ state: 'LIT' }), spec: { state: 'lit' } },
+      'ready',
+    ],
+    [
+      'is not ready in another state, of which nothing is known',
+      { ...resource({ state: 'DIM' }), spec: { state: 'lit' } },
+      'progressing',
+    ],
     ['is ready after a failover', resource({ phase: 'FailedOver' }), 'ready'],
     ['is not ready during a failover', resource({ phase: 'FailingOver' }), 'progressing'],
     ['is not ready by a flag that is negated', resource({ notReady: true }), 'progressing'],
@@ -134,6 +144,20 @@ describe('a kind without a rule of its own is judged by', () => {
     ['a phase that is on its way', { phase: 'Provisioning' }, 'progressing'],
     ['a phase that is bad', { phase: 'Failed' }, 'failed'],
     ['a phase that means nothing to us', { phase: 'Primary' }, 'progressing'],
+    ['the name of its state', { stateName: 'CREATING' }, 'progressing'],
+    ['the word for its progress', { progress: 'Installing' }, 'progressing'],
+    ['its progress in percent', { progress: '40%' }, 'progressing'],
+    ['a condition that only names a step', { conditions: [condition('Scheduled', 'False')] }, 'progressing'],
+    [
+      'a good phase beside a condition without a known meaning',
+      { phase: 'Running', conditions: [condition('Turnstile', 'Unknown')] },
+      'ready',
+    ],
+    [
+      'a good phase, whatever its deletion would need',
+      { phase: 'Ready', conditions: [condition('DeletionIsBlocked', 'True')] },
+      'ready',
+    ],
     ['a word within its status', { health: { status: 'Degraded' } }, 'failed'],
     ['the worst of its words', { phase: 'Running', health: 'yellow' }, 'progressing'],
     [

@@ -34,6 +34,9 @@ describe('a word for a state', () => {
       'Idle',
       'RunningHealthy',
       'FailedOver',
+      'in-use',
+      'Enforced',
+      'Current',
     ],
     progressing: [
       'Pending',
@@ -69,7 +72,7 @@ describe('a word for a state', () => {
       'red',
       'Aborted',
     ],
-    suspended: ['Suspended', 'paused', 'Hibernated', 'Stopped'],
+    suspended: ['Suspended', 'paused', 'Hibernated', 'Stopped', 'Sleeping', 'ShutDown', 'On hold'],
   }
   it.each(Object.entries(words).flatMap(([meaning, all]) => all.map((word) => [word, meaning])))(
     '%s means %s',
@@ -172,6 +175,19 @@ describe('a condition', () => {
     ['VolumeUnattached=True', 'progressing part'],
     ['NotUpdating=False', 'progressing part'],
     ['NotPaused=False', 'suspended part'],
+    ['ReconciliationPaused=True', 'suspended whole'],
+    ['Scheduled=False NoRackFits', 'progressing unknown'],
+    ['UpdatingTrustBundle=True', 'progressing part'],
+    ['RollingRestart=True', 'progressing part'],
+    ['ScalingReady=True', 'ready part'],
+    ['ContinuousBinlogArchiving=False ArchiverFailed', 'progressing part'],
+    ['ValidShelfRefs=False', 'progressing part'],
+    ['ValidShelfRefs=True', 'ready part'],
+    ['OwnerForbidden=True', 'progressing part'],
+    ['Enforced=False', 'progressing whole'],
+    ['NodesCurrent=False', 'progressing part'],
+    // Whatever the polarity of a type without a meaning, Unknown is not good.
+    ['Turnstile=Unknown', 'progressing part'],
     // Something was not found; an error exists.
     ['ConfigNotFoundError=True', 'failed whole'],
   ])('%s means %s', (written, reading) => {
@@ -203,6 +219,14 @@ describe('a condition', () => {
     'NoUpdateAvailable=False',
     'FailedOver=True',
     'FailedOver=False',
+    'Turnstile=True',
+    'Turnstile=False',
+    'DeletionIsBlocked=True',
+    'DeletionFailed=False',
+    'UpdatingTrustBundle=False',
+    'ProvisioningStarted=True',
+    'ContinuousBinlogArchiving=True',
+    'SecretRotated=False',
     'Failover=True',
   ])('%s has no meaning', (written) => {
     expect(read(written)).toBeUndefined()

@@ -28,7 +28,7 @@ export const readSignals = oncePerObject((object: KubeObject): readonly Signal[]
   const signals = [
     ...specSuspension(object),
     ...readConditions(object, isWork),
-    ...fields.map((each) => (matchesDesiredState(each, object) ? { ...each, meaning: 'ready' as const } : each)),
+    ...fields.map((each) => (matchesDesiredState(each, object) ? asReady(each) : each)),
   ]
   const isJob = !isSchedule(object) && isJobLike(object, status) && !isEmpty(object.status)
   const found = isJob ? untilEnd(signals, status) : sinceEnd(signals.filter((each) => !isScheduled(each, object)))
@@ -99,10 +99,14 @@ export function specSuspension(object: KubeObject): readonly Signal[] {
   return found === undefined ? [] : [{ meaning: 'suspended', weight: 'spec', name: found[0], value: String(found[1]) }]
 }
 
-/** Whether a suspended state is the state that the spec requests: `spec.job.state: suspended`. */
-function matchesDesiredState({ meaning, value = '' }: Signal, { spec }: KubeObject): boolean {
-  if (meaning !== 'suspended') return false
+/** Whether a suspended or unknown state is the state that the spec requests: `spec.job.state: suspended`. */
+function matchesDesiredState({ meaning, weight, value = '' }: Signal, { spec }: KubeObject): boolean {
+  if (meaning !== 'suspended' && weight !== 'unknown') return false
   return desiredStates(spec).some((state) => tokensOf(state).join('') === tokensOf(value).join(''))
+}
+
+function asReady(signal: Signal): Signal {
+  return { ...signal, meaning: 'ready', weight: signal.weight === 'unknown' ? 'whole' : signal.weight }
 }
 
 function desiredStates(spec: object | null | undefined): readonly string[] {

@@ -20,11 +20,11 @@ import {
 const maxDepth = 4
 /** Status fields that contain the object's state as a word. */
 const stateKeys = words(`
-  phase state status health healthstatus currentstate currentphase currentstatus lastobservedstate overallstate
+  phase state status health healthstatus statename phasename currentstate currentphase currentstatus lastobservedstate overallstate
   overallstatus overallhealth
 `)
 /** Fields that contain a state in some kinds only, so the gate ignores unknown words. */
-const sometimesStateKeys = words('stage result outcome verdict condition')
+const sometimesStateKeys = words('stage result outcome verdict condition progress')
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = words(`
   ready readytouse pass passed healthy available succeeded synced insync established compliant reconciled
@@ -206,9 +206,9 @@ function readWord(key: string, value: string, isWork: boolean): readonly Signal[
       ? fieldSignal(key, value, 'progressing', 'unknown')
       : fieldSignal(key, value, meaning, 'whole')
   }
-  if (sometimesStateKeys.has(name)) return fieldSignal(key, value, meaningOf(value, isWork), 'whole')
   if (isGoodKey(key)) return fieldSignal(key, value, readGood(value), 'whole')
   if (isRatio(key, value)) return fieldSignal(key, value, readGood(value), 'change')
+  if (sometimesStateKeys.has(name)) return fieldSignal(key, value, meaningOf(value, isWork), 'whole')
   // A failure without a state.
   if (name === 'reason') return meaningOf(value) === 'failed' ? fieldSignal(key, value, 'progressing', 'error') : []
   if (!/(?:Status|State|Phase|Health)$/.test(key) || (!isWork && tokensOf(key).some((token) => past.has(token))))

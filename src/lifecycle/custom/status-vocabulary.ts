@@ -43,7 +43,8 @@ const failed = words(`
   timedout exceeded expired misconfigured unsatisfiable corrupted exhausted declined refused revoked orphaned
 `)
 const suspended = words(`
-  suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen
+  suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen sleeping asleep dormant
+  shutdown poweredoff parked quiesced onhold
 `)
 const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
@@ -59,7 +60,9 @@ const ready = words(`
   stable steady normal idle exists existing found enabled initialized initialised loaded latest updated upgraded restored
   imported exported resolved programmed uptodate running adopted advertised generated elected failedover failedback
   provided satisfied formed balanced injected delivered hydrated realized collected processed downloaded claimed
-  activated assigned associated fulfilled alive
+  activated assigned associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed
+  replicated enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
+  authenticated recovered current
 `)
 /** Words that have a meaning only as a whole name, not in compounds. */
 const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
@@ -179,14 +182,25 @@ function isOpposite(token: string): boolean {
   return token.startsWith('un') && ready.has(token.slice(2))
 }
 
-/** `Updating`, `ScalingUp`, `UpdateInProgress`, `In-progress`. */
+/** `Updating`, `ScalingUp`, `UpdateInProgress`, `In-progress`; but `ContinuousArchiving` goes on. */
 function namesProgress(tokens: readonly string[]): boolean {
   const [before = '', last = ''] = tokens.slice(-2)
   if (tokens.join('').endsWith('inprogress')) return true
-  return particles.has(last) ? isInProgress(before) : isInProgress(tokens.at(-1) ?? '')
+  return isChange(particles.has(last) ? before : (tokens.at(-1) ?? ''))
+}
+
+function isChange(token: string): boolean {
+  return isInProgress(token) && !activitiesWithoutEnd.has(token)
 }
 
 const particles = words('up down in out over back off')
+/** What a controller does to the part that follows: `UpdatingConfig`. */
+const changes = words(`
+  updating upgrading creating deploying installing configuring provisioning initializing migrating restoring scaling
+  reconciling rolling waiting
+`)
+/** Words with `-ing` that name what a ready object does. */
+const activitiesWithoutEnd = words('archiving monitoring streaming replicating polling mirroring logging watching')
 
 /** `creating`, `scaling`: a word with `-ing` that is not a ready word. */
 function isInProgress(token: string): boolean {
@@ -201,7 +215,8 @@ const acceptanceTypes = words(`
 const badTypes = words('terminal')
 /** Types that mean "not ready" when True, without a failure. */
 const unreadyTypes = words(
-  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked',
+  'pending unavailable unreachable unready unschedulable incomplete missing conflict conflicted blocked forbidden ' +
+    'incompatible irreconcilable',
 )
 /** Ready words that, as a type, name an option and not a state. */
 const optionWords = words('enabled supported existing failedover failedback')
@@ -210,14 +225,16 @@ const abilities = words('reachable discoverable schedulable resolvable accessibl
 /** `ErrorOccurred`, `FailureDetected`: the noun before these words counts. */
 const happened = words('occurred occured detected encountered present seen')
 /** Types that are True after one of the first steps, and alone are no readiness. */
-const stepTypes = words('initialized created started launched scheduled submitted requested queued prepared')
+const stepTypes = words('initialized created started launched scheduled submitted prepared')
 /** Types that begin with these words name a failure, whatever follows: `FailedToFetch`. */
 const failedStarts = words('failed failing unable cannot invalid')
+/** Types that begin with these words are True for a good part: `ValidBackendRefs`. */
+const goodStarts = words('valid accepted resolved healthy')
 /** Reasons of a False part that was never requested. */
 const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
 /** Types of what happens to a part only sometimes: False is normal. */
-const events = words('upgraded restored imported exported promoted released elected migrated')
+const events = words('upgraded restored imported exported promoted released elected migrated recovered rotated renewed')
 /** Reasons that mean the end: of Progressing=True (a Deployment's NewReplicaSetAvailable), or of Running=False. */
 const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
 /** Reasons with these words mean that the end is still to come: `WaitingForControlPlaneAvailable`. */
@@ -284,12 +301,17 @@ function readByWord(
   const isCurrent = name.endsWith('uptodate') || name.endsWith('insync')
   // A warning does not affect readiness.
   if (last.startsWith('warning')) return undefined
+  // Whether the object could be deleted: `DeletionIsBlocked`.
+  if (tokens.includes('deletion')) return undefined
   const weight = tokens.length === 1 || name === 'uptodate' || name === 'insync' ? 'whole' : 'part'
   const bad = happened.has(last) ? tokens.findLastIndex(isBad) : isBad(last) ? tokens.length - 1 : -1
   const negation = negationOf(tokens, bad < 0 ? tokens.length - 1 : bad)
   if (negation !== undefined) return readNegated(negation, last, bad >= 0, is, reason)
   // Something that stopped because it is complete.
-  if (meaningOf(last) === 'suspended') return isDone(reason) ? undefined : whenTrue(is, 'suspended', weight)
+  if (meaningOf(last) === 'suspended') {
+    const isWhole = tokens[0]?.startsWith('reconcil') ?? false
+    return isDone(reason) ? undefined : whenTrue(is, 'suspended', isWhole ? 'whole' : weight)
+  }
   const startsFailed = failedStarts.has(tokens[0] ?? '')
   if (bad >= 0 || startsFailed) {
     const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
@@ -297,10 +319,14 @@ function readByWord(
   }
   if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
   const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
-  // An unknown type that is not True, with a reason that means failure or progress.
   if (!isGood) {
+    // An unknown type that is not True, with a reason that means failure or progress.
     const isOpen = is !== 'true' && (meaningOf(reason) === 'failed' || isUnderway(reason))
-    return isOpen ? { meaning: 'progressing', weight } : undefined
+    if (isOpen) return { meaning: 'progressing', weight }
+    if (changes.has(tokens[0] ?? '') && !last.endsWith('ed')) return whenTrue(is, 'progressing', 'part')
+    if (goodStarts.has(tokens[0] ?? '')) return positive(is, reason, 'part')
+    // Whatever the polarity of an unknown type, Unknown is not good.
+    if (!stepTypes.has(name)) return is === 'unknown' ? { meaning: 'progressing', weight: 'part' } : undefined
   }
   if (
     is === 'false' &&

@@ -120,7 +120,7 @@ export const perconaMySql: CatalogueGroup = {
       documentation: 'https://github.com/percona/percona-server-mysql-operator/blob/main/pkg/controller/ps/status.go',
       ...cluster,
       // The status has no observedGeneration. A new size shows that it is old.
-      current: `status.state == 'ready' && status.mysql.ready >= spec.mysql.size`,
+      current: `status.state == 'ready' && status.mysql.ready >= spec.?mysql.?size.orValue(0)`,
       failed: `status.conditions.exists(c, c.type == 'error' && c.reason == 'FullClusterCrashDetected')`,
       cause: [`status.conditions.filter(c, c.type == 'error').map(c, c.message)`],
     },

@@ -1,5 +1,5 @@
 import { type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
-import { allOf, anyOf, isAnnotated, isFalse, messageOf } from './expressions.ts'
+import { allOf, anyOf, isAnnotated, isFalse, isTrue, messageOf } from './expressions.ts'
 
 const cnpgSource = 'https://github.com/cloudnative-pg/cloudnative-pg/blob/main'
 const zalandoSource = 'https://github.com/zalando/postgres-operator/blob/master'
@@ -109,7 +109,8 @@ export const crunchyPostgres: CatalogueGroup = {
     {
       kind: 'PGUpgrade',
       documentation: `${crunchySource}/internal/controller/pgupgrade/pgupgrade_controller.go`,
-      current: `status.conditions.exists(c, c.type == 'Succeeded' && c.status == 'True')`,
+      // Resolved: the cluster has this version already.
+      current: anyOf(isTrue('Succeeded'), isFalse('Progressing', 'PGUpgradeResolved')),
       failed: isFalse('Succeeded', 'PGUpgradeFailed'),
       cause: [messageOf('Succeeded'), messageOf('Progressing')],
       owns: [jobs],

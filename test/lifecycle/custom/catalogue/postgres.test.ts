@@ -211,6 +211,15 @@ testEntries(crunchyPostgres, [
     { verdict: 'ready' },
   ],
   [
+    'a PGUpgrade of a cluster that has this version already is ready',
+    {
+      apiVersion: 'postgres-operator.crunchydata.com/v1beta1',
+      kind: 'PGUpgrade',
+      status: { conditions: [{ type: 'Progressing', status: 'False', reason: 'PGUpgradeResolved' }] },
+    },
+    { verdict: 'ready' },
+  ],
+  [
     'a PGUpgrade that failed has failed',
     {
       apiVersion: 'postgres-operator.crunchydata.com/v1beta1',
