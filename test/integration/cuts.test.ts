@@ -1,20 +1,9 @@
-import { connect } from '../../src/cluster/cluster.ts'
-import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { Follower } from '../../src/cluster/follower.ts'
-import { Gate } from '../../src/gate/gate.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
-import { settingsOf } from '../../src/recording/replay-plan.ts'
-import type { RecordingHeader } from '../../src/recording/writer.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { EventLoopClock } from '../support/event-loop-clock.ts'
-import { openRecording } from '../support/play-recording.ts'
+import type { ApiServer } from '../support/api-server.ts'
+import { type Ending, gateRecording, type Interference, readRecording } from '../support/gate-recording.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
 
 const expectations = readExpectations()
-
-/** A request takes some ten turns of the event loop, so about 0.2 s: as over a slow network. */
-const msPerTurn = 20
 
 /** Maximum delay of a verdict by a cut: its detection, a pause of 0.1 s, the lists. */
 const latestSeconds = 3
@@ -41,94 +30,8 @@ const cuts: Readonly<Record<string, Cut>> = {
   },
 }
 
-interface Ending {
-  readonly outcome: string
-  readonly reason: string
-  readonly seconds: number
-}
-
-/** A recording in memory: the first lists, and the later events. */
-interface Recording {
-  readonly header: RecordingHeader
-  /** Whether the connection itself was disturbed, or access withdrawn: the server of the tests cannot replay that. */
-  readonly isDisturbed: boolean
-  /** Number of events up to the end of the first lists. */
-  readonly first: number
-  readonly discovery: readonly FeedEvent[]
-  /** The moments of the events after the first lists. */
-  readonly later: readonly number[]
-}
-
-const recordings = new Map<string, Promise<Recording>>()
-
-function read(name: string): Promise<Recording> {
-  const recording = recordings.get(name) ?? readRecording(name)
-  recordings.set(name, recording)
-  return recording
-}
-
-async function readRecording(name: string): Promise<Recording> {
-  const header = await readHeader(recordingPath(name))
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(recordingPath(name), () => {})) events.push(event)
-  const first = events.findLastIndex(({ type }) => type === 'SYNCED') + 1
-  return {
-    header,
-    isDisturbed: events.some(
-      (event) => event.type === 'UNAVAILABLE' || (event.type === 'REFUSED' && event.kind !== 'Node'),
-    ),
-    first,
-    discovery: events.filter(({ type }) => type === 'DISCOVERY'),
-    later: events.slice(first).map(({ at }) => at),
-  }
-}
-
-interface Interference {
-  /** Called before the client's first request. */
-  readonly prepare?: Cut
-  /** Called before each event after the first lists; those after the verdict are not played. */
-  readonly before?: (event: number, server: ApiServer) => void | Promise<void>
-}
-
-/**
- * Plays a recording to the real client through a server, in the recording's own time, and returns how the gate ends.
- */
-async function play(name: string, { prepare = () => {}, before = () => {} }: Interference = {}): Promise<Ending> {
-  const { header, first, discovery, later } = await read(name)
-  const settings = settingsOf(header)
-  const server = await startApiServer()
-  const clock = new EventLoopClock(settings.startedAt, msPerTurn, (now) => {
-    server.clockOffsetMs = now + header.serverOffsetMs - Date.now()
-  })
-  const cluster = connect({ kubeconfig: server.kubeconfig() }, { clock, mask: () => {}, userAgent: 'test' })
-  try {
-    const player = await openRecording(server, recordingPath(name))
-    for (let index = 0; index < first; index++) await player.step()
-    await prepare(server)
-    const gate = new Gate(header.targets ?? [], settings, () => true)
-    // Discovery ends before the gate begins.
-    for (const event of discovery) gate.handle({ ...event, at: settings.startedAt })
-    const isOver = () => gate.verdict !== undefined
-    const ended = new Follower(gate, cluster, clock, settings.startedAt, () => {}).run()
-    // Each watch follows its list, and a list requests all watches that its objects need: once all watches are open,
-    // all lists are complete.
-    const isWatching = () => server.openWatches.length === gate.requests.length || isOver()
-    await clock.runUntil(Number.POSITIVE_INFINITY, isWatching, 1)
-    for (const [index, at] of later.entries()) {
-      if (await clock.runUntil(at, isOver)) break
-      await before(index, server)
-      await player.step()
-    }
-    await clock.runUntil(Number.POSITIVE_INFINITY, isOver)
-    await ended
-    const { verdict, startedAt, finishedAt } = gate.timeline()
-    if (verdict === undefined) throw new Error('the gate ended without a verdict')
-    return { outcome: verdict.outcome, reason: verdict.reason, seconds: (finishedAt - startedAt) / 1000 }
-  } finally {
-    cluster.close()
-    await server.close()
-  }
-}
+const read = (name: string) => readRecording(recordingPath(name))
+const play = (name: string, interference: Interference = {}) => gateRecording(recordingPath(name), interference)
 
 /** What differs from the live run, if anything. */
 function difference(name: string, { outcome, reason, seconds }: Ending): string | undefined {
@@ -179,7 +82,7 @@ const cutNames = [
 ]
 
 /** All moments of a recording, or else every third, shifted for each kind of cut so that together they cover all. */
-function momentsOf({ later }: Recording, cut: number): number[] {
+function momentsOf({ later }: { readonly later: readonly number[] }, cut: number): number[] {
   return [...later.keys()].filter((moment) => isThorough || later.length < 3 || (moment + cut) % 3 === 0)
 }
 
