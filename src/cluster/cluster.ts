@@ -1,7 +1,15 @@
 import tls from 'node:tls'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { collectionPath, type Discovery, discover, findResource, isKindGone, serverVersion } from './discovery.ts'
+import {
+  collectionPath,
+  type Discovery,
+  discover,
+  findResource,
+  type KindState,
+  kindState,
+  serverVersion,
+} from './discovery.ts'
 import { failureOf, isForbidden, notFound } from './failures.ts'
 import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { FirstLists } from './first-lists.ts'
@@ -242,7 +250,7 @@ export class Cluster {
       clock: this.#clock,
       redact: this.redact,
       path: () => this.#path(request),
-      isKindGone: async () => isKindGone(await this.#rediscover(), request),
+      kindState: () => this.#kindState(request),
       redactText: this.#known.redactText,
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
@@ -296,6 +304,14 @@ export class Cluster {
       throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
     }
     return collectionPath(resource, request.namespace)
+  }
+
+  /** Whether the server has a kind. Asks the server, unless its last answer lacks the kind and is recent. */
+  async #kindState(request: WatchRequest): Promise<KindState> {
+    const known = this.#discovered
+    const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
+    const state = isRecent ? kindState(known, request) : 'served'
+    return state === 'served' ? kindState(await this.#rediscover(), request) : state
   }
 
   #rediscover(): Promise<Discovery> {

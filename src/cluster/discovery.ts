@@ -187,13 +187,15 @@ export function findResource(
   )
 }
 
-/** Whether the server has no version of a kind. False if a version of its group does not answer. */
-export function isKindGone({ resources, stale }: Discovery, { apiVersion, kind }: KindName): boolean {
-  const group = groupOf(apiVersion)
-  return (
-    !resources.some((resource) => resource.group === group && resource.kind === kind) &&
-    !stale.some((groupVersion) => groupOf(groupVersion) === group)
-  )
+/** What discovery contains of a kind. `unknown`: not the kind, but a version of its group does not answer. */
+export type KindState = 'served' | 'other-version' | 'gone' | 'unknown'
+
+/** What discovery contains of a kind in this version. */
+export function kindState({ resources, stale }: Discovery, request: KindName): KindState {
+  if (findResource(resources, request) !== undefined) return 'served'
+  const group = groupOf(request.apiVersion)
+  if (resources.some((resource) => resource.group === group && resource.kind === request.kind)) return 'other-version'
+  return stale.some((groupVersion) => groupOf(groupVersion) === group) ? 'unknown' : 'gone'
 }
 
 /** The path of the collection that a request reads: `/apis/apps/v1/namespaces/shop/deployments`. */

@@ -115,6 +115,16 @@ export function notFound(message: string): ApiError {
   return new ApiError(404, message)
 }
 
+/** The error for a 404 to every request. */
+export function noApiServer({ message }: ApiError): ConnectionError {
+  return new ConnectionError('EBADMSG', `status 404 for every request: ${message}`)
+}
+
+/** The error for a 404 if the API server may have the kind. */
+export function unexpectedNotFound({ message }: ApiError): ApiError {
+  return new ApiError(503, `status 404, but the kind may exist: ${message}`)
+}
+
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }

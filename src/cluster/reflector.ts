@@ -1,6 +1,7 @@
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import { parseJson, shareEqualParts } from './compact.ts'
+import type { KindState } from './discovery.ts'
 import {
   ApiError,
   ConnectionError,
@@ -11,8 +12,10 @@ import {
   isMethodNotSupported,
   isNotFound,
   isUnauthorized,
+  noApiServer,
   retryAfterOf,
   statusOf,
+  unexpectedNotFound,
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import type { FirstLists } from './first-lists.ts'
@@ -31,8 +34,8 @@ interface ReflectorOptions {
   readonly redactText: (text: string) => string
   /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
-  /** Whether the server no longer has the kind, in any version. Asks the server. */
-  readonly isKindGone: () => Promise<boolean>
+  /** Whether the server has the kind of the request. Rejects if the server does not answer. */
+  readonly kindState: () => Promise<KindState>
   readonly sink: Sink
   /**
    * Called with an object that no longer matches the label selector or no longer exists: only reading the object shows
@@ -360,11 +363,11 @@ export class Reflector {
   }
 
   /** Reports a failed attempt, and waits before the next one. */
-  async #recover(error: unknown): Promise<void> {
+  async #recover(failure: unknown): Promise<void> {
     const isListing = this.#resourceVersion === undefined
     // The next list reports the changes since the failure first, and the recovery after them.
     this.#resourceVersion = undefined
-    if (isExpired(error)) {
+    if (isExpired(failure)) {
       // Normal: the server's history is limited. Only a second expiry in a row delays the next attempt; in a list, it
       // is also reported.
       if (this.#wasExpired && isListing) this.#report(new ConnectionError('EBADMSG', 'every list has expired'))
@@ -372,24 +375,32 @@ export class Reflector {
       this.#wasExpired = true
       return
     }
+    const { error, isKindGone } = await this.#explainNotFound(failure)
+    if (this.#closing.signal.aborted) return
     // The present objects are unknown until access is granted again.
     if (isForbidden(error)) this.#isSynced = false
     this.#report(error)
-    if (isNotFound(error)) await this.#removeIfKindIsGone()
+    // The objects of a kind are deleted with its CRD. If the CRD was deleted before the watch began, no event reports it.
+    if (isKindGone) this.#reportDifferences([])
     await this.#resolveListed()
     const retryAfterMs = Math.min(retryAfterOf(error), maxRetryAfterMs)
     await this.#pause(Math.max(this.#pauseAfter(error), retryAfterMs))
   }
 
   /**
-   * The objects of a kind are deleted with its CRD. If the CRD was deleted before the watch began, no event reports it. A 404
-   * alone is no proof: the CRD may serve another version now. A server that starts answers 503, not 404.
+   * A 404 alone does not prove that the kind does not exist: a proxy or a load balancer without a backend answers 404 too.
+   * Therefore the kinds of the server are read. If they contain the kind, or cannot be read, the server is unavailable. A
+   * server that starts answers 503, not 404.
    */
-  async #removeIfKindIsGone(): Promise<void> {
-    if (this.#objects.size === 0) return
-    // If the server cannot be asked, the next list is refused again, or reports why it fails.
-    const isGone = await this.#options.isKindGone().catch(() => false)
-    if (isGone && !this.#closing.signal.aborted) this.#reportDifferences([])
+  async #explainNotFound(error: unknown): Promise<{ readonly error: unknown; readonly isKindGone?: boolean }> {
+    if (!isNotFound(error)) return { error }
+    try {
+      const state = await this.#options.kindState()
+      if (state === 'gone') return { error, isKindGone: true }
+      return { error: state === 'other-version' ? error : unexpectedNotFound(error) }
+    } catch (failure) {
+      return { error: isNotFound(failure) ? noApiServer(failure) : failure }
+    }
   }
 
   #pauseAfter(error: unknown): number {

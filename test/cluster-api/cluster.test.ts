@@ -189,12 +189,25 @@ describe('watching', () => {
           server.discovery.serve({ ...widgets, version: 'v2', kind: 'Gadget', plural: 'gadgets' })
           server.discovery.markStale('acme.example/v2')
         },
-        ['MISSING 404'],
+        ['UNAVAILABLE 503'],
       ],
       [
         'may exist if the kinds of the server cannot be read',
         (server) => server.failNext(Infinity, 500, { filter: ({ path }) => path === '/apis' }),
-        ['MISSING 404'],
+        ['UNAVAILABLE 500'],
+      ],
+      [
+        'may exist if a proxy answers 404 to every request',
+        (server) => server.failNext(Infinity, 404),
+        ['UNAVAILABLE 0'],
+      ],
+      [
+        'exists if the server still serves its kind: a proxy may have answered',
+        (server) => {
+          server.discovery.serve(widgets)
+          server.failNext(Infinity, 404, { filter: ({ path }) => path.endsWith('/widgets') })
+        },
+        ['UNAVAILABLE 503'],
       ],
     ]
     test.each(cases)('%s', async (_, happens, expected) => {
@@ -210,7 +223,8 @@ describe('watching', () => {
       })
       const observed = new Observations()
       cluster.watch(widgetsInShop, observed.sink)
-      await clock.untilPending(5_000)
+      await observed.until(expected.at(-1) ?? '')
+      await clock.untilPending(observed.words.at(-1)?.startsWith('UNAVAILABLE') ? 100 : 5_000)
       expect(observed.words).toEqual(['ADDED w', 'SYNCED Widget', ...expected])
     })
   })

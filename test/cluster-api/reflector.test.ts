@@ -54,7 +54,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
     redact: createRedactor(),
     redactText: (text) => text,
     path,
-    isKindGone: async () => false,
+    kindState: async () => (findResource(server.discovery.resources, request) ? 'served' : 'gone'),
     sink: observed.sink,
     onUnmatched,
   })
