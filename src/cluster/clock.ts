@@ -11,18 +11,45 @@ export interface Clock {
   after(delayMs: number, callback: () => void): () => void
 }
 
-const startedAt = Date.now()
-const startedAtTick = process.hrtime.bigint()
+/** How often the clock checks that the process runs. */
+const checkMs = 1_000
+/** If the process did not run for so long, it was suspended, or its machine slept. */
+const suspendedMs = 10_000
 
-/** Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. */
-export const systemClock: Clock = {
-  now: () => startedAt + Number((process.hrtime.bigint() - startedAtTick) / 1_000_000n),
-  random: () => Math.random(),
-  after: (delayMs, callback) => {
-    const timer = setTimeout(callback, delayMs)
+/**
+ * Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. Time during which
+ * the process is suspended does not count: the API server could not answer then, so nothing may time out.
+ * @param uptimeMs a count of milliseconds that never goes back
+ */
+export function createSystemClock(uptimeMs: () => number): Clock {
+  let offsetMs = Date.now() - uptimeMs()
+  let runningAt = uptimeMs()
+  const now = () => {
+    const uptime = uptimeMs()
+    const sinceMs = uptime - runningAt
+    if (sinceMs >= suspendedMs) offsetMs -= sinceMs
+    runningAt = uptime
+    return uptime + offsetMs
+  }
+  setInterval(now, checkMs).unref()
+  const after = (delayMs: number, callback: () => void) => {
+    const dueAt = now() + delayMs
+    let timer: NodeJS.Timeout
+    const wait = (ms: number) => {
+      timer = setTimeout(() => {
+        const remainingMs = dueAt - now()
+        // A timer may be early by some milliseconds. A longer time remains only after a suspension.
+        if (remainingMs > checkMs) wait(remainingMs)
+        else callback()
+      }, ms)
+    }
+    wait(delayMs)
     return () => clearTimeout(timer)
-  },
+  }
+  return { now, random: Math.random, after }
 }
+
+export const systemClock: Clock = createSystemClock(() => Number(process.hrtime.bigint() / 1_000_000n))
 
 /** Waits `delayMs`, or until the signal is aborted; never rejects. */
 export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals'
 import fc from 'fast-check'
-import { ServerOffset, systemClock } from '../../src/cluster/clock.ts'
+import { createSystemClock, ServerOffset, systemClock } from '../../src/cluster/clock.ts'
 import { parameters } from '../support/thorough.ts'
 
 afterEach(() => {
@@ -16,6 +16,44 @@ test("a correction of the machine's clock does not change the time that has pass
 
 test('it begins with the time of the machine', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000)
+})
+
+describe('while the process is suspended', () => {
+  function suspendable() {
+    jest.useFakeTimers()
+    let suspendedMs = 0
+    const clock = createSystemClock(() => performance.now() + suspendedMs)
+    const suspend = (ms: number) => {
+      suspendedMs += ms
+    }
+    return { clock, suspend }
+  }
+
+  afterEach(() => {
+    jest.useRealTimers()
+  })
+
+  test('no time passes', () => {
+    const { clock, suspend } = suspendable()
+    const before = clock.now()
+    jest.advanceTimersByTime(500)
+    suspend(180_000)
+    expect(clock.now() - before).toBeLessThan(1_000)
+    jest.advanceTimersByTime(5_000)
+    expect(clock.now() - before).toBeGreaterThanOrEqual(5_000)
+    expect(clock.now() - before).toBeLessThan(7_000)
+  })
+
+  test('no timer passes: it waits for the rest of its time', () => {
+    const { clock, suspend } = suspendable()
+    let passed = 0
+    clock.after(30_000, () => passed++)
+    jest.advanceTimersByTime(10_000)
+    suspend(180_000)
+    // The operating system counts the time, so timers of Node are due at once.
+    jest.advanceTimersByTime(20_000)
+    expect(passed).toBe(1)
+  })
 })
 
 const at = Date.UTC(2030, 0, 1)
