@@ -93,6 +93,15 @@ describe('deaths of a container', () => {
       ],
     ],
     [
+      'being ready in a status that arrives late forgives nothing: the next one contains the end',
+      3,
+      [
+        [5, createPod({ status: crashLoopStatus(2, 4) })],
+        [40, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
+        [40, createPod({ status: deadStatus(3, 17) })],
+      ],
+    ],
+    [
       'being ready for less than the settle time forgives nothing',
       3,
       [

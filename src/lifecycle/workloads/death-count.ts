@@ -114,8 +114,14 @@ export function observeDeaths(
   const startedAt = gateTime.time(status.state?.running?.startedAt)
   if (startedAt !== undefined && now - startedAt >= recoveredMs) recover(total, Infinity)
   if (readySince !== undefined) recover(total, now - readySince)
-  if (previous?.state?.running && wasReadySince !== undefined && total > seen.total)
-    recover(seen.total, (known.at(-1)?.finished ?? now) - wasReadySince)
+  const ran = gateTime.time(previous?.state?.running?.startedAt)
+  if (ran !== undefined && total > seen.total) {
+    const next = known.find(({ nth }) => nth > seen.total)
+    const endedAt = (next?.nth === seen.total + 1 ? next.finished : next?.started) ?? now
+    // Its status may have arrived late, from a connection that was held up: then it was dead when it was seen to be ready.
+    if (readyFor.has(seen.total)) readyFor.set(seen.total, Math.min(readyFor.get(seen.total) ?? 0, endedAt - ran))
+    if (wasReadySince !== undefined) recover(seen.total, endedAt - wasReadySince)
+  }
   const unreadySince = gateTime.time(unreadyCondition(pod)?.lastTransitionTime)
   const begins = new Map(seen.begins)
   for (const { started, finished, nth } of known) {
