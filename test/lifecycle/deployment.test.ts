@@ -176,6 +176,17 @@ describe('a Deployment whose pods cannot be read', () => {
   })
 })
 
+describe('a Deployment whose ReplicaSets cannot be read any more', () => {
+  it('is judged by the pods of the one that was read before: they must settle, and may fail', () => {
+    const deployment = createDeployment({ status: complete(1) })
+    const judged = (now: number, pod: KubeObject) =>
+      assess(deployment, [replicaSet, pod], { now, unseen: ['ReplicaSet'] })
+    expect(judged(12, newPod('a', readyStatus(10))).status).toBe('progressing')
+    expect(judged(20, newPod('a', readyStatus(10))).status).toBe('ready')
+    expect(judged(40, newPod('a', crashLoopStatus(3, 5))).status).toBe('failed')
+  })
+})
+
 describe('a Deployment fails', () => {
   const deployment = createDeployment({ status: complete(1, { availableReplicas: 0, readyReplicas: 0 }) })
   const crashing = newPod('a', crashLoopStatus(3, 5))

@@ -64,7 +64,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
       lost: context.lostPods(current?.metadata.uid),
       // Other strategies create new pods while old ones terminate.
       waitsForTermination: spec.strategy?.type === 'Recreate' && !isUpdated,
-      areKnown: seesReplicaSets,
+      areKnown: seesReplicaSets || current !== undefined,
     },
     context,
   )
