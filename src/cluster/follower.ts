@@ -21,7 +21,7 @@ export interface EventConsumer {
    * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the watches
    * of that target again.
    */
-  nextDeadline(): { readonly at: number; readonly endsTarget: boolean } | undefined
+  nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } | undefined
   advance(now: number): void
   /** The watches that must answer before a deadline ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
@@ -105,7 +105,7 @@ export class Follower {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {
-        if (next.endsTarget) this.#confirm(next.at)
+        if (next.needsAnswers) this.#confirm(next.at)
         else this.#advanceTo(next.at)
       })
     } catch (error) {
@@ -128,7 +128,7 @@ export class Follower {
     while (this.#confirmingAt === undefined && !this.#isStopped) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
-      if (next.endsTarget) this.#confirm(next.at)
+      if (next.needsAnswers) this.#confirm(next.at)
       else this.#consumer.advance(next.at)
     }
   }

@@ -18,19 +18,21 @@ export type Deadline =
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target. The watches that these targets need must answer first. */
   | { readonly at: number; readonly ends: 'all-targets' }
+  /** Ends the gate as ready. The watches that the targets need must answer first: a target may have failed unseen. */
+  | { readonly at: number; readonly ends: 'ready-gate' }
   /** Ends the gate: 5 s after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
   /** Ends nothing: the gate rechecks a target, or logs a heartbeat. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }
 
 /** Whether the watches of targets must answer before a deadline passes. */
-export function endsTargets({ ends }: Pick<Deadline, 'ends'>): boolean {
-  return ends === 'target' || ends === 'all-targets'
+export function needsAnswers({ ends }: Pick<Deadline, 'ends'>): boolean {
+  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate'
 }
 
-/** Sorts deadlines by moment; at the same moment, those that end targets come first. */
+/** Sorts deadlines by moment; at the same moment, those that need answers come first. */
 export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline[] {
-  return deadlines.toSorted((a, b) => a.at - b.at || Number(endsTargets(b)) - Number(endsTargets(a)))
+  return deadlines.toSorted((a, b) => a.at - b.at || Number(needsAnswers(b)) - Number(needsAnswers(a)))
 }
 
 /** The deadlines of one target. While `isUnanswered`, none of them ends the target. */

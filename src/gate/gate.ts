@@ -8,8 +8,8 @@ import { sentenceOf } from '../reasons/reasons.ts'
 import { ApiHealth, outageAtTimeoutMs, unknownMs } from './api-health.ts'
 import {
   type Deadline,
-  endsTargets,
   hasStallHold,
+  needsAnswers,
   sortDeadlines,
   targetDeadlines,
   timeoutVerdict,
@@ -40,9 +40,12 @@ import { consolidate, isConsolidated } from './watch-requests.ts'
 /** The next moment at which time alone may change something. */
 interface NextDeadline {
   readonly at: number
-  /** Whether it may end a target. If so, the watches of `requestsToConfirm` must answer first. */
-  readonly endsTarget: boolean
+  /** Whether it may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
+  readonly needsAnswers: boolean
 }
+
+/** A list is this long recent enough to end the gate as ready. */
+const recentListMs = 1_000
 
 /**
  * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: it takes the time
@@ -63,6 +66,10 @@ export class Gate {
   /** The earliest deadline; undefined if it must be found again. */
   #earliest: NextDeadline | undefined
   #now: number
+  /** When the last event was the end of a list, by its request. */
+  readonly #listedAt = new Map<WatchRequest, number>()
+  /** Since when every target is ready; undefined if one is not. */
+  #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
   #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
 
@@ -147,19 +154,19 @@ export class Gate {
   nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
     this.#earliest ??= this.#findEarliest()
-    const { at, endsTarget } = this.#earliest
-    return { at: Math.max(at, this.#now), endsTarget }
+    const { at, needsAnswers } = this.#earliest
+    return { at: Math.max(at, this.#now), needsAnswers }
   }
 
   #findEarliest(): NextDeadline {
     let at = Infinity
-    let endsTarget = false
+    let asks = false
     for (const [first] of this.#deadlines.values()) {
       if (first === undefined || first.at > at) continue
-      endsTarget = endsTargets(first) || (first.at === at && endsTarget)
+      asks = needsAnswers(first) || (first.at === at && asks)
       at = first.at
     }
-    return { at, endsTarget }
+    return { at, needsAnswers: asks }
   }
 
   /** Sets the sorted deadlines of a target or of the gate. A later one does not change the earliest deadline. */
@@ -167,7 +174,7 @@ export class Gate {
     const [before] = this.#deadlines.get(owner) ?? []
     const [first] = deadlines
     this.#deadlines.set(owner, deadlines)
-    const isSame = before?.at === first?.at && (before && endsTargets(before)) === (first && endsTargets(first))
+    const isSame = before?.at === first?.at && (before && needsAnswers(before)) === (first && needsAnswers(first))
     const soonestAt = Math.min(before?.at ?? Infinity, first?.at ?? Infinity)
     if (!isSame && this.#earliest !== undefined && soonestAt <= this.#earliest.at) this.#earliest = undefined
   }
@@ -175,7 +182,7 @@ export class Gate {
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const needed = this.#due(at).flatMap((deadline) => {
-      const targets = deadline.ends === 'all-targets' ? this.#targets.unended : []
+      const targets = deadline.ends === 'all-targets' || deadline.ends === 'ready-gate' ? this.#targets.unended : []
       const concerned = deadline.ends === 'target' ? [deadline.gated] : targets
       return concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
     })
@@ -200,6 +207,7 @@ export class Gate {
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
+    if (event.type === 'SYNCED') this.#listedAt.set(event, event.at)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
@@ -212,10 +220,15 @@ export class Gate {
     this.#updateDeadlines()
   }
 
-  /** Passes every deadline up to and including `now`, each at its own moment. */
+  /**
+   * Passes every deadline up to and including `now`, each at its own moment. Stops when every target became ready: the watches
+   * must answer first.
+   */
   advance(now: number): void {
-    for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline())
+    for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
       this.#handleDeadlines(next.at)
+      if (this.#readySince !== undefined) return
+    }
   }
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
@@ -258,7 +271,7 @@ export class Gate {
     for (const { gated, verdict } of ends) this.#targets.apply(gated, { type: 'end', verdict: verdict() })
     for (const gated of isTimeout ? this.#targets.open : [])
       this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) })
-    this.#conclude()
+    this.#conclude(due.some(({ ends }) => ends === 'ready-gate'))
     if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {
       const open = this.#targets.open.map(({ name, state }) => ({ name, description: describeState(state) }))
@@ -277,6 +290,7 @@ export class Gate {
     }
     const ofGate: readonly Deadline[] = [
       { at: this.#timeoutAt, ends: 'all-targets' },
+      { at: this.#readySince ?? Infinity, ends: 'ready-gate' },
       { at: this.#unavailableAt, ends: 'gate' },
       { at: this.#failFastAt, ends: 'gate' },
       { at: this.#heartbeatAt, ends: 'nothing' },
@@ -356,14 +370,18 @@ export class Gate {
     this.#log({ kind: 'note', text, target: index })
   }
 
-  /** Ends the gate when no target is open, or 5 s after the first failure. */
-  #conclude(): void {
+  /**
+   * Ends the gate when no target is open, or 5 s after the first failure.
+   * @param isConfirmed whether the watches have answered since every target became ready
+   */
+  #conclude(isConfirmed = false): void {
     if (this.#end !== undefined) return
+    this.#readySince = undefined
     const unknown = this.#unknownVerdict()
     const { isDone } = this.#targets
     if (isDone) this.#failMissingContainers()
     if (unknown !== undefined) this.#finish(unknown)
-    else if (isDone || this.#now >= this.#failFastAt) this.#finishIfHealthy(decide(this.#targets.all))
+    else if (isDone || this.#now >= this.#failFastAt) this.#finishIfSeen(decide(this.#targets.all), isConfirmed)
   }
 
   /** If all targets are ready and no gated pod has an expected container, the first target fails. */
@@ -379,11 +397,22 @@ export class Gate {
     this.#targets.apply(first, { type: 'end', verdict, problem })
   }
 
-  /** Ends the gate; as ready only if every needed watch is healthy, because a target may have failed during an outage. */
-  #finishIfHealthy(verdict: Verdict): void {
-    const isReady = verdict.outcome === 'ready'
-    if (!isReady || this.#health.isGood || !this.#health.isUnavailable(this.#targets.neededRequests))
-      this.#finish(verdict)
+  /**
+   * Ends the gate; as ready only if every needed watch is healthy and has listed its objects again. A target may have failed
+   * during an outage, on a connection that is dead unnoticed, or in the rest of many events that arrive late.
+   */
+  #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
+    if (verdict.outcome !== 'ready' || isConfirmed || this.#isRecentlyListed) {
+      const needed = this.#targets.neededRequests
+      if (verdict.outcome !== 'ready' || this.#health.isGood || !this.#health.isUnavailable(needed))
+        this.#finish(verdict)
+    } else this.#readySince = this.#now
+  }
+
+  /** Whether all that the targets need was just listed for the first time, as of a rollout that has ended. */
+  get #isRecentlyListed(): boolean {
+    const listed = [...this.#listedAt].flatMap(([request, at]) => (this.#now - at <= recentListMs ? [request] : []))
+    return this.#targets.neededRequests.every((needed) => listed.some((request) => covers(request, needed)))
   }
 
   /** Logs the kinds that became unreadable at about the same moment. */

@@ -117,7 +117,7 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
       if (request !== undefined) view.handle(event, request)
       drawAt = Math.min(drawAt, event.at + drawDelayMs)
     },
-    nextDeadline: () => ({ at: drawAt, endsTarget: false }),
+    nextDeadline: () => ({ at: drawAt, needsAnswers: false }),
     advance() {
       // The present time: the machine may have been suspended for many ticks.
       const now = clock.now()

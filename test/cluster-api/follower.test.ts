@@ -14,7 +14,7 @@ import {
   synced,
   unavailable,
 } from '../gate/builders.ts'
-import { complete, readyStatus, start } from '../lifecycle/builders.ts'
+import { complete, deadStatus, readyStatus, start } from '../lifecycle/builders.ts'
 import { ManualClock } from './manual-clock.ts'
 
 const web = createWorkload('web')
@@ -82,12 +82,26 @@ describe('the gate is followed', () => {
     expect(clock.pending).toEqual([])
   })
 
+  it('to ready only after its watches have answered: a target may have failed on a connection that is dead', async () => {
+    const { cluster, gate, pass } = follow()
+    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
+    await pass(10)
+    expect(cluster.refreshed).toEqual([['Deployment', 'ReplicaSet', 'Pod']])
+    await pass(2)
+    cluster.report(modified(web.pod(deadStatus(1, 9))))
+    cluster.refreshes[0]?.()
+    await pass(30)
+    expect(gate.verdict).toBeUndefined()
+  })
+
   it('to an outcome that time alone brings', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
     await pass(10)
+    expect(gate.isOver).toBe(false)
+    cluster.refreshes[0]?.()
+    await settled()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
-    expect(cluster.refreshes).toHaveLength(0)
   })
 
   it('to its cancellation, also while a deadline is confirmed', async () => {
