@@ -4,7 +4,8 @@ import { title } from '../report/headline.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, summaryLimit } from './texts.ts'
+import { boundedSummary, findLinks, type Links, summaryLimit } from './texts.ts'
+import { requestOf } from './workflow-run.ts'
 
 /** A limit of https://docs.github.com/rest/checks/runs */
 const annotationsPerRequest = 50
@@ -21,50 +22,59 @@ export class CheckRun implements Extra {
   }
 
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
-    const { octokit, origin, name } = this.#shared
-    const { owner, repo } = origin.run
-    const { checks } = octokit.rest
     const links = await findLinks(this.#shared, signal)
     const output = {
       title: title(timeline),
       // GitHub documents Mermaid diagrams for comments, not for checks.
-      summary: boundedSummary(timeline, name, links, { limit: summaryLimit, diagram: false }),
+      summary: boundedSummary(timeline, this.#shared.name, links, { limit: summaryLimit, diagram: false }),
     }
+    await this.#write(timeline, output, links, signal)
+    // Annotations are sent after the conclusion, which must not depend on them.
+    if (timeline.verdict !== undefined) await this.#annotate(annotationsOf(timeline, links.tracked), output, signal)
+  }
+
+  /** Updates the check, or creates it. */
+  async #write({ verdict, startedAt, finishedAt }: Timeline, output: CheckOutput, links: Links, signal: AbortSignal) {
+    const { octokit, origin, name, onOpened } = this.#shared
+    const { checks } = octokit.rest
+    const { headSha, logUrl } = links
     const check = {
-      owner,
-      repo,
-      started_at: new Date(timeline.startedAt).toISOString(),
+      ...requestOf(origin.run, signal),
+      started_at: new Date(startedAt).toISOString(),
       // Ignored for the token of a workflow: the summary has the link too.
-      details_url: links.logUrl,
-      ...(timeline.verdict === undefined
+      details_url: logUrl,
+      ...(verdict === undefined
         ? { status: 'in_progress' as const }
         : {
             status: 'completed' as const,
-            conclusion: conclusionOf(timeline.verdict.outcome),
-            completed_at: new Date(timeline.finishedAt).toISOString(),
+            conclusion: conclusionOf(verdict.outcome),
+            completed_at: new Date(finishedAt).toISOString(),
           }),
       output,
-      request: { signal },
     }
     const id = this.#id
-    const isPresent = id !== undefined && (await ifPresent(checks.update({ ...check, check_run_id: id }))) !== undefined
-    if (!isPresent) {
-      const { data } = await checks.create({ ...check, name, head_sha: links.headSha })
-      this.#id = data.id
-      this.#annotated = 0
-      const url = data.html_url ?? ''
-      this.#shared.onOpened({ input: this.input, id: data.id, url, headSha: links.headSha, name })
-    }
-    // Annotations are sent after the conclusion, which must not depend on them.
-    if (timeline.verdict === undefined) return
-    const annotations = annotationsOf(timeline, links.tracked)
+    if (id !== undefined && (await ifPresent(checks.update({ ...check, check_run_id: id }))) !== undefined) return
+    const { data } = await checks.create({ ...check, name, head_sha: headSha })
+    this.#id = data.id
+    this.#annotated = 0
+    onOpened({ input: this.input, id: data.id, url: data.html_url ?? '', headSha, name })
+  }
+
+  /** Sends the annotations that were not sent yet. */
+  async #annotate(annotations: ReturnType<typeof annotationsOf>, output: CheckOutput, signal: AbortSignal) {
+    const { octokit, origin } = this.#shared
+    const check = { ...requestOf(origin.run, signal), check_run_id: Number(this.#id) }
     while (this.#annotated < annotations.length) {
       const batch = annotations.slice(this.#annotated, this.#annotated + annotationsPerRequest)
-      const request = { owner, repo, check_run_id: Number(this.#id), request: { signal } }
-      await checks.update({ ...request, output: { ...output, annotations: batch } })
+      await octokit.rest.checks.update({ ...check, output: { ...output, annotations: batch } })
       this.#annotated += batch.length
     }
   }
+}
+
+interface CheckOutput {
+  readonly title: string
+  readonly summary: string
 }
 
 /** The check passes only if everything is ready. */

@@ -12,7 +12,7 @@ import type { LeftOpen } from './job-state.ts'
 import type { Octokit } from './origin.ts'
 import { descriptionLimit, summaryLimit } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
-import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
+import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
 const latestStatuses = 100
 
@@ -62,8 +62,8 @@ export async function closeExtras(
 }
 
 const closers: Readonly<Record<ExtraInput, Close>> = {
-  'check-run': async ({ octokit, run: { owner, repo }, verdict, title }, { id }, signal) => {
-    const check = { owner, repo, check_run_id: id, request: { signal } }
+  'check-run': async ({ octokit, run, verdict, title }, { id }, signal) => {
+    const check = { ...requestOf(run, signal), check_run_id: id }
     const found = await ifPresent(octokit.rest.checks.get(check))
     if (found === undefined || found.data.status === 'completed') return false
     const summary = withNote(title, found.data.output.summary ?? '')
@@ -72,13 +72,9 @@ const closers: Readonly<Record<ExtraInput, Close>> = {
     return true
   },
   'commit-status': async ({ octokit, run, verdict, title }, { headSha, name }, signal) => {
-    const { owner, repo } = run
-    const request = { owner, repo, request: { signal } }
-    const { data } = await octokit.rest.repos.listCommitStatusesForRef({
-      ...request,
-      ref: headSha,
-      per_page: latestStatuses,
-    })
+    const request = requestOf(run, signal)
+    const list = { ...request, ref: headSha, per_page: latestStatuses }
+    const { data } = await octokit.rest.repos.listCommitStatusesForRef(list)
     const latest = data.find(({ context }) => context === name)
     if (latest?.state !== 'pending' || !isOfRun(latest.target_url ?? '', run)) return false
     await octokit.rest.repos.createCommitStatus({
@@ -92,8 +88,7 @@ const closers: Readonly<Record<ExtraInput, Close>> = {
     return true
   },
   'deployment-status': async ({ octokit, run, verdict, title }, { id }, signal) => {
-    const { owner, repo } = run
-    const request = { owner, repo, deployment_id: id, request: { signal } }
+    const request = { ...requestOf(run, signal), deployment_id: id }
     const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: latestStatuses })
     const latest = data.toSorted((one, other) => other.id - one.id)[0]
     if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
@@ -106,8 +101,8 @@ const closers: Readonly<Record<ExtraInput, Close>> = {
     })
     return true
   },
-  comment: async ({ octokit, run: { owner, repo }, title }, { id, name }, signal) => {
-    const comment = { owner, repo, comment_id: id, request: { signal } }
+  comment: async ({ octokit, run, title }, { id, name }, signal) => {
+    const comment = { ...requestOf(run, signal), comment_id: id }
     const found = await ifPresent(octokit.rest.issues.getComment(comment))
     if (found === undefined) return false
     const marker = commentMarker(name)

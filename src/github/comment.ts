@@ -3,6 +3,7 @@ import type { Timeline } from '../gate/timeline.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
 import { boundedSummary, findLinks, type Links } from './texts.ts'
+import { requestOf } from './workflow-run.ts'
 
 /** GitHub accepts comments of 65,536 characters. The difference leaves space for the marker. */
 const summaryLimit = 60_000
@@ -36,8 +37,7 @@ export class Comment implements Extra {
     if (await this.#update(this.#id, body, links, signal)) return
     // A comment of an earlier run; or the present one was deleted.
     if (await this.#update(await this.#findComment(pullRequest, signal), body, links, signal)) return
-    const { owner, repo } = origin.run
-    const request = { owner, repo, body, issue_number: pullRequest, request: { signal } }
+    const request = { ...requestOf(origin.run, signal), body, issue_number: pullRequest }
     this.#open((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
@@ -45,8 +45,7 @@ export class Comment implements Extra {
   async #update(id: number | undefined, body: string, links: Links, signal: AbortSignal): Promise<boolean> {
     if (id === undefined) return false
     const { octokit, origin } = this.#shared
-    const { owner, repo } = origin.run
-    const request = { owner, repo, body, comment_id: id, request: { signal } }
+    const request = { ...requestOf(origin.run, signal), body, comment_id: id }
     const updated = await ifPresent(octokit.rest.issues.updateComment(request))
     if (updated !== undefined) this.#open(updated.data, links)
     return updated !== undefined
@@ -60,11 +59,10 @@ export class Comment implements Extra {
 
   async #findComment(issue_number: number, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
-    const { owner, repo } = origin.run
     const marker = commentMarker(name)
     // octokit's paging accepts no signal, and would keep the process alive.
     for (let page = 1; ; page++) {
-      const request = { owner, repo, issue_number, per_page: pageSize, page, request: { signal } }
+      const request = { ...requestOf(origin.run, signal), issue_number, per_page: pageSize, page }
       const { data } = await octokit.rest.issues.listComments(request)
       const own = data.find((comment) => comment.body?.startsWith(marker) && isTrusted(comment))
       if (own !== undefined || data.length < pageSize) return own?.id

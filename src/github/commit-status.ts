@@ -2,6 +2,7 @@ import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { title } from '../report/headline.ts'
 import type { Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
+import { requestOf } from './workflow-run.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {
@@ -16,17 +17,14 @@ export class CommitStatus implements Extra {
   /** Each update is a new status, which replaces the one before. GitHub accepts 1,000 for a commit and name. */
   async show(timeline: Timeline, signal: AbortSignal): Promise<void> {
     const { octokit, origin, name, onOpened } = this.#shared
-    const { owner, repo } = origin.run
     const headSha = await origin.commit(signal)
     const { data } = await octokit.rest.repos.createCommitStatus({
-      owner,
-      repo,
+      ...requestOf(origin.run, signal),
       sha: headSha,
       context: name,
       state: timeline.verdict === undefined ? 'pending' : commitState(timeline.verdict.outcome),
       description: title(timeline, descriptionLimit),
       target_url: await origin.logUrl(),
-      request: { signal },
     })
     if (!this.#isOpened) onOpened({ input: this.input, id: data.id, url: data.url, headSha, name })
     this.#isOpened = true

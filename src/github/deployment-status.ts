@@ -6,6 +6,7 @@ import { plain } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
+import { requestOf } from './workflow-run.ts'
 
 /** A limit of https://docs.github.com/rest/deployments/deployments */
 const environmentLimit = 255
@@ -36,19 +37,16 @@ export class DeploymentStatus implements Extra {
     const state = timeline.verdict === undefined ? 'in_progress' : deploymentState(timeline.verdict.outcome)
     if (state === this.#shown) return
     const { octokit, origin } = this.#shared
-    const { owner, repo } = origin.run
     this.#id ??= await this.#create(timeline, signal)
     if (this.#id === undefined) return
     await this.#open(this.#id, signal)
     await octokit.rest.repos.createDeploymentStatus({
-      owner,
-      repo,
+      ...requestOf(origin.run, signal),
       deployment_id: this.#id,
       state,
       description: title(timeline, descriptionLimit),
       log_url: await origin.logUrl(),
       environment_url: this.#settings.environmentUrl(),
-      request: { signal },
     })
     this.#shown = state
   }
@@ -62,13 +60,11 @@ export class DeploymentStatus implements Extra {
 
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin } = this.#shared
-    const { owner, repo } = origin.run
     const { environment = environmentName(timeline), transientEnvironment } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
     const { data } = await octokit.rest.repos.createDeployment({
-      owner,
-      repo,
+      ...requestOf(origin.run, signal),
       ref: await origin.commit(signal),
       environment,
       transient_environment: transientEnvironment,
@@ -76,7 +72,6 @@ export class DeploymentStatus implements Extra {
       // The change is already applied: no merge, and no required checks.
       auto_merge: false,
       required_contexts: [],
-      request: { signal },
     })
     if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
     return data.id

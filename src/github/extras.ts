@@ -41,11 +41,7 @@ export class Extras {
   #present: (() => Timeline) | undefined
   #references: readonly Reference[] = []
 
-  constructor(
-    throttles: ReadonlyMap<ExtraInput, UpdateThrottle>,
-    clock: Clock,
-    onClosed: ExtrasHooks['onClosed'] = () => {},
-  ) {
+  constructor(throttles: ReadonlyMap<ExtraInput, UpdateThrottle>, clock: Clock, onClosed: ExtrasHooks['onClosed']) {
     this.#throttles = throttles
     this.#clock = clock
     this.#onClosed = onClosed

@@ -1,12 +1,13 @@
 import type { GitHub } from '@actions/github/lib/utils'
 import { withPermission } from './failure.ts'
-import { logUrlOf, type WorkflowRun } from './workflow-run.ts'
+import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
 /** A client of GitHub's API with the user's token. */
 export type Octokit = InstanceType<typeof GitHub>
 
 const lookupMs = 3_000
 const pageSize = 100
+const readPulls = 'pull-requests: read'
 
 /**
  * Where a gate comes from: its commit, pull request and log. All extras of a gate share one, so that they agree. What the
@@ -40,12 +41,12 @@ export class Origin {
    * and the newer commit must not get the result of the one that was deployed.
    */
   async #headOfPullRequest(signal: AbortSignal): Promise<string> {
-    const { owner, repo, pullRequest, checkedOut } = this.run
+    const { pullRequest, checkedOut } = this.run
     const { pulls } = this.#octokit.rest
-    const request = { owner, repo, pull_number: Number(pullRequest), request: { signal } }
-    const { head } = (await withPermission('pull-requests: read', pulls.get(request))).data
+    const request = { ...requestOf(this.run, signal), pull_number: Number(pullRequest) }
+    const { head } = (await withPermission(readPulls, pulls.get(request))).data
     if (checkedOut === undefined || checkedOut === head.sha) return head.sha
-    const commits = await withPermission('pull-requests: read', pulls.listCommits({ ...request, per_page: pageSize }))
+    const commits = await withPermission(readPulls, pulls.listCommits({ ...request, per_page: pageSize }))
     return commits.data.some(({ sha }) => sha === checkedOut) ? checkedOut : head.sha
   }
 
@@ -57,9 +58,9 @@ export class Origin {
 
   /** An event about a commit of a fork lists no pull requests, and the repository may not have the commit's branch. */
   async #ofFork(signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo, forkBranch } = this.run
+    const { forkBranch } = this.run
     if (forkBranch === undefined) return undefined
-    const request = { owner, repo, head: forkBranch, state: 'open' as const, request: { signal } }
+    const request = { ...requestOf(this.run, signal), head: forkBranch, state: 'open' as const }
     const { data } = await this.#octokit.rest.pulls.list(request)
     // A branch may have pull requests into several branches.
     const headSha = await this.commit(signal)
@@ -68,9 +69,8 @@ export class Origin {
 
   /** The open pull request whose head is the commit, else the one whose merge created the commit. */
   async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
-    const { owner, repo } = this.run
     const headSha = await this.commit(signal)
-    const request = { owner, repo, commit_sha: headSha, request: { signal } }
+    const request = { ...requestOf(this.run, signal), commit_sha: headSha }
     const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
     const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
     const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
@@ -84,13 +84,17 @@ export class Origin {
   }
 
   async #findLog(): Promise<string> {
-    const { owner, repo, runId, attempt, runner } = this.run
+    const { runId, attempt, runner } = this.run
     if (runner === '') return logUrlOf(this.run)
     // One attempt: the link is worth no delay, and the token may lack `actions: read`.
-    const request = { signal: AbortSignal.timeout(lookupMs) }
-    const parameters = { owner, repo, run_id: runId, attempt_number: attempt ?? 1, per_page: pageSize, request }
+    const request = {
+      ...requestOf(this.run, AbortSignal.timeout(lookupMs)),
+      run_id: runId,
+      attempt_number: attempt ?? 1,
+      per_page: pageSize,
+    }
     try {
-      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(parameters)
+      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(request)
       // Several jobs of a run may have the same name, but a runner runs one at a time.
       const own = data.jobs.filter(({ status, runner_name }) => status === 'in_progress' && runner_name === runner)
       return logUrlOf(this.run, own.length === 1 ? String(own[0]?.id) : undefined)

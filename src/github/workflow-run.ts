@@ -186,6 +186,11 @@ function readOnlyBecause(
   return isForeign && event.startsWith('pull_request') && event !== 'pull_request_target' ? 'fork' : undefined
 }
 
+/** The parameters of each request to GitHub's API about the run's repository. */
+export function requestOf({ owner, repo }: Pick<WorkflowRun, 'owner' | 'repo'>, signal: AbortSignal) {
+  return { owner, repo, request: { signal } }
+}
+
 /** The page with the log of this attempt, or of a job if its number is known. */
 export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?: string): string {
   const run = `${repositoryUrl}/actions/runs/${runId}`
