@@ -32,6 +32,11 @@ export class UserError extends Error {
   }
 }
 
+/** The error with changed mistakes, if it contains mistakes; any other error unchanged. */
+export function mapMistakes(error: unknown, change: (mistake: Mistake) => Mistake): unknown {
+  return error instanceof UserError ? new UserError(error.mistakes.map(change), error.reason) : error
+}
+
 /**
  * Runs both functions and returns their results.
  * @throws UserError with the mistakes of both

@@ -1,4 +1,4 @@
-import { describePlace, type Mistake, UserError } from '../errors.ts'
+import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { inputDefinitions, readInputs } from '../inputs.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { mergeReferences, parseReferences } from '../plan/references.ts'
@@ -47,13 +47,7 @@ export async function readCommandInputs(
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
-  const locateAll = (error: unknown) =>
-    error instanceof UserError
-      ? new UserError(
-          error.mistakes.map((mistake) => onFlag(locate(mistake))),
-          error.reason,
-        )
-      : error
+  const locateAll = (error: unknown) => mapMistakes(error, (mistake) => onFlag(locate(mistake)))
   try {
     const read = readInputs({
       ...inputsAmong(args.flags),

@@ -1,6 +1,5 @@
 import { systemClock } from '../cluster/clock.ts'
-import { type Mistake, throwMistakes, UserError } from '../errors.ts'
-import { misconfiguredTimeline } from '../gate/timeline.ts'
+import { type Mistake, throwMistakes } from '../errors.ts'
 import { readInputs } from '../inputs.ts'
 import { mergeReports } from '../merge/merge.ts'
 import { readReportFiles } from '../merge/report-files.ts'
@@ -8,7 +7,7 @@ import { renderMergedLog } from '../report/log.ts'
 import { renderSummary } from '../report/summary.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
-import { type CommandContext, exitCodeOf, printLines, printMistakes, printReport, usesColor } from './output.ts'
+import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printReport, usesColor } from './output.ts'
 
 /** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
 export async function merge({ flags, files, mistakes }: Arguments, context: CommandContext): Promise<number> {
@@ -36,11 +35,7 @@ export async function merge({ flags, files, mistakes }: Arguments, context: Comm
     if (isJson) printReport(stdout, timeline)
     return exitCodeOf(timeline, inputs.onSuperseded)
   } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    printMistakes(stderr, error)
     const now = systemClock.now()
-    const timeline = misconfiguredTimeline(error, now, now)
-    if (isJson) printReport(stdout, timeline)
-    return exitCodeOf(timeline)
+    return endWithMistakes(error, context, isJson ? [now, now] : undefined)
   }
 }

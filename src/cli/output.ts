@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { describeMistake, type UserError } from '../errors.ts'
+import { describeMistake, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
-import type { EndedTimeline } from '../gate/timeline.ts'
+import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
@@ -72,8 +72,20 @@ export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets'
   return { mask: secrets.add, onRetry: (message: string) => printMessage(stderr, message), clock: systemClock }
 }
 
-export function printMistakes(output: Output, { mistakes }: UserError): void {
-  for (const mistake of mistakes) printMessage(output, describeMistake(mistake))
+/**
+ * Prints the mistakes of invalid input. Returns the exit code.
+ * @param report the start and end of the gate that its report contains; without them, no report is printed
+ * @throws any other error
+ */
+export function endWithMistakes(
+  error: unknown,
+  { stdout, stderr }: Pick<CommandContext, 'stdout' | 'stderr'>,
+  report?: readonly [startedAt: number, finishedAt: number],
+): number {
+  if (!(error instanceof UserError)) throw error
+  for (const mistake of error.mistakes) printMessage(stderr, describeMistake(mistake))
+  if (report !== undefined) printReport(stdout, misconfiguredTimeline(error, ...report))
+  return misconfiguredCode
 }
 
 /** The report of a gate as one line of JSON. */

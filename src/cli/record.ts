@@ -1,5 +1,5 @@
 import { parseDuration } from '../duration.ts'
-import { type Mistake, UserError } from '../errors.ts'
+import type { Mistake } from '../errors.ts'
 import { counted } from '../reasons/wording.ts'
 import { describeWriteFailure, startRecording } from '../recording/writer.ts'
 import { followGate, gateRollout, type OnEvent, type Rollout, withPlan } from '../rollout.ts'
@@ -9,10 +9,9 @@ import {
   type CommandContext,
   cancelledCode,
   connectionOf,
+  endWithMistakes,
   exitCodeOf,
-  misconfiguredCode,
   printMessage,
-  printMistakes,
 } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
@@ -44,17 +43,13 @@ export async function record(args: Arguments, context: CommandContext): Promise<
       return exitCodeOf(timeline, inputs.onSuperseded)
     }
     const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
-    const recorded = await recordRollout(path, { ...rollout, cancelled: end }).catch(rethrow)
+    const events = await recordRollout(path, { ...rollout, cancelled: end }).catch(rethrow)
     log.close()
-    if (recorded !== undefined) printMessage(stdout, `Recorded ${counted(recorded.events, 'event')} to ${path}`)
+    if (events !== undefined) printMessage(stdout, `Recorded ${counted(events, 'event')} to ${path}`)
     return cancelled.aborted ? cancelledCode : 0
   } catch (error) {
     log.close()
-    if (error instanceof UserError) {
-      printMistakes(stderr, error)
-      return misconfiguredCode
-    }
-    if (!isFileError(error)) throw error
+    if (!isFileError(error)) return endWithMistakes(error, context)
     printMessage(stderr, describeWriteFailure(path, error))
     return 1
   } finally {
@@ -62,20 +57,14 @@ export async function record(args: Arguments, context: CommandContext): Promise<
   }
 }
 
-interface Recorded {
-  readonly events: number
-  readonly startedAt: number
-  readonly finishedAt: number
-}
-
 /**
  * Records everything that the gate would watch. Continues after the verdict, until cancelled. The reporter receives the
  * timeline entries until the verdict. Logs that serve as evidence are recorded last.
  *
- * @returns undefined if cancelled before the targets were known
+ * @returns the number of events; undefined if cancelled before the targets were known
  * @throws UserError for invalid input; the file system's error if the recording could not be written
  */
-function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undefined> {
+function recordRollout(path: string, rollout: Rollout): Promise<number | undefined> {
   const { inputs, clock } = rollout
   return withPlan(rollout, clock.now(), async (plan, settings, cluster) => {
     const recording = startRecording(path, plan, settings, inputs)
@@ -91,7 +80,7 @@ function recordRollout(path: string, rollout: Rollout): Promise<Recorded | undef
     } finally {
       await recording.end(clock.now())
     }
-    return { events, startedAt: settings.startedAt, finishedAt: clock.now() }
+    return events
   })
 }
 

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { explain } from '../diagnosis/explain.ts'
-import { type Mistake, UserError } from '../errors.ts'
+import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
+import type { EndedTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
@@ -15,14 +15,7 @@ import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
-import {
-  type CommandContext,
-  exitCodeOf,
-  misconfiguredCode,
-  printMessage,
-  printMistakes,
-  printReport,
-} from './output.ts'
+import { type CommandContext, endWithMistakes, exitCodeOf, printMessage, printReport } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** The flags of `replay`. They apply to every recording. */
@@ -42,10 +35,7 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
   const mistakes = [...readInputs(overrides).mistakes.map(onFlag), ...args.mistakes]
   const speed = readSpeed(flags.get('speed'), mistakes)
   if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
-  if (mistakes.length > 0) {
-    printMistakes(context.stderr, new UserError(mistakes))
-    return misconfiguredCode
-  }
+  if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)
   const options = { flags, overrides, speed, isJson: flags.has('json') }
   let worst = 0
   for (const [index, file] of files.entries()) {
@@ -60,24 +50,16 @@ export async function replay(args: Arguments, context: CommandContext): Promise<
 }
 
 async function replayFile(file: string, options: ReplayOptions, context: CommandContext): Promise<number> {
-  const { stdout, stderr } = context
   let header: RecordingHeader | undefined
   try {
     header = await readHeader(file)
     const { timeline, code } = await gateRecording(file, header, options, context)
-    if (options.isJson) printReport(stdout, timeline)
+    if (options.isJson) printReport(context.stdout, timeline)
     return code
   } catch (error) {
-    if (!(error instanceof UserError)) throw error
-    const inFile = new UserError(
-      error.mistakes.map((mistake) => mistakeIn(file, mistake)),
-      error.reason,
-    )
-    printMistakes(stderr, inFile)
+    const inFile = mapMistakes(error, (mistake) => mistakeIn(file, mistake))
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
-    const timeline = misconfiguredTimeline(inFile, startedAt, startedAt)
-    if (options.isJson) printReport(stdout, timeline)
-    return exitCodeOf(timeline)
+    return endWithMistakes(inFile, context, options.isJson ? [startedAt, startedAt] : undefined)
   }
 }
 

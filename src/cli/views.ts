@@ -2,13 +2,13 @@ import { systemClock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
-import { type Mistake, quote, UserError } from '../errors.ts'
+import { type Mistake, quote } from '../errors.ts'
 import { lifecycleSettings } from '../lifecycle/rule-context.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
-import { Changes, type Part } from '../trace/changes.ts'
-import { followChanges, followTrace } from '../trace/follow.ts'
+import { Changes, type ObjectChange, type Part } from '../trace/changes.ts'
+import { type ChangeListener, followChanges, followTrace } from '../trace/follow.ts'
 import { paintLine, stableText } from '../trace/line.ts'
 import { Readiness } from '../trace/readiness.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
@@ -21,11 +21,10 @@ import {
   type CommandContext,
   cancelledCode,
   connectionOf,
+  endWithMistakes,
   isInteractive,
-  misconfiguredCode,
   printLines,
   printMessage,
-  printMistakes,
   Screen,
   usesColor,
 } from './output.ts'
@@ -50,7 +49,7 @@ async function runView(
   mistakes: readonly Mistake[],
   show: (view: View) => Promise<number>,
 ): Promise<number> {
-  const { cancelled, stderr } = context
+  const { cancelled } = context
   let close = () => {}
   try {
     const inputs = await readCommandInputs(args, context, name, mistakes)
@@ -66,9 +65,7 @@ async function runView(
   } catch (error) {
     // Closing the cluster makes its requests fail.
     if (cancelled.aborted) return cancelledCode
-    if (!(error instanceof UserError)) throw error
-    printMistakes(stderr, error)
-    return misconfiguredCode
+    return endWithMistakes(error, context)
   } finally {
     cancelled.removeEventListener('abort', close)
     close()
@@ -158,56 +155,57 @@ export function changes(args: Arguments, context: CommandContext): Promise<numbe
 }
 
 function showChanges(name: string, part: Part, args: Arguments, context: CommandContext): Promise<number> {
-  const { stdout, stderr, cancelled } = context
+  const { stdout, cancelled } = context
   const format = args.flags.get('output') ?? 'text'
-  const isJson = format === 'json'
   const message = `${quote(format)} is not one of text, json.`
-  const mistakes = isJson || format === 'text' ? [] : [{ input: '--output', message }]
+  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: '--output', message }]
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
-    const targets = followedObjects(references, kinds, cluster.namespace)
+    const objects = followedObjects(references, kinds, cluster.namespace)
     const startedAt = systemClock.now()
     const { serverOffsetMs } = cluster
-    const requests = targets.requests.map(({ request }) => request)
+    const requests = objects.requests.map(({ request }) => request)
     const catalogue = args.flags.has('until-ready') ? await catalogueFor(requests) : undefined
     const readiness =
-      catalogue && new Readiness(targets, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
+      catalogue && new Readiness(objects, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
     const color = usesColor(stdout, args.flags.get('color'))
-    const checkedNamespaces = new Set<string>()
+    const linesOf = (change: ObjectChange) =>
+      format === 'json'
+        ? [changeJson(change, startedAt)]
+        : changeLines(change, startedAt).map((line) => paintLine(line, { color }))
     const isReady = await followChanges(
       requests,
-      new Changes(part, targets.isExcluded),
+      new Changes(part, objects.isExcluded),
       cluster,
       { clock: systemClock, cancelled },
-      {
-        onChange: (change) =>
-          printLines(
-            stdout,
-            isJson
-              ? [changeJson(change, startedAt)]
-              : changeLines(change, startedAt).map((line) => paintLine(line, { color })),
-          ),
-        onWaiting: ({ name, labelSelector = '', namespace, ...request }) => {
-          const what = displayName({
-            ...request,
-            name: name ?? '',
-            selector: name === undefined ? labelSelector : undefined,
-          })
-          const where = namespace === undefined ? '' : ` in ${namespace}`
-          printMessage(stderr, `Waiting for ${what}${where} to be created.`)
-          if (!namespace || checkedNamespaces.has(namespace)) return
-          checkedNamespaces.add(namespace)
-          void reportMissingNamespace(namespace, cluster, context)
-        },
-        onConnection: (error) =>
-          printMessage(
-            stderr,
-            error === undefined ? 'The server answers again.' : `The server does not answer at present: ${error}`,
-          ),
-      },
+      { ...messagesTo(context, cluster), onChange: (change) => printLines(stdout, linesOf(change)) },
       readiness,
     )
     return isReady ? 0 : cancelledCode
   })
+}
+
+/** Prints what the view waits for, and whether the server answers. */
+function messagesTo(context: CommandContext, cluster: Cluster): Omit<ChangeListener, 'onChange'> {
+  const { stderr } = context
+  const checkedNamespaces = new Set<string>()
+  return {
+    onWaiting: ({ name, labelSelector = '', namespace, ...request }) => {
+      const selector = name === undefined ? labelSelector : undefined
+      const where = namespace === undefined ? '' : ` in ${namespace}`
+      printMessage(
+        stderr,
+        `Waiting for ${displayName({ ...request, name: name ?? '', selector })}${where} to be created.`,
+      )
+      if (!namespace || checkedNamespaces.has(namespace)) return
+      checkedNamespaces.add(namespace)
+      void reportMissingNamespace(namespace, cluster, context)
+    },
+    onConnection: (error) =>
+      printMessage(
+        stderr,
+        error === undefined ? 'The server answers again.' : `The server does not answer at present: ${error}`,
+      ),
+  }
 }
 
 /** Prints nothing if the server does not answer or namespaces cannot be read. */

@@ -1,10 +1,8 @@
 import { systemClock } from '../cluster/clock.ts'
-import { UserError } from '../errors.ts'
-import { misconfiguredTimeline } from '../gate/timeline.ts'
 import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
-import { type CommandContext, cancelledCode, connectionOf, exitCodeOf, printMistakes, printReport } from './output.ts'
+import { type CommandContext, cancelledCode, connectionOf, endWithMistakes, exitCodeOf, printReport } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** `wait`: gates a rollout. Returns the exit code. */
@@ -24,12 +22,8 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     if (isJson) printReport(stdout, timeline)
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {
-    if (!(error instanceof UserError)) throw error
     log.close()
-    printMistakes(stderr, error)
-    const timeline = misconfiguredTimeline(error, startedAt, systemClock.now())
-    if (isJson) printReport(stdout, timeline)
-    return exitCodeOf(timeline)
+    return endWithMistakes(error, context, isJson ? [startedAt, systemClock.now()] : undefined)
   } finally {
     log.close()
   }

@@ -54,7 +54,7 @@ export function followTrace(
 }
 
 /** Callbacks of `followChanges`. */
-interface ChangeListener {
+export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** Called when the first list of a request is complete and empty. */
   readonly onWaiting: (request: WatchRequest) => void
