@@ -19,14 +19,8 @@ import { applyLiveAnnotations } from './plan/manifests/annotations.ts'
 import { withComparableManifests } from './plan/manifests/differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
-import {
-  listRequest,
-  type Resolution,
-  type ResolvedPlan,
-  resolveReferences,
-  resolveTargets,
-  writtenMilestones,
-} from './plan/resolve.ts'
+import { listRequest, type Resolution, resolveReferences, writtenMilestones } from './plan/resolve.ts'
+import { matchSelections, type ResolvedPlan, resolveTargets } from './plan/resolve-targets.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
@@ -223,10 +217,7 @@ async function planTargets(
   }
   const namesOf = async (request: WatchRequest) =>
     (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
-  const names = new Map(
-    await Promise.all(resolution.selections.map(async (selection) => [selection, await namesOf(selection)] as const)),
-  )
-  const plan = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
+  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf))
   const live = await readLive(cluster, [...plan.manifests.keys()])
   const annotated = applyLiveAnnotations(plan, live, writtenTimeoutMs(rollout.inputs))
   return {

@@ -9,7 +9,7 @@ import {
   normalizeManifest,
 } from '../plan/manifests/differences.ts'
 import type { Manifest } from '../plan/manifests/manifest.ts'
-import type { ResolvedPlan } from '../plan/resolve.ts'
+import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */

@@ -1,4 +1,5 @@
 import type { ApiResource } from '../cluster/feed.ts'
+import { groupOf } from '../cluster/store.ts'
 import { nearest, quote } from '../errors.ts'
 import type { Reference } from './reference.ts'
 
@@ -67,7 +68,7 @@ export function explainUnknownKind(word: string, resources: readonly ApiResource
 
 /** Why the server does not serve the kind of a manifest, with the versions that it serves. */
 export function explainUnservedKind(apiVersion: string, kind: string, resources: readonly ApiResource[]): string {
-  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''
+  const group = groupOf(apiVersion)
   const served = resources.filter((it) => it.kind === kind && it.group === group && !it.plural.includes('/'))
   const versions = [...new Set(served.map(apiVersionOf))]
   const named = `${quote(kind)} in ${apiVersion}`

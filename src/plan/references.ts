@@ -86,10 +86,13 @@ export function parseReferences(
       continue
     }
     const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
+    if (words === undefined) continue
+    if (words.length > maxReferences) {
+      addMistake(tooManyReferences)
+      continue
+    }
     const mistakesBefore = mistakes.length
-    const isTooLong = words !== undefined && words.length > maxReferences
-    if (isTooLong) addMistake(tooManyReferences)
-    const parsed = words === undefined || isTooLong ? [] : parseWords(words, line, addMistake)
+    const parsed = parseWords(words, line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
     list.push(...parsed)
     if (references.length > maxReferences) {

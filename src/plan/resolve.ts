@@ -9,10 +9,9 @@ import {
   throwMistakes,
 } from '../errors.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
-import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import { checkName, checkNamespace } from './names.ts'
-import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
-import { definedClocks, nameKey, type Target, type WaitFor } from './target.ts'
+import type { ParsedReferences, Reference } from './reference.ts'
+import type { WaitFor } from './target.ts'
 
 /** Values for references that do not contain them. */
 export interface PlanDefaults {
@@ -37,19 +36,6 @@ export interface Resolution {
   readonly resolved: readonly ResolvedReference[]
   /** The list requests of all selectors, without duplicates. They return the targets. */
   readonly selections: readonly WatchRequest[]
-}
-
-/** The targets of the gate. */
-export interface Plan {
-  /** In the order of the lines; empty if all lines were skipped or excluded. */
-  readonly targets: readonly Target[]
-  /** Messages about how the lines were read, one sentence each. */
-  readonly notices: readonly string[]
-}
-
-export interface ResolvedPlan extends Plan {
-  /** The manifest of each target that has one. */
-  readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
 /**
@@ -170,7 +156,7 @@ function checkMilestones(
 }
 
 /** Whether a reference excludes all objects of its kind and namespace. */
-function excludesKind({ exclude, selector }: Reference): boolean {
+export function excludesKind({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
 }
 
@@ -178,187 +164,4 @@ function excludesKind({ exclude, selector }: Reference): boolean {
 export function listRequest({ reference, resource, namespace }: ResolvedReference): WatchRequest {
   const labelSelector = reference.selector || undefined
   return { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, labelSelector }
-}
-
-/**
- * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
- * line with its name take precedence over those of a selector.
- *
- * @param namesOf returns the names of the objects that one of `resolution.selections` matches
- * @throws UserError if two lines have different values for the same flag of a target
- */
-export function resolveTargets(
-  { parsed, resolved, selections }: Resolution,
-  namesOf: (selection: WatchRequest) => readonly string[],
-): ResolvedPlan {
-  const { input } = parsed
-  const placeOf = (line: number, file?: string) =>
-    (file === undefined ? parsed.places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
-  const notices = parsed.skipped.map(
-    ({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`,
-  )
-  const mistakes: MistakeWithReason[] = []
-  const drafts = new Map<string, Draft>()
-  const excluded = new Set<string>()
-  const excludedKinds = new Set<string>()
-  const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
-  const matchesOf = (entry: ResolvedReference) => listed.get(JSON.stringify(listRequest(entry))) ?? []
-  const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
-  // `deploy,sts -l app=web` is one line with a reference for each kind.
-  const byLine = Map.groupBy(selecting, ({ reference }) => reference.line)
-
-  for (const entry of resolved) {
-    const { reference, resource } = entry
-    const { line, selector, manifest, exclude, waitFor } = reference
-    if (reference.namespace !== undefined && !resource.namespaced) {
-      const place = placeOf(line, manifest?.file)
-      notices.push(`${place}: ${resource.plural} have no namespace, so ${reference.namespace} is not used.`)
-    }
-    if (excludesKind(reference)) {
-      excludedKinds.add(nameKey(draftOf(entry, input, '').target))
-      continue
-    }
-    const names = selector === undefined ? [reference.name ?? ''] : matchesOf(entry)
-    const hasMatch = names.length > 0 || byLine.get(line)?.some((other) => matchesOf(other).length > 0)
-    const named = names.map((name) => draftOf(entry, input, name))
-    if (exclude) for (const { target } of named) excluded.add(keyOf(target))
-    else if (hasMatch) for (const draft of named) addDraft(drafts, draft, mistakes)
-    else if (waitFor?.type !== 'delete') addDraft(drafts, draftOf(entry, input, ''), mistakes)
-  }
-  throwMistakes(mistakes)
-  for (const [line, entries] of byLine) {
-    const notice = unmatchedNotice(entries, matchesOf)
-    if (notice !== undefined) notices.push(`${placeOf(line)}: ${notice}`)
-  }
-  for (const entry of resolved) {
-    const { exclude, name, kind, line } = entry.reference
-    if (exclude && name !== undefined && !drafts.has(keyOf(draftOf(entry, input, name).target)))
-      notices.push(`${placeOf(line)}: excludes ${kind}/${name}, which no line names.`)
-  }
-  const kept = [...drafts.values()].filter(
-    ({ target }) => !excluded.has(keyOf(target)) && !excludedKinds.has(nameKey({ ...target, name: '' })),
-  )
-  if (kept.length === 0) {
-    throwMistakes(parsed.skipped.filter(({ hasGeneratedName }) => hasGeneratedName).map(generatedNameMistake))
-    const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
-    const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
-    if (drafts.size > 0 && line !== undefined) throwMistakes([{ input, line, message }])
-  }
-  return {
-    targets: kept.map(({ target }) => target),
-    notices,
-    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
-  }
-}
-
-/**
- * The notice about kinds without a match of the line's selector; undefined if all match, or if none matches and the target
- * is `not-found`.
- */
-function unmatchedNotice(
-  entries: readonly ResolvedReference[],
-  matchesOf: (entry: ResolvedReference) => readonly string[],
-): string | undefined {
-  const unmatched = entries.filter((entry) => matchesOf(entry).length === 0)
-  const [first] = unmatched
-  if (first === undefined) return undefined
-  const { selector, waitFor } = first.reference
-  if (unmatched.length === entries.length)
-    return waitFor?.type === 'delete' ? 'nothing matches, so nothing is left to be deleted.' : undefined
-  const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`
-}
-
-function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
-  const message = `Nothing is left to gate: the server generates the name of ${text}. Pass the output of kubectl create in resources.`
-  return { input: file, line, message }
-}
-
-/** Identifies a target in any version. A selector without a match is a separate target. */
-function keyOf(target: Target): string {
-  return `${nameKey(target)} ${target.selector ?? ''}`
-}
-
-/** A target that later lines may extend. */
-interface Draft {
-  readonly target: Target & Required<Pick<Target, 'source'>>
-  /** Whether a line contains its name, not a selector. */
-  readonly byName: boolean
-  readonly manifest: Manifest | undefined
-}
-
-/** @param name empty for a selector without a match */
-function draftOf({ reference, resource, namespace }: ResolvedReference, input: string, name: string): Draft {
-  const { line, selector, clocks, waitFor, manifest } = reference
-  return {
-    target: {
-      apiVersion: apiVersionOf(resource),
-      kind: resource.kind,
-      namespace,
-      name,
-      selector: name === '' ? selector : undefined,
-      clocks,
-      waitFor,
-      source: { file: manifest?.file ?? input, line },
-    },
-    byName: selector === undefined,
-    manifest,
-  }
-}
-
-function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWithReason[]): void {
-  const key = keyOf(draft.target)
-  const earlier = drafts.get(key)
-  if (earlier === undefined) {
-    drafts.set(key, draft)
-    return
-  }
-  const message = contradiction(earlier, draft)
-  if (message !== undefined) {
-    const { file, line } = draft.target.source
-    mistakes.push({ input: file, line, message })
-    return
-  }
-  const [winner, other] =
-    draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
-  // The line of a manifest is more specific than that of the input.
-  const { manifest, target } = draft.manifest === undefined ? earlier : draft
-  drafts.set(key, {
-    byName: draft.byName || earlier.byName,
-    manifest,
-    target: {
-      ...earlier.target,
-      clocks: mergeClocks(winner.clocks, other.clocks),
-      waitFor: winner.waitFor ?? other.waitFor,
-      source: target.source,
-    },
-  })
-}
-
-/** Why two lines of a target contradict each other; undefined if they do not. */
-function contradiction(earlier: Draft, draft: Draft): string | undefined {
-  if (draft.manifest !== undefined && earlier.manifest !== undefined)
-    return duplicateOf(draft.manifest, earlier.manifest)
-  const flag = earlier.byName === draft.byName ? differentFlag(earlier.target, draft.target) : undefined
-  if (flag === undefined) return undefined
-  const { kind, name, source } = earlier.target
-  const place = `${source.file === draft.target.source.file ? '' : `${source.file}, `}line ${source.line}`
-  return `${kind.toLowerCase()}/${name} is named in ${place} too, with another ${flag}. Keep one of them.`
-}
-
-/** The flag that two lines set to different values. */
-function differentFlag({ clocks: a, ...first }: Target, { clocks: b, ...second }: Target): string | undefined {
-  const differ = (x: unknown, y: unknown): boolean =>
-    x !== undefined && y !== undefined && JSON.stringify(x) !== JSON.stringify(y)
-  if (differ(first.waitFor, second.waitFor)) return '--for'
-  if (differ(a.timeoutMs, b.timeoutMs)) return '--timeout'
-  if (differ(a.stallTimeoutMs, b.stallTimeoutMs)) return '--stall-timeout'
-  const milestones = Object.entries(a.milestoneTimeoutsMs ?? {})
-  return milestones.some(([name, ms]) => differ(ms, b.milestoneTimeoutsMs?.[name])) ? '--milestone-timeouts' : undefined
-}
-
-function mergeClocks(winner: Target['clocks'], other: Target['clocks']): Target['clocks'] {
-  const milestones = { ...other.milestoneTimeoutsMs, ...winner.milestoneTimeoutsMs }
-  const milestoneTimeoutsMs = Object.keys(milestones).length === 0 ? undefined : milestones
-  return definedClocks({ ...other, ...winner, milestoneTimeoutsMs })
 }

@@ -49,8 +49,8 @@ export interface Target {
 
 /** The name of a target in outputs and reports: `deployment.apps/web`, `pod/web`. */
 export function targetId({ apiVersion, kind, name, selector }: NamedTarget): string {
-  const group = apiVersion.includes('/') ? `.${apiVersion.split('/')[0]}` : ''
-  return `${kind.toLowerCase()}${group}${nameOrSelector(name, selector)}`
+  const group = groupOf(apiVersion)
+  return `${kind.toLowerCase()}${group === '' ? '' : `.${group}`}${nameOrSelector(name, selector)}`
 }
 
 /** The short name for logs and messages: `deployment/web`. */

@@ -8,7 +8,7 @@ import type { FeedEvent, Observation } from '../cluster/feed.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
-import type { Plan } from '../plan/resolve.ts'
+import type { Plan } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 
 /** The first line of a recording. */

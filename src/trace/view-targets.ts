@@ -3,7 +3,8 @@ import { UserError } from '../errors.ts'
 import { milestonesOf } from '../lifecycle/rules.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
-import { listRequest, resolveReferences, resolveTargets } from '../plan/resolve.ts'
+import { listRequest, resolveReferences } from '../plan/resolve.ts'
+import { matchSelections, resolveTargets } from '../plan/resolve-targets.ts'
 import { displayName, type Target } from '../plan/target.ts'
 
 const maxNames = 5
@@ -21,8 +22,7 @@ export async function traceTarget(
   list: (request: WatchRequest) => Promise<readonly string[]>,
 ): Promise<Target> {
   const resolution = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
-  const names = new Map(await Promise.all(resolution.selections.map(async (each) => [each, await list(each)] as const)))
-  const { targets } = resolveTargets(resolution, (selection) => names.get(selection) ?? [])
+  const { targets } = resolveTargets(resolution, await matchSelections(resolution, list))
   const [target] = targets
   const { file: input = parsed.input, line } = target?.source ?? {}
   const mistake = (message: string) => new UserError([{ input, line, message }])

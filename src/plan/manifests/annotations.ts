@@ -2,7 +2,7 @@ import { type KubeObject, shortName } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../../errors.ts'
 import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
-import type { ResolvedPlan } from '../resolve.ts'
+import type { ResolvedPlan } from '../resolve-targets.ts'
 import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
 import type { Manifest } from './manifest.ts'
 

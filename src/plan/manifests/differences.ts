@@ -1,7 +1,7 @@
 import { isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { Redactor } from '../../cluster/redact.ts'
 import { parseDuration } from '../../duration.ts'
-import type { ResolvedPlan } from '../resolve.ts'
+import type { ResolvedPlan } from '../resolve-targets.ts'
 import { describePath, type ManifestObject, type PathStep } from './manifest.ts'
 
 /** A field of the manifest that is missing or different in the live object. */

@@ -1,6 +1,6 @@
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { didYouMean, type Mistake, quote } from '../../errors.ts'
+import { type AddMistake, didYouMean, type Mistake, quote } from '../../errors.ts'
 import { isInside } from '../../workspace.ts'
 
 /** A manifest file with its text. */
@@ -30,19 +30,19 @@ const maxFiles = 5_000
  */
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
-  const found = new Map<string, NamedFile>()
+  const found = new Map<string, FilePath>()
   const excludes: { readonly line: number; readonly text: string; readonly paths: ReadonlySet<string> }[] = []
 
   for (const [index, raw] of lines.split(/\r\n|\r|\n/).entries()) {
     const line = index + 1
     const text = raw.trim()
     if (text === '' || text.startsWith('#')) continue
-    const addMistake = (message: string) => mistakes.push({ input, line, message })
+    const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     const exclude = text.startsWith('!')
     const pattern = exclude ? text.slice(1).trim() : text
     const files = findFiles(pattern, workspace, exclude ? () => {} : addMistake)
     if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
-    else for (const file of files) if (!found.has(file.real)) found.set(file.real, { ...file, line })
+    else for (const file of files) if (!found.has(file.real)) found.set(file.real, file)
     if (found.size > maxFiles) {
       addMistake(`More than ${maxFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], unusedExcludes: [], mistakes }
@@ -72,9 +72,6 @@ interface FilePath {
   /** The path with all symbolic links resolved. */
   readonly real: string
 }
-
-type NamedFile = FilePath & { readonly line: number }
-type AddMistake = (message: string) => void
 
 /** The files of one line. */
 function findFiles(pattern: string, workspace: string, addMistake: AddMistake): FilePath[] {

@@ -1,0 +1,238 @@
+import type { WatchRequest } from '../cluster/feed.ts'
+import { type MistakeWithReason, throwMistakes } from '../errors.ts'
+import { apiVersionOf } from './kinds.ts'
+import { duplicateOf, type Manifest } from './manifests/manifest.ts'
+import type { ParsedReferences, SkippedLine } from './reference.ts'
+import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
+import { definedClocks, nameKey, type Target } from './target.ts'
+
+/** The targets of the gate. */
+export interface Plan {
+  /** In the order of the lines; empty if all lines were skipped or excluded. */
+  readonly targets: readonly Target[]
+  /** Messages about how the lines were read, one sentence each. */
+  readonly notices: readonly string[]
+}
+
+export interface ResolvedPlan extends Plan {
+  /** The manifest of each target that has one. */
+  readonly manifests: ReadonlyMap<Target, Manifest>
+}
+
+/**
+ * Finds the objects that each selection of a resolution matches.
+ * @param list returns the names of the objects that match a request now
+ */
+export async function matchSelections(
+  { selections }: Resolution,
+  list: (selection: WatchRequest) => Promise<readonly string[]>,
+): Promise<(selection: WatchRequest) => readonly string[]> {
+  const names = new Map(await Promise.all(selections.map(async (each) => [each, await list(each)] as const)))
+  return (selection) => names.get(selection) ?? []
+}
+
+/** A reference with the names of its objects: its own, or those that its selector matches. */
+interface MatchedReference extends ResolvedReference {
+  readonly names: readonly string[]
+}
+
+/**
+ * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
+ * line with its name take precedence over those of a selector.
+ *
+ * @param namesOf returns the names of the objects that one of `resolution.selections` matches
+ * @throws UserError if two lines have different values for the same flag of a target
+ */
+export function resolveTargets(
+  { parsed, resolved, selections }: Resolution,
+  namesOf: (selection: WatchRequest) => readonly string[],
+): ResolvedPlan {
+  const { input, skipped } = parsed
+  const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
+  const matched = resolved.map((entry): MatchedReference => {
+    const { name = '', selector } = entry.reference
+    return { ...entry, names: selector === undefined ? [name] : (listed.get(JSON.stringify(listRequest(entry))) ?? []) }
+  })
+  const drafts = collectDrafts(matched, input)
+  const excluded = new Set(
+    matched.filter(({ reference }) => reference.exclude).flatMap((each) => excludes(each, input)),
+  )
+  const kept = [...drafts.values()].filter(
+    ({ target }) => !excluded.has(keyOf(target)) && !excluded.has(nameKey({ ...target, name: '' })),
+  )
+  if (kept.length === 0) {
+    throwMistakes(skipped.filter(({ hasGeneratedName }) => hasGeneratedName).map(generatedNameMistake))
+    const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
+    const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
+    if (drafts.size > 0 && line !== undefined) throwMistakes([{ input, line, message }])
+  }
+  return {
+    targets: kept.map(({ target }) => target),
+    notices: noticesOf(parsed, matched, drafts),
+    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
+  }
+}
+
+/** The targets of all lines without `!`, by key. */
+function collectDrafts(matched: readonly MatchedReference[], input: string): ReadonlyMap<string, Draft> {
+  const mistakes: MistakeWithReason[] = []
+  const drafts = new Map<string, Draft>()
+  const byLine = selectorsByLine(matched)
+  for (const entry of matched) {
+    const { names, reference } = entry
+    if (reference.exclude) continue
+    const isMatched = names.length > 0 || byLine.get(reference.line)?.some((other) => other.names.length > 0)
+    // A line without a match is a target without a name.
+    const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
+    for (const name of all) addDraft(drafts, draftOf(entry, input, name), mistakes)
+  }
+  throwMistakes(mistakes)
+  return drafts
+}
+
+/** The references that select targets. `deploy,sts -l app=web` is one line with a reference for each kind. */
+function selectorsByLine(matched: readonly MatchedReference[]): ReadonlyMap<number, readonly MatchedReference[]> {
+  const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
+  return Map.groupBy(selecting, ({ reference }) => reference.line)
+}
+
+/** The keys of the targets that a line with `!` excludes; one without a name for a whole kind. */
+function excludes(entry: MatchedReference, input: string): readonly string[] {
+  if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, input, '').target)]
+  return entry.names.map((name) => keyOf(draftOf(entry, input, name).target))
+}
+
+/** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
+function noticesOf(
+  { input, places, skipped }: ParsedReferences,
+  matched: readonly MatchedReference[],
+  drafts: ReadonlyMap<string, Draft>,
+): readonly string[] {
+  const placeOf = (line: number, file?: string) =>
+    (file === undefined ? places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
+  return [
+    ...skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`),
+    ...matched.flatMap(({ reference: { namespace, line, manifest }, resource }) => {
+      if (namespace === undefined || resource.namespaced) return []
+      return [`${placeOf(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
+    }),
+    ...[...selectorsByLine(matched)].flatMap(([line, entries]) => {
+      const notice = unmatchedNotice(entries)
+      return notice === undefined ? [] : [`${placeOf(line)}: ${notice}`]
+    }),
+    ...matched.flatMap((entry) => {
+      const { exclude, name, kind, line } = entry.reference
+      if (!exclude || name === undefined || drafts.has(keyOf(draftOf(entry, input, name).target))) return []
+      return [`${placeOf(line)}: excludes ${kind}/${name}, which no line names.`]
+    }),
+  ]
+}
+
+/**
+ * The notice about kinds without a match of the line's selector; undefined if all match, or if none matches and the target
+ * is `not-found`.
+ */
+function unmatchedNotice(entries: readonly MatchedReference[]): string | undefined {
+  const unmatched = entries.filter(({ names }) => names.length === 0)
+  const [first] = unmatched
+  if (first === undefined) return undefined
+  const { selector, waitFor } = first.reference
+  if (unmatched.length === entries.length)
+    return waitFor?.type === 'delete' ? 'nothing matches, so nothing is left to be deleted.' : undefined
+  const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
+  return selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`
+}
+
+function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
+  const message = `Nothing is left to gate: the server generates the name of ${text}. Pass the output of kubectl create in resources.`
+  return { input: file, line, message }
+}
+
+/** Identifies a target in any version. A selector without a match is a separate target. */
+function keyOf(target: Target): string {
+  return `${nameKey(target)} ${target.selector ?? ''}`
+}
+
+/** A target that later lines may extend. */
+interface Draft {
+  readonly target: Target & Required<Pick<Target, 'source'>>
+  /** Whether a line contains its name, not a selector. */
+  readonly byName: boolean
+  readonly manifest: Manifest | undefined
+}
+
+/** @param name empty for a selector without a match */
+function draftOf({ reference, resource, namespace }: ResolvedReference, input: string, name: string): Draft {
+  const { line, selector, clocks, waitFor, manifest } = reference
+  return {
+    target: {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      namespace,
+      name,
+      selector: name === '' ? selector : undefined,
+      clocks,
+      waitFor,
+      source: { file: manifest?.file ?? input, line },
+    },
+    byName: selector === undefined,
+    manifest,
+  }
+}
+
+function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWithReason[]): void {
+  const key = keyOf(draft.target)
+  const earlier = drafts.get(key)
+  if (earlier === undefined) {
+    drafts.set(key, draft)
+    return
+  }
+  const message = contradiction(earlier, draft)
+  if (message !== undefined) {
+    const { file, line } = draft.target.source
+    mistakes.push({ input: file, line, message })
+    return
+  }
+  const [winner, other] =
+    draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
+  // The line of a manifest is more specific than that of the input.
+  const { manifest, target } = draft.manifest === undefined ? earlier : draft
+  drafts.set(key, {
+    byName: draft.byName || earlier.byName,
+    manifest,
+    target: {
+      ...earlier.target,
+      clocks: mergeClocks(winner.clocks, other.clocks),
+      waitFor: winner.waitFor ?? other.waitFor,
+      source: target.source,
+    },
+  })
+}
+
+/** Why two lines of a target contradict each other; undefined if they do not. */
+function contradiction(earlier: Draft, draft: Draft): string | undefined {
+  if (draft.manifest !== undefined && earlier.manifest !== undefined)
+    return duplicateOf(draft.manifest, earlier.manifest)
+  const flag = earlier.byName === draft.byName ? differentFlag(earlier.target, draft.target) : undefined
+  if (flag === undefined) return undefined
+  const { kind, name, source } = earlier.target
+  const place = `${source.file === draft.target.source.file ? '' : `${source.file}, `}line ${source.line}`
+  return `${kind.toLowerCase()}/${name} is named in ${place} too, with another ${flag}. Keep one of them.`
+}
+
+/** The flag that two lines set to different values. */
+function differentFlag({ clocks: a, ...first }: Target, { clocks: b, ...second }: Target): string | undefined {
+  const differ = (x: unknown, y: unknown): boolean =>
+    x !== undefined && y !== undefined && JSON.stringify(x) !== JSON.stringify(y)
+  if (differ(first.waitFor, second.waitFor)) return '--for'
+  if (differ(a.timeoutMs, b.timeoutMs)) return '--timeout'
+  if (differ(a.stallTimeoutMs, b.stallTimeoutMs)) return '--stall-timeout'
+  const milestones = Object.entries(a.milestoneTimeoutsMs ?? {})
+  return milestones.some(([name, ms]) => differ(ms, b.milestoneTimeoutsMs?.[name])) ? '--milestone-timeouts' : undefined
+}
+
+function mergeClocks(winner: Target['clocks'], other: Target['clocks']): Target['clocks'] {
+  const milestones = { ...other.milestoneTimeoutsMs, ...winner.milestoneTimeoutsMs }
+  const milestoneTimeoutsMs = Object.keys(milestones).length === 0 ? undefined : milestones
+  return definedClocks({ ...other, ...winner, milestoneTimeoutsMs })
+}
