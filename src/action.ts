@@ -67,17 +67,7 @@ export async function runAction(): Promise<void> {
     const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
     const read = readInputs(Object.fromEntries(texts))
     const run = workflowRun(read.inputs)
-    // Credentials that are read again contain the same secrets.
-    const mask = (secret: string) => {
-      if (secrets.has(secret)) return
-      secrets.add(secret)
-      // One write for all secrets of a kubeconfig, still before any other output.
-      if (process.stdout.writableCorked === 0) {
-        process.stdout.cork()
-        process.nextTick(() => process.stdout.uncork())
-      }
-      core.setSecret(secret)
-    }
+    const mask = (secret: string) => maskOnce(secret, secrets)
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
     const links: ExtraOutputs = {}
@@ -110,6 +100,18 @@ export async function runAction(): Promise<void> {
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
   }
+}
+
+/** Credentials that are read again contain the same secrets. */
+function maskOnce(secret: string, secrets: Secrets): void {
+  if (secrets.has(secret)) return
+  secrets.add(secret)
+  // One write for all secrets of a kubeconfig, still before any other output.
+  if (process.stdout.writableCorked === 0) {
+    process.stdout.cork()
+    process.nextTick(() => process.stdout.uncork())
+  }
+  core.setSecret(secret)
 }
 
 /**

@@ -46,13 +46,7 @@ interface TypedInput<T> extends InputDefinition {
   readonly parse: Parse<T>
 }
 
-type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> &
-  Partial<
-    Pick<
-      InputDefinition,
-      'default' | 'runnerDefault' | 'details' | 'placeholder' | 'isRecorded' | 'isReplayed' | 'isForMerge' | 'flag'
-    >
-  >
+type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> & Partial<Omit<InputDefinition, 'isLines'>>
 
 function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): TypedInput<T> {
   const defaults = {
@@ -531,11 +525,10 @@ export function mistakesBesideMerge({ written, deploymentStatus, environment }: 
 
 /**
  * Like `readInputs`, but throws.
- * @param further mistakes found elsewhere, reported in the same error
  * @throws UserError with all mistakes
  */
-export function parseInputs(raw: Parameters<typeof readInputs>[0], further: readonly Mistake[] = []): Inputs {
+export function parseInputs(raw: Parameters<typeof readInputs>[0]): Inputs {
   const { inputs, mistakes } = readInputs(raw)
-  if (mistakes.length + further.length > 0) throw new UserError([...mistakes, ...further])
+  if (mistakes.length > 0) throw new UserError(mistakes)
   return inputs
 }

@@ -156,8 +156,7 @@ describe('parseInputs', () => {
     expect(inputs).toMatchObject({ matrix: [], jobId: undefined })
   })
 
-  it('reports all mistakes at once, with those found elsewhere, in sentences with the fix', () => {
-    const elsewhere = { input: 'resources', line: 3, message: 'Something else.' }
+  it('reports all mistakes at once, in sentences with the fix', () => {
     const wrong = {
       timeout: '5',
       'stall-timout': '5m',
@@ -166,7 +165,7 @@ describe('parseInputs', () => {
     }
     let thrown: unknown
     try {
-      parseInputs(wrong, [elsewhere])
+      parseInputs(wrong)
     } catch (error) {
       thrown = error
     }
@@ -177,7 +176,6 @@ describe('parseInputs', () => {
       'milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
       'milestone-timeouts: scheduled: "2" has no unit. Write 2s for seconds or 2m for minutes.',
       'on-superseded: "ignore" is not one of fail, pass.',
-      'resources, line 3: Something else.',
     ])
     expect((thrown as UserError).reason).toBe('input-invalid')
   })

@@ -96,7 +96,7 @@ export function age(ms: number): string {
   return duration(Math.floor(Math.max(0, ms) / 1_000) * 1_000)
 }
 
-/** The heading of a section. */
-export function heading(text: string): Span {
-  return { text, style: 'cyan' }
+/** Lines below an empty line and a title; nothing without lines. */
+export function section(title: string, lines: readonly Line[]): readonly Line[] {
+  return lines.length === 0 ? [] : [emptyLine, line(0, { text: title, style: 'cyan' }), ...lines]
 }

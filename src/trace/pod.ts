@@ -6,7 +6,7 @@ import { examinePod } from '../lifecycle/workloads/pod-state.ts'
 import { byImportance } from '../lifecycle/workloads/pods.ts'
 import { classOf, messageOf } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
+import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import type { TracedObject } from './trace.ts'
 
 export interface PodSummary {
@@ -95,11 +95,10 @@ function describeExit(pod: Pod): string | undefined {
 export function containerLines(pod: Pod, traced: TracedObject): readonly Line[] {
   const containers = containersOf(pod)
   const width = Math.max(0, ...containers.map(({ container }) => container.name.length))
-  return [
-    emptyLine,
-    line(0, heading('containers')),
-    ...containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(pod, each, traced)]),
-  ]
+  return section(
+    'containers',
+    containers.flatMap((each) => [containerLine(each, width, traced), ...probeLines(pod, each, traced)]),
+  )
 }
 
 function containerLine(podContainer: PodContainer, width: number, { context }: TracedObject): Line {

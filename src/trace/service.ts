@@ -9,21 +9,18 @@ import {
   type ServiceExplanation,
   targetPortNumbers,
 } from '../lifecycle/network/service-explanation.ts'
-import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
+import { colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { type PodSummary, summarizePod } from './pod.ts'
 import type { TracedObject } from './trace.ts'
+import { departedLine } from './tree.ts'
 
 /** The addresses of a Service, and which pods get its traffic, or why they do not. */
 export function serviceLines(service: Service, traced: TracedObject): readonly Line[] {
   const explanation = explainService(service, traced.context)
+  const pods = explanation.pods.map(({ pod }) => pod)
   return [
-    emptyLine,
-    line(0, heading('reached at')),
-    ...addressLines(
-      service,
-      explanation.pods.map(({ pod }) => pod),
-    ),
-    ...(isAlias(service) ? [] : endpointLines(service, explanation, traced)),
+    ...section('reached at', addressLines(service, pods)),
+    ...(isAlias(service) ? [] : section('endpoints', endpointLines(service, explanation, traced))),
   ]
 }
 
@@ -100,8 +97,6 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
     address: Math.max(0, ...pods.map(({ address }) => address.length)),
   }
   return [
-    emptyLine,
-    line(0, heading('endpoints')),
     ...selectorLines(service, explanation),
     ...pods.map((pod) => podLine(pod, width, traced)),
     ...endpoints
@@ -109,15 +104,7 @@ function endpointLines(service: Service, explanation: ServiceExplanation, traced
       .map(({ address }) => line(4, mark('✓'), address, dim('· no pod of this selector'))),
     ...traced.departed
       .filter(({ from }) => from === service.metadata.uid)
-      .map(({ object, at, how }) =>
-        line(
-          4,
-          mark('·'),
-          dim(object.metadata.name),
-          dim(how === 'deleted' ? 'deleted' : 'released: the selector no longer matches its labels'),
-          volatile(`· ${age(traced.context.now - at)} ago`),
-        ),
-      ),
+      .map((departed) => departedLine(departed, 4, 'the selector no longer matches its labels', traced)),
   ]
 }
 

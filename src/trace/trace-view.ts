@@ -8,7 +8,7 @@ import { eventCount } from '../lifecycle/workloads/pod-object.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/wording.ts'
-import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
+import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
 import { selectedPods, serviceLines, serviceType } from './service.ts'
 import type { TracedObject, TraceState } from './trace.ts'
@@ -161,10 +161,9 @@ function milestoneLines({ object, assessment, context }: TracedObject): readonly
   const width = Math.max(0, ...shown.map(({ name }) => name.length))
   const createdAt = context.time(object.metadata.creationTimestamp)
   const current = shown.find(({ state }) => state === 'open')
-  return [
-    emptyLine,
-    line(0, heading('milestones')),
-    ...shown.map((milestone) => {
+  return section(
+    'milestones',
+    shown.map((milestone) => {
       const { name, state, message, count } = milestone
       // Milestones after the current one are pending, unless single pods have reached them.
       const isPending = state === 'open' && milestone !== current && (count?.done ?? 0) === 0
@@ -179,7 +178,7 @@ function milestoneLines({ object, assessment, context }: TracedObject): readonly
         showsAge ? volatile(`${age(context.now - createdAt)} ago`) : undefined,
       )
     }),
-  ]
+  )
 }
 
 /** One line: how many milestones are reached, and which are open. */
@@ -216,11 +215,9 @@ function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
 }
 
 function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
-  if (remainingPods.length === 0) return []
-  return [
-    emptyLine,
-    line(0, heading('still there')),
-    ...remainingPods.map((pod) =>
+  return section(
+    'still there',
+    remainingPods.map((pod) =>
       line(
         2,
         mark('…'),
@@ -228,7 +225,7 @@ function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
         colored(pod.metadata.deletionTimestamp === undefined ? 'not yet deleted' : 'terminating', '…'),
       ),
     ),
-  ]
+  )
 }
 
 function isKind({ apiVersion, kind }: KubeObject, group: string, wanted: string): boolean {
@@ -254,12 +251,10 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
   const shown = presentConditions(object).filter(
     ({ type, status }) => object.kind !== 'Pod' || (status !== 'True' && !repeatedConditions.has(type)),
   )
-  if (shown.length === 0) return []
-  const width = Math.max(...shown.map(({ type }) => type.length))
-  return [
-    emptyLine,
-    line(0, heading('conditions')),
-    ...shown.map((condition) => {
+  const width = Math.max(0, ...shown.map(({ type }) => type.length))
+  return section(
+    'conditions',
+    shown.map((condition) => {
       const { type, status, reason, message, lastTransitionTime } = condition
       const meaning = readCondition(condition)?.meaning
       const as = meaning === undefined ? '·' : conditionMarks[meaning]
@@ -274,21 +269,20 @@ function conditionLines({ object, context }: TracedObject): readonly Line[] {
         since === undefined ? undefined : volatile(`· since ${age(context.now - since)}`),
       )
     }),
-  ]
+  )
 }
 
 /** The latest events, newest last. New Normal events alone do not print the view again. */
 function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
   const { context } = traced
+  if (maxEvents === 0) return []
   const events = objectsWithEvents(traced)
     .flatMap((object) => traced.events(object))
     .toSorted(byLastOccurrence)
     .slice(-maxEvents)
-  if (maxEvents === 0 || events.length === 0) return []
-  return [
-    emptyLine,
-    line(0, heading('events')),
-    ...events.map((event) => {
+  return section(
+    'events',
+    events.map((event) => {
       const at = context.time(lastOccurrence(event)) ?? context.startedAt
       const { kind = '', name = '' } = event.involvedObject ?? {}
       const isAboutResource = kind === traced.object.kind && name === traced.object.metadata.name
@@ -303,5 +297,5 @@ function eventLines(traced: TracedObject, maxEvents: number): readonly Line[] {
         { text: event.message ?? '', isVolatile },
       )
     }),
-  ]
+  )
 }

@@ -2,7 +2,7 @@ import { type Deployment, type KubeObject, type Pod, type ReplicaSet, shortName 
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
-import { age, colored, dim, emptyLine, heading, type Line, line, type Mark, mark, volatile } from './line.ts'
+import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
@@ -14,8 +14,7 @@ const maxDepth = 5
 
 /** The tree of objects that a resource owns, with those that recently left it. Empty if there are none. */
 export function treeLines(traced: TracedObject): readonly Line[] {
-  const lines = childrenLines(traced.object, 2, traced, maxDepth)
-  return lines.length === 0 ? [] : [emptyLine, line(0, heading(headingOf(traced.object))), ...lines]
+  return section(titleOf(traced.object), childrenLines(traced.object, 2, traced, maxDepth))
 }
 
 /** All objects that a resource owns, down to the maximum depth. */
@@ -25,7 +24,7 @@ export function descendants(object: KubeObject, traced: TracedObject, depth = ma
 }
 
 /** `ReplicaSets and pods`, `Jobs and pods`, `pods`. */
-function headingOf(object: KubeObject): string {
+function titleOf(object: KubeObject): string {
   const { kinds, isKnown } = kindsBehind(object)
   if (!isKnown) return 'what it owns'
   return kinds.map(({ kind }) => (kind === 'Pod' ? 'pods' : pluralOf(kind))).join(' and ')
@@ -50,7 +49,7 @@ function childrenLines(object: KubeObject, indent: number, traced: TracedObject,
         ({ from, object: { metadata } }) =>
           from === object.metadata.uid && !owned.some((each) => each.metadata.uid === metadata.uid),
       )
-      .map((departed) => departedLine(departed, indent, traced)),
+      .map((departed) => departedLine(departed, indent, 'its labels no longer match; it still runs', traced)),
   ]
 }
 
@@ -117,8 +116,14 @@ function otherLine(object: KubeObject, indent: number, traced: TracedObject): Li
   return line(indent, mark(as), { text: shortName(object), style: 'bold' }, colored(message, as))
 }
 
-function departedLine({ object, at, how }: DepartedObject, indent: number, { context }: TracedObject): Line {
-  const text = how === 'deleted' ? 'deleted' : 'released: its labels no longer match; it still runs'
+/** @param why why the object was released, if it was not deleted */
+export function departedLine(
+  { object, at, how }: DepartedObject,
+  indent: number,
+  why: string,
+  { context }: TracedObject,
+): Line {
+  const text = how === 'deleted' ? 'deleted' : `released: ${why}`
   return line(indent, mark('·'), dim(object.metadata.name), dim(text), volatile(`· ${age(context.now - at)} ago`))
 }
 
