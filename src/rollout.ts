@@ -97,7 +97,7 @@ export async function checkInputs(
 async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Connection): Promise<readonly Mistake[]> {
   const { inputs, references, streamLogs } = rollout
   try {
-    const { cluster } = await openFiles(inputs, connection)
+    const [, cluster] = await openFiles(inputs, connection)
     const { promise: late, resolve } = Promise.withResolvers<undefined>()
     const stop = connection.clock.after(furtherMistakesMs, () => resolve(undefined))
     try {
@@ -148,7 +148,7 @@ export async function withPlan<T>(
   work: (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
 ): Promise<T | undefined> {
   const { inputs, reporter, cancelled } = rollout
-  const { healthChecks, cluster } = await openFiles(inputs, rollout)
+  const [healthChecks, cluster] = await openFiles(inputs, rollout)
   try {
     const plan = await unlessCancelled(planTargets(rollout, cluster, healthChecks), cancelled)
     if (plan === undefined) return undefined
@@ -174,15 +174,11 @@ export async function withPlan<T>(
  * Reads the health checks and the kubeconfig. Sends no request.
  * @throws UserError with the mistakes of both
  */
-async function openFiles(
-  inputs: Inputs,
-  connection: Connection,
-): Promise<{ readonly healthChecks: readonly HealthCheck[]; readonly cluster: Cluster }> {
-  const [healthChecks, cluster] = await collectMistakes(
+function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
+  return collectMistakes(
     () => readHealthChecks(inputs.healthChecks),
     () => connectTo(inputs, connection),
   )
-  return { healthChecks, cluster }
 }
 
 /**

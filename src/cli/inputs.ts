@@ -9,8 +9,8 @@ import { type CommandContext, connectionOf, printMessage } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
-  /** Replaces the places in an error's mistakes with the argument or the line of stdin that the user wrote. */
-  readonly locate: (error: unknown) => unknown
+  /** Does work. The mistakes in its error get the places that the user wrote: the argument or the line of stdin. */
+  readonly located: <T>(work: () => Promise<T>) => Promise<T>
 }
 
 /**
@@ -47,8 +47,11 @@ export async function readCommandInputs(
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
-  const locateAll = (error: unknown) => mapMistakes(error, (mistake) => onFlag(locate(mistake)))
-  try {
+  const located: CommandInputs['located'] = (work) =>
+    work().catch((error: unknown) => {
+      throw mapMistakes(error, (mistake) => onFlag(locate(mistake)))
+    })
+  return located(async () => {
     const read = readInputs({
       ...inputsAmong(args.flags),
       ...(hasManifests ? flagsOfStdin(references) : {}),
@@ -58,10 +61,8 @@ export async function readCommandInputs(
     const named = await withManifests(parsed, manifests, hasManifests ? stdin : '')
     const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connectionOf(context))
     for (const note of notesOnLastFlags(args)) printMessage(stderr, note)
-    return { ...checked, locate: locateAll }
-  } catch (error) {
-    throw locateAll(error)
-  }
+    return { ...checked, located }
+  })
 }
 
 /** Adds the objects of manifests. The YAML parser is loaded only for these. */

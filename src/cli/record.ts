@@ -23,27 +23,19 @@ export async function record(args: Arguments, context: CommandContext): Promise<
   try {
     const read = await readCommandInputs(args, context, 'record', mistakes)
     if (read === undefined) return cancelledCode
-    const { inputs, locate } = read
-    const rethrow = (error: unknown) => {
-      throw locate(error)
-    }
-    const rollout = {
-      ...read,
-      reporter: log,
-      ...connectionOf(context),
-      cancelled,
-      requiresRecording: true,
-    }
+    const { inputs, located } = read
+    const rollout = { ...read, reporter: log, ...connectionOf(context), cancelled, requiresRecording: true }
     if (args.flags.has('until-ready')) {
       const written = new Map(inputs.written).set('timeout', args.flags.get('for') ?? '')
       const timeout = durationMs === undefined ? {} : { timeoutMs: durationMs, written }
-      const timeline = await gateRollout({ ...rollout, inputs: { ...inputs, record: path, ...timeout } }).catch(rethrow)
+      const recorded = { ...rollout, inputs: { ...inputs, record: path, ...timeout } }
+      const timeline = await located(() => gateRollout(recorded))
       log.end(timeline)
       printMessage(stdout, `Recorded to ${path}`)
       return exitCodeOf(timeline, inputs.onSuperseded)
     }
     const end = durationMs === undefined ? cancelled : AbortSignal.any([cancelled, AbortSignal.timeout(durationMs)])
-    const events = await recordRollout(path, { ...rollout, cancelled: end }).catch(rethrow)
+    const events = await located(() => recordRollout(path, { ...rollout, cancelled: end }))
     log.close()
     if (events !== undefined) printMessage(stdout, `Recorded ${counted(events, 'event')} to ${path}`)
     return cancelled.aborted ? cancelledCode : 0

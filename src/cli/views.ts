@@ -54,14 +54,12 @@ async function runView(
   try {
     const inputs = await readCommandInputs(args, context, name, mistakes)
     if (inputs === undefined) return cancelledCode
-    try {
+    return await inputs.located(async () => {
       const cluster = connectTo(inputs.inputs, connectionOf(context))
       close = () => cluster.close()
       cancelled.addEventListener('abort', close)
-      return await show({ ...inputs, cluster, kinds: await cluster.discover() })
-    } catch (error) {
-      throw inputs.locate(error)
-    }
+      return show({ ...inputs, cluster, kinds: await cluster.discover() })
+    })
   } catch (error) {
     // Closing the cluster makes its requests fail.
     if (cancelled.aborted) return cancelledCode

@@ -15,9 +15,7 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     const inputs = await readCommandInputs(args, context, 'wait')
     if (inputs === undefined) return cancelledCode
     const rollout = { ...inputs, reporter: log, ...connectionOf(context), cancelled }
-    const timeline = await gateRollout(rollout).catch((error: unknown) => {
-      throw inputs.locate(error)
-    })
+    const timeline = await inputs.located(() => gateRollout(rollout))
     log.end(timeline)
     if (isJson) printReport(stdout, timeline)
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)

@@ -27,9 +27,9 @@ const maxNodes = 8
 const maxParallelReads = 12
 
 /**
- * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace, and all
- * access that is missing if missing access ended the gate. It reads when a target ends and when a pod of it dies, because the pods may be deleted soon. At the end it reads what is
- * missing. It reports each result as an observation, so that a recording contains the result.
+ * Reads the evidence that no watch delivers, for targets that are not ready: container logs, nodes, the namespace, and
+ * the missing access that ended the gate. It reads when a target ends and when a pod of it dies, because the pods may be
+ * deleted soon; what is then missing, it reads at the end. Each result is an observation, so a recording contains it.
  */
 export class EvidenceReader {
   readonly #gate: Gate

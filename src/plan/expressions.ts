@@ -26,23 +26,11 @@ const maxMs = 1_000
 
 /** Loads the CEL library: only when it is needed, because loading it delays the start. */
 export async function loadCompiler(): Promise<Compiler> {
-  const [{ Environment }, { createContext, Script }] = await Promise.all([
-    import('@marcbachmann/cel-js'),
-    import('node:vm'),
-  ])
+  const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
   environment.registerFunction('list.sum(): dyn', sum)
-  const script = new Script('work()')
-  // The time limit of a script also applies to the functions that it calls.
-  const limited = (work: () => unknown): unknown => {
-    try {
-      return script.runInContext(createContext({ work }), { timeout: maxMs })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-      throw new Error(`the expression takes longer than ${maxMs / 1_000} s`)
-    }
-  }
+  const limited = timeLimiter(vm)
   const parse = (source: string) => {
     const evaluate = environment.parse(source)
     const hasPattern = source.includes('matches')
@@ -72,6 +60,19 @@ export async function loadCompiler(): Promise<Compiler> {
         }
       })
     },
+  }
+}
+
+/** Returns a function that does work with a time limit: that of a script also applies to the functions that it calls. */
+function timeLimiter({ createContext, Script }: typeof import('node:vm')): (work: () => unknown) => unknown {
+  const script = new Script('work()')
+  return (work) => {
+    try {
+      return script.runInContext(createContext({ work }), { timeout: maxMs })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
+      throw new Error(`the expression takes longer than ${maxMs / 1_000} s`)
+    }
   }
 }
 
