@@ -85,7 +85,7 @@ async function gateRecording(
 
   const output = isJson ? { write: () => {} } : stdout
   const log = openTerminalLog(output, flags, { env, cancelled }, { drawsState: speed !== undefined })
-  const skipped = new Map<string, { line: number; count: number }>()
+  const skipped = new SkippedLines()
   const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
     index,
@@ -93,10 +93,7 @@ async function gateRecording(
     cancelled,
     onEntry: log.onEntry,
     onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
-    onSkipped: (line, why) => {
-      const { line: first = line, count = 0 } = skipped.get(why) ?? {}
-      skipped.set(why, { line: first, count: count + 1 })
-    },
+    onSkipped: (line, why) => skipped.add(line, why),
     ...(time && {
       waitUntil: (at) => time.waitUntil(at),
       onGate: (gate) => log.onStart(() => gate.timeline(time.now)),
@@ -113,8 +110,7 @@ async function gateRecording(
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {
     log.close()
-    for (const [why, { line, count }] of skipped)
-      warn(line, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
+    skipped.warn(warn)
   }
 }
 
@@ -133,6 +129,21 @@ async function recordedHealthChecks(
     `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-checks.`,
   )
   return []
+}
+
+/** The lines that this version cannot use: one warning for each reason. */
+class SkippedLines {
+  readonly #byReason = new Map<string, { readonly line: number; readonly count: number }>()
+
+  add(line: number, why: string): void {
+    const { line: first = line, count = 0 } = this.#byReason.get(why) ?? {}
+    this.#byReason.set(why, { line: first, count: count + 1 })
+  }
+
+  warn(warn: (line: number, text: string) => void): void {
+    for (const [why, { line, count }] of this.#byReason)
+      warn(line, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
+  }
 }
 
 /** The clock of a replay: recorded time passes `speed` times as fast as real time. */

@@ -69,18 +69,12 @@ export async function* readEvents(
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        if (containsObjects(line)) {
-          yield* readObjects(path, onDamage, onSkipped)
-          return
-        }
+        if (containsObjects(line)) return yield* readObjects(path, onDamage, onSkipped)
         latest = Date.parse((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt ?? '') || 0
         continue
       }
       const event = eventOf(parse(line))
-      if (event === undefined) {
-        onDamage(number, 'it is not an event of a recording')
-        return
-      }
+      if (event === undefined) return onDamage(number, 'it is not an event of a recording')
       // The gate's time never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
       const why = whyUnusable(event)

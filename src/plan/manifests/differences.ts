@@ -54,22 +54,22 @@ const textFields = new Set(['labels', 'annotations', 'matchLabels', 'nodeSelecto
 
 function compare(ours: unknown, theirs: unknown, path: readonly PathStep[], found: Difference[]): void {
   if (ours === null || ours === undefined || ours === '') return
-  if (isObject(ours)) {
-    if (isObject(theirs)) {
-      for (const [name, value] of Object.entries(ours)) {
-        if (!isIgnored(path, name))
-          compare(value, Object.hasOwn(theirs, name) ? theirs[name] : undefined, [...path, name], found)
-      }
-    } else if (!isZero(ours)) {
-      found.push({ path, manifest: ours, live: theirs })
-    }
-  } else if (Array.isArray(ours)) {
-    if (Array.isArray(theirs)) compareLists(ours, theirs, path, found)
-    else if (!isZero(ours)) found.push({ path, manifest: ours, live: theirs })
-  } else if (theirs === undefined || theirs === null) {
-    if (!isZero(ours)) found.push({ path, manifest: ours, live: undefined })
-  } else if (isObject(theirs) || Array.isArray(theirs) || !isSame(ours, theirs, path)) {
-    found.push({ path, manifest: ours, live: theirs })
+  if (isObject(ours) && isObject(theirs)) {
+    compareFields(ours, theirs, path, found)
+  } else if (Array.isArray(ours) && Array.isArray(theirs)) {
+    compareLists(ours, theirs, path, found)
+  } else {
+    const isScalar = typeof ours !== 'object'
+    const live = isScalar ? (theirs ?? undefined) : theirs
+    const isEqual = isScalar && live !== undefined ? isSame(ours, live, path) : isZero(ours)
+    if (!isEqual) found.push({ path, manifest: ours, live })
+  }
+}
+
+function compareFields(ours: Json, theirs: Json, path: readonly PathStep[], found: Difference[]): void {
+  for (const [name, value] of Object.entries(ours)) {
+    const live = Object.hasOwn(theirs, name) ? theirs[name] : undefined
+    if (!isIgnored(path, name)) compare(value, live, [...path, name], found)
   }
 }
 
@@ -90,6 +90,7 @@ function isZero(value: unknown): boolean {
 }
 
 function isSame(ours: unknown, theirs: unknown, path: readonly PathStep[]): boolean {
+  if (typeof theirs === 'object') return false
   // With 0 the server chooses the port.
   if (path.at(-1) === 'nodePort' && ours === 0) return true
   return path.some((step) => typeof step === 'string' && textFields.has(step))

@@ -164,11 +164,9 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Json, rea
 
   const checked = checkObject(object, file, (field, message) => addMistake(lineOf(field), message))
   if (checked === undefined) return
-  if (checked.name === undefined) {
-    unnamed.push({ line: lineOf(), text: `${checked.kind.toLowerCase()}/${checked.generateName}…` })
-    return
-  }
-  manifests.push({ file, line: lineOf(), object: checked.object, lineOf })
+  const line = lineOf()
+  if (checked.generated === undefined) manifests.push({ file, line, object: checked.object, lineOf })
+  else unnamed.push({ line, text: checked.generated })
 }
 
 /** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
@@ -193,10 +191,10 @@ function explainUnrendered(file: string, { apiVersion, kind }: Json): string | u
   return undefined
 }
 
-/** The fields of an object that identify it; an object whose name the server generates has no name yet. */
+/** An object with its name, or one whose name the server generates. */
 type IdentifiedObject =
-  | { readonly kind: string; readonly name: string; readonly object: ManifestObject }
-  | { readonly kind: string; readonly name: undefined; readonly generateName: string }
+  | { readonly object: ManifestObject; readonly generated?: undefined }
+  | { readonly generated: string }
 
 function checkObject(
   object: Json,
@@ -204,51 +202,44 @@ function checkObject(
   addMistake: (field: readonly PathStep[], message: string) => void,
 ): IdentifiedObject | undefined {
   const metadata = isObject(object['metadata']) ? object['metadata'] : {}
-  let isClean = true
-  const addOwnMistake = (field: readonly PathStep[], message: string) => {
-    isClean = false
-    addMistake(field, message)
-  }
+  const mistakes: Parameters<typeof addMistake>[] = []
   const missing: string[] = []
-  const read = (path: readonly string[], value: unknown): string | undefined => {
+  const read = (value: unknown, ...path: readonly string[]): string | undefined => {
     const field = path.join('.')
     if (isTemplate(value)) {
-      addOwnMistake(
-        path,
-        `${field} contains a placeholder that is not filled in. Render the manifest first, and name the result.`,
-      )
+      const message = 'contains a placeholder that is not filled in. Render the manifest first, and name the result.'
+      mistakes.push([path, `${field} ${message}`])
     } else if (typeof value === 'string' && value !== '') {
       return value
     } else if (value === undefined || value === null || value === '') {
       missing.push(field)
     } else {
       const inQuotes = typeof value === 'object' ? '' : ` Write it in quotes: "${value}".`
-      addOwnMistake(path, `${field} is not a string.${inQuotes}`)
+      mistakes.push([path, `${field} is not a string.${inQuotes}`])
     }
     return undefined
   }
 
-  const apiVersion = read(['apiVersion'], object['apiVersion'])
-  const kind = read(['kind'], object['kind'])
+  const apiVersion = read(object['apiVersion'], 'apiVersion')
+  const kind = read(object['kind'], 'kind')
   const isGenerated = metadata['name'] === undefined && metadata['generateName'] !== undefined
-  const name = isGenerated
-    ? read(['metadata', 'generateName'], metadata['generateName'])
-    : read(['metadata', 'name'], metadata['name'])
-  const namespace = metadata['namespace'] ? read(['metadata', 'namespace'], metadata['namespace']) : undefined
-
+  const nameField = isGenerated ? 'generateName' : 'name'
+  const name = read(metadata[nameField], 'metadata', nameField)
+  const namespace = metadata['namespace'] ? read(metadata['namespace'], 'metadata', 'namespace') : undefined
   if (missing.length > 0) {
     const fields = missing.join(', ').replace(/, ([^,]*)$/, ' and $1')
-    addOwnMistake([], `This object has no ${fields}. If the file is not a manifest, exclude it: !${file}`)
+    mistakes.push([[], `This object has no ${fields}. If the file is not a manifest, exclude it: !${file}`])
   }
-  if (namespace !== undefined) checkNamespace(namespace, (message) => addOwnMistake(['metadata', 'namespace'], message))
-  if (name !== undefined && apiVersion !== undefined && !isGenerated) {
-    checkName(name, groupOf(apiVersion), (message) => addOwnMistake(['metadata', 'name'], message))
-  }
-  if (!isClean || apiVersion === undefined || kind === undefined || name === undefined) return undefined
-  if (isGenerated) return { kind, name: undefined, generateName: name }
+  if (namespace !== undefined)
+    checkNamespace(namespace, (message) => mistakes.push([['metadata', 'namespace'], message]))
+  if (name !== undefined && apiVersion !== undefined && !isGenerated)
+    checkName(name, groupOf(apiVersion), (message) => mistakes.push([['metadata', 'name'], message]))
+  for (const mistake of mistakes) addMistake(...mistake)
+  if (mistakes.length > 0 || apiVersion === undefined || kind === undefined || name === undefined) return undefined
+  if (isGenerated) return { generated: `${kind.toLowerCase()}/${name}…` }
   const { namespace: _, ...rest } = metadata
   const named = namespace === undefined ? { ...rest, name } : { ...rest, name, namespace }
-  return { kind, name, object: { ...object, apiVersion, kind, metadata: named } }
+  return { object: { ...object, apiVersion, kind, metadata: named } }
 }
 
 /** Whether a value is a placeholder of Helm, Jinja or envsubst. YAML reads `{{ .x }}` as nested mappings. */
