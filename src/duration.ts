@@ -16,7 +16,6 @@ const maxMs = 168 * 3_600_000
 
 /**
  * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most 168 h.
- *
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
 export function parseDuration(text: string, addMistake: AddMistake): number | undefined {

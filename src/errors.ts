@@ -85,7 +85,6 @@ export type MistakeWithReason = Mistake & { readonly reason?: MistakeReason }
 
 /**
  * Throws if there are mistakes.
- *
  * @throws UserError with all mistakes, grouped by input or file and sorted by line. Its reason is that of the first
  */
 export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {

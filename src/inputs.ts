@@ -471,7 +471,6 @@ export function unknownInput(name: string): Mistake {
 /**
  * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
  * is not in `written`.
- *
  * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
  */
 export function readInputs(raw: Readonly<Record<string, string | undefined>>): {

@@ -7,7 +7,6 @@ const needed = { major: 22, minor: 19 }
  *
  * The launchers import only this file statically, because the other files may fail to load on an older Node. Use no
  * syntax or API newer than Node 16 here.
- *
  * @param isAction whether GitHub's runner chose the Node
  */
 export async function startOnCurrentNode(start: () => Promise<void>, isAction = false): Promise<void> {

@@ -71,7 +71,6 @@ const furtherMistakesMs = 5_000
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
- *
  * @param mistakes found so far
  * @throws UserError
  */

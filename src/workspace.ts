@@ -86,7 +86,6 @@ const gitTimeoutMs = 5_000
 /**
  * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
  * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
- *
  * @param files paths relative to the workspace
  */
 export async function findTrackedFiles(

@@ -15,7 +15,6 @@ export interface CommandInputs extends RolloutInputs {
 
 /**
  * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
- *
  * @param command the name of the command, shown in an example
  * @param further mistakes found elsewhere
  * @returns undefined if cancelled while reading stdin
@@ -146,7 +145,6 @@ interface Line {
 /**
  * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both and
  * recordings have one form. The lines of stdin replace `-`.
- *
  * @param stdin empty unless `-` is among the references
  * @param options.alone whether there is no other source of references: then at least one is required
  */

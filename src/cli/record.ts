@@ -52,7 +52,6 @@ export async function record(args: Arguments, context: CommandContext): Promise<
 /**
  * Records everything that the gate would watch. Continues after the verdict, until cancelled. The reporter receives the
  * timeline entries until the verdict. Logs that serve as evidence are recorded last.
- *
  * @returns the number of events; undefined if cancelled before the targets were known
  * @throws UserError for invalid input; the file system's error if the recording could not be written
  */

@@ -116,7 +116,6 @@ async function gateRecording(
 
 /**
  * Reads the health checks of a recording. If their file does not exist here, the kinds' built-in rules apply.
- *
  * @param isNamed whether a flag names the file: then it must exist
  */
 async function recordedHealthChecks(

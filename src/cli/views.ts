@@ -37,7 +37,6 @@ interface View extends CommandInputs {
 
 /**
  * Connects to the cluster for a view, and closes the connection at the end or on cancellation.
- *
  * @param name the name of the command, shown in an example
  * @param mistakes found in the flags of the command
  * @param show returns the exit code

@@ -34,7 +34,6 @@ type Close = (context: ClosingContext, opened: Opened, signal: AbortSignal) => P
 /**
  * Gives everything that the action left open the outcome of the gate; without an outcome, the check becomes `cancelled`, and
  * status and deployment become `error`. Never rejects.
- *
  * @param log.onClosed called with the extra that was still open
  */
 export async function closeExtras(

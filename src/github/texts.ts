@@ -119,7 +119,6 @@ export async function findLinks(
 /**
  * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
  * if the shortest summary is too long, as for a thousand input errors.
- *
  * @param options.diagram false if GitHub does not render Mermaid
  */
 export function boundedSummary(

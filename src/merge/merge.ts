@@ -123,7 +123,7 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
     endedAt,
     milestones: target.milestones.map(({ at, seconds: _, ...milestone }) => ({
       ...milestone,
-      ...(at === undefined ? {} : { at: Math.max(startedAt, moment(at)) }),
+      at: at === undefined ? undefined : Math.max(startedAt, moment(at)),
     })),
     problems: target.problems.map(({ firstSeen, headline, ...problem }) => ({
       ...problem,

@@ -40,7 +40,7 @@ export function readReportFiles(lines: readonly string[], workspace: string, inp
         throwMistakes(mistakes)
       }
       const report = isPattern ? undefined : readReport(path, workspace, mistakes)
-      found.set(path, { ...(name === undefined ? {} : { name: name.trim() }), path, report, isPattern })
+      found.set(path, { name: name?.trim(), path, report, isPattern })
     }
   }
   const names = Map.groupBy(

@@ -150,7 +150,6 @@ function areBracketsClosed(path: string): boolean {
 
 /**
  * The mistakes of references with a longer timeout than the gate's, which would end them earlier.
- *
  * @param gateMs the input `timeout` in milliseconds; undefined by default: then it follows the references
  * @returns one mistake for each line, in the order of the references
  */

@@ -8,7 +8,6 @@ const bothInputsEmpty =
 
 /**
  * Reads the inputs `resources` and `manifests`. Never throws for invalid text: mistakes are collected.
- *
  * @param workspace the folder that paths in `manifests` are relative to
  */
 export async function readTargetInputs(
@@ -46,7 +45,6 @@ const tooManyReferences = `More than ${maxReferences} resources are named. Use s
 /**
  * Reads references, one per line: the arguments of `kubectl wait`, or a line of kubectl's output. Never throws:
  * mistakes are collected with their lines.
- *
  * @param text the whole input, untrimmed for correct line numbers
  * @param input the name of the input or file, for messages
  * @param options.alone whether there is no other source of references: then at least one is required
@@ -115,7 +113,6 @@ function explainFailure(line: string): string {
 
 /**
  * Reads the words of one line.
- *
  * @param words `deployment/web`, `--timeout=20m`; the first may begin with `!`
  * @returns one reference for each resource or selector, also if a flag has a mistake
  */

@@ -39,7 +39,6 @@ interface MatchedReference extends ResolvedReference {
 /**
  * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
  * line with its name take precedence over those of a selector.
- *
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
  * @throws UserError if two lines have different values for the same flag of a target
  */

@@ -41,7 +41,6 @@ export interface Resolution {
 /**
  * Finds the kind of each reference among the kinds of the server and those that CustomResourceDefinitions in the
  * manifests define.
- *
  * @param resources the server's resource types, in the order of discovery
  * @throws UserError with every mistake of the lines and of their kinds, names and milestones
  */

@@ -9,7 +9,6 @@ interface Word {
 
 /**
  * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
- *
  * @returns the words; undefined after a mistake
  */
 export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
@@ -62,7 +61,6 @@ type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefine
  *
  * After the resource, kubectl prints participles (`configured`, `serverside-applied`, `rolled back`,
  * `skipped rollback (…)`) or `condition met`. Other words there may be names.
- *
  * @returns undefined for a line that kubectl does not print
  */
 export function parseKubectlLine(line: string): KubectlLine | undefined {
@@ -99,7 +97,6 @@ interface ForeignOutput {
 /**
  * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, or Helm's report of a
  * release.
- *
  * @param lines the text, line by line
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {

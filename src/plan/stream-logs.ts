@@ -28,7 +28,6 @@ export function parseStreamLogs(text: string): Pick<ParsedReferences, 'reference
 
 /**
  * Finds the kinds of the references.
- *
  * @param hasPods whether the gate watches the pods of a kind
  * @throws UserError with every mistake in their kinds and names, and for kinds without pods
  */
@@ -56,7 +55,6 @@ export function resolveStreamLogs(
 
 /**
  * Selects the targets whose logs are shown.
- *
  * @param list returns the names of the objects that match the label selector of a request now
  * @param healthChecks the gate does not watch the pods of their kinds, nor those of targets with `--for`
  * @returns the indexes of these targets

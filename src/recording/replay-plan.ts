@@ -19,7 +19,6 @@ interface RecordedInputs {
 
 /**
  * The inputs of a recorded gate, from the header of its recording.
- *
  * @param overrides values by input name; they take precedence over the recorded ones
  * @throws UserError with every mistake
  */
@@ -39,7 +38,6 @@ export function inputsOf(
 
 /**
  * The settings of the recorded gate.
- *
  * @param inputs by default the recorded ones
  * @throws UserError if the recording contains invalid values of inputs
  */
@@ -56,7 +54,6 @@ export interface ReplayPlan extends Plan {
 /**
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
  * header. Clocks among the overrides replace those that are recorded behind a reference.
- *
  * @param overrides the user's own values by input name
  * @throws UserError when the targets cannot be found
  */

@@ -27,7 +27,6 @@ interface View {
 
 /**
  * Follows a resource and draws its state soon after each change and every second.
- *
  * @param draw called with every state; returns true to end the view
  * @returns false if the view was cancelled
  * @throws UserError if the resource cannot be read

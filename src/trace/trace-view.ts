@@ -35,7 +35,6 @@ const details: readonly Detail[] = [
 /**
  * A resource as lines: status, problems with hints, milestones, the objects that belong to it, conditions and the
  * latest events.
- *
  * @param rows the height of the terminal; by default everything is shown
  */
 export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY): readonly Line[] {

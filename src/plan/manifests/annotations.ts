@@ -19,7 +19,6 @@ const known = names.map((name) => `${prefix}${name}`)
 
 /**
  * Reads the annotations whose keys have the gate's prefix.
- *
  * @param annotations `metadata.annotations`, not yet validated
  * @param addMistake called with the key of the annotation
  */
@@ -66,7 +65,6 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 /**
  * Applies annotations that are only on the live objects, because a user or a webhook added them. Settings in the
  * manifest or in `resources` take precedence.
- *
  * @param liveOf returns the live object of a target, if it exists
  * @param gateMs the gate's timeout, if the user set one
  * @throws UserError with every mistake in the annotations, each with the manifest's file and line

@@ -18,7 +18,6 @@ export interface Difference {
  * `status`, `apiVersion`, name and namespace are not compared.
  *
  * The same `redact` must have hashed the values of environment variables, Secrets and ConfigMaps in both objects.
- *
  * @param manifest the result of {@link normalizeManifest}
  */
 export function findDifferences(manifest: ManifestObject, live: KubeObject): readonly Difference[] {

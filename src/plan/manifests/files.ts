@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../../errors.ts'
@@ -163,23 +164,12 @@ function readText(path: string, addMistake: AddMistake): string | undefined {
       addMistake(`The file is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it, or name fewer objects.`)
       return undefined
     }
-    return decode(readFileSync(path), addMistake)
+    const bytes = readFileSync(path)
+    if (isUtf8(bytes) && !bytes.includes(0)) return new TextDecoder().decode(bytes)
+    addMistake('The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).')
+    return undefined
   } catch (error) {
     addMistake(`The file cannot be read: ${reasonOf(error)}.`)
-    return undefined
-  }
-}
-
-function decode(bytes: Buffer, addMistake: AddMistake): string | undefined {
-  const message = 'The file is not text in UTF-8 (it is binary, or UTF-16 as the > of PowerShell writes it).'
-  if (bytes.includes(0)) {
-    addMistake(message)
-    return undefined
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    addMistake(message)
     return undefined
   }
 }

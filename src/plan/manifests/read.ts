@@ -16,7 +16,6 @@ const maxObjects = 5_000
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
  * file and line.
- *
  * @param lines files, folders and globs, one per line, relative to the workspace
  * @param workspace the absolute path
  * @param input the name of the input in messages about its lines
@@ -30,7 +29,6 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 
 /**
  * Reads manifests from a text, such as standard input.
- *
  * @param file the name of the text in messages and in the targets' source; `-` for standard input
  */
 export function parseManifests(text: string, file = '-'): ParsedReferences {
@@ -98,7 +96,6 @@ type AddMistakeAt = (line: number, message: string) => void
 /**
  * Reads every object of a manifest file (YAML documents or JSON), also within lists, with its line. Never throws: an
  * invalid or unrendered object is a mistake.
- *
  * @param file its name, for messages
  */
 function readObjects(text: string, file: string, addMistake: AddMistakeAt): FoundObjects {
