@@ -57,14 +57,12 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
     if (options.isJson) printReport(context.stdout, timeline)
     return code
   } catch (error) {
-    const inFile = mapMistakes(error, (mistake) => mistakeIn(file, mistake))
+    const inFile = mapMistakes(error, (mistake) =>
+      mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` },
+    )
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
     return endWithMistakes(inFile, context, options.isJson ? [startedAt, startedAt] : undefined)
   }
-}
-
-function mistakeIn(file: string, mistake: Mistake): Mistake {
-  return mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` }
 }
 
 async function gateRecording(

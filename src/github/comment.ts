@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Timeline } from '../gate/timeline.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, type Links } from './texts.ts'
+import { boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
 import { requestOf } from './workflow-run.ts'
 
 /** GitHub accepts comments of 65,536 characters. The difference leaves space for the marker. */
@@ -73,7 +72,7 @@ export class Comment implements Extra {
 /** The hidden line that identifies the comment of a gate. */
 export function commentMarker(name: string): string {
   // Hashed, because a name may contain `-->`.
-  return `<!-- rollout-gate ${createHash('sha256').update(name).digest('hex').slice(0, 16)} -->`
+  return `<!-- rollout-gate ${shortHash(name, 16)} -->`
 }
 
 /** The marker, then the summary. */

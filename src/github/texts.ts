@@ -73,7 +73,8 @@ function withHash(words: readonly string[], hidden: readonly string[]): string {
   const text = plain(words.filter(isNotEmpty).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden
   if (omitted.length === 0) return text
-  const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()))}]`
+  // 24 bits: enough for the gates of one commit.
+  const hash = `[${shortHash(JSON.stringify(distinct(omitted).sort()), 6)}]`
   return `${plain(text, nameLimit - hash.length - 1)} ${hash}`
 }
 
@@ -83,9 +84,9 @@ function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)]
 }
 
-/** 24 bits: enough for the gates of one commit. */
-function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 6)
+/** @param length in hexadecimal digits */
+export function shortHash(text: string, length: number): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, length)
 }
 
 function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name' | 'selector'>): string {

@@ -57,7 +57,9 @@ export function mergeReports(files: readonly ReportFile[], now: number): EndedTi
     verdict: deciding === undefined ? readyVerdict(targets, gates) : gateVerdict(deciding, gates),
     hint: deciding?.hint,
     targets,
-    entries: merged.flatMap(({ logged }, target) => logged.map((entry) => ({ ...entry, target }))).toSorted(byTime),
+    entries: merged
+      .flatMap(({ logged }, target) => logged.map((entry) => ({ ...entry, target })))
+      .toSorted((one, other) => one.at - other.at),
     gates,
   }
 }
@@ -136,10 +138,6 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
   }
   const logged = (target.log ?? []).map((line) => ({ ...line, at: Math.max(startedAt, moment(line.at)) }))
   return { record, logged }
-}
-
-function byTime(one: Entry, other: Entry): number {
-  return one.at - other.at
 }
 
 function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {

@@ -149,21 +149,6 @@ function shortPodName(pod: string, { kind, name }: Target): string {
   return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
 }
 
-/** One line for targets that became ready together with the same text: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
-function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
-  const [first] = entries
-  if (first === undefined) return ''
-  const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
-  const rest = names.length - namesTogether
-  const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
-  const words = [
-    elapsedColumn(first.at, layout),
-    counted(entries.length, 'target').padEnd(layout.nameWidth),
-    verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
-  ]
-  return words.join('  ')
-}
-
 /** The whole log of a merged timeline: a line for each gate, then the outcome and the evidence. */
 export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
   const { targets, gates = [] } = timeline
@@ -314,6 +299,21 @@ export function renderEntries(entries: readonly Entry[], layout: LogLayout): str
       ? [renderReadyTogether(group, layout)]
       : group.map((entry) => renderEntry(entry, layout)),
   )
+}
+
+/** One line for targets that became ready together with the same text: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
+function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
+  const [first] = entries
+  if (first === undefined) return ''
+  const names = entries.flatMap(({ target }) => (target === undefined ? [] : (layout.names[target] ?? [])))
+  const rest = names.length - namesTogether
+  const who = `${names.slice(0, namesTogether).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
+  const words = [
+    elapsedColumn(first.at, layout),
+    counted(entries.length, 'target').padEnd(layout.nameWidth),
+    verdictText(first, [plain(first.text).trim(), `(${who})`].filter(Boolean).join(' '), layout),
+  ]
+  return words.join('  ')
 }
 
 function isReady({ kind, outcome, target }: Entry): boolean {

@@ -47,7 +47,8 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)} `
     const piece = cut(full, left)
     left -= piece.length
-    text += span.style !== undefined && color ? paintText(span.style, piece) : piece
+    // `color` decides; styleText would check stdout.
+    text += span.style !== undefined && color ? styleText(span.style, piece, { validateStream: false }) : piece
   }
   return text.trimEnd()
 }
@@ -56,11 +57,6 @@ export function paintLine({ indent, spans }: Line, { color, columns = Number.POS
 export function stableText(lines: readonly Line[]): string {
   const texts = lines.map(({ spans }) => spans.filter(({ isVolatile }) => !isVolatile).map(({ text }) => text))
   return JSON.stringify(texts.filter((ofLine) => ofLine.length > 0))
-}
-
-function paintText(style: Style, piece: string): string {
-  // The caller decides about colours; styleText would check stdout.
-  return styleText(style, piece, { validateStream: false })
 }
 
 function cut(text: string, limit: number): string {
