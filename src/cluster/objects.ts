@@ -128,6 +128,7 @@ interface Volume {
 }
 
 export interface PodSpec {
+  resourceClaims?: { name: string; resourceClaimName?: string; resourceClaimTemplateName?: string }[]
   containers?: Container[]
   initContainers?: Container[]
   restartPolicy?: string

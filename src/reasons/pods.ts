@@ -44,8 +44,8 @@ export type SchedulingCause = { readonly nodes?: number } & (
         | 'volume-in-use'
     }
   | { readonly type: 'missing-claim'; readonly name: string }
-  /** The scheduler's message, about the pod's claims or anything else. */
-  | { readonly type: 'unbound-claims' | 'claim' | 'other'; readonly message: string }
+  /** The scheduler's message, about the pod's claims or anything else; for a ResourceClaim, perhaps its controller's. */
+  | { readonly type: 'unbound-claims' | 'claim' | 'resource-claim' | 'other'; readonly message: string }
 )
 
 /** How a pod ended, by its status. */
@@ -73,6 +73,7 @@ const nodeSentences: Readonly<Record<NodeState, (node: string) => string>> = {
 export interface PodDetails {
   readonly unschedulable: UnschedulableDetail
   readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string }
+  readonly 'devices-not-prepared': { readonly message: string }
   /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
   /** The condition types of the readiness gates that are not True. */
@@ -112,6 +113,16 @@ export const podReasons: ReasonFamily<PodDetails> = {
       `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
     readsNode: true,
     field: { pod: ['spec', 'volumes'] },
+  },
+  'devices-not-prepared': {
+    class: 'slow',
+    when: 'the kubelet cannot prepare the devices of the ResourceClaims of a pod, and tries again',
+    title: 'the devices of the pods could not be prepared',
+    sentence: ({ detail: { message } }) => clause(`the devices of its ResourceClaims cannot be prepared: ${message}`),
+    hint: (s) =>
+      `Check that the DRA driver of the devices runs on the node of the pod. The events of the pod: ${describePod(s)}.`,
+    readsNode: true,
+    field: { pod: ['spec', 'resourceClaims'] },
   },
   'sandbox-failed': {
     class: 'slow',
@@ -309,6 +320,11 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
     ),
     ...(has('unbound-claims', 'claim')
       ? [`Its PersistentVolumeClaims have to be bound first: ${command(facts, 'get', 'pvc')}.`]
+      : []),
+    ...(has('resource-claim')
+      ? [
+          `Its ResourceClaims must exist, and the nodes must have free devices for them: ${command(facts, 'get', 'resourceclaims,resourceclaimtemplates')}.`,
+        ]
       : []),
     ...(has('host-port')
       ? [`Another pod has the host port. ${oldPodFirst} Otherwise change hostPort, or remove it.`]

@@ -201,6 +201,14 @@ describe('a Job has a stall hold', () => {
     expect(judge(active, [completed, pending]).stallHold).toBeUndefined()
   })
 
+  it.each<[string, object, ContextOptions]>([
+    ['of which the gate cannot read the pods', {}, { unseen: ['Pod'] }],
+    ['that another controller runs in another cluster', { managedBy: 'kueue.x-k8s.io/multikueue' }, {}],
+  ])('while its status counts ready pods, %s', (_, spec, options) => {
+    const stallHold = (ready: number) => judge(createJob({ spec, status: { active: 1, ready } }), [], options).stallHold
+    expect([stallHold(1), stallHold(0)]).toEqual(['its containers are running', undefined])
+  })
+
   it('while an init container runs', () => {
     const spec = { restartPolicy: 'Never', initContainers: [createContainer({ name: 'fetch' })] }
     const initContainerStatuses = [createStatus({ name: 'fetch', state: running(1) })]

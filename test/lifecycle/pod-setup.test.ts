@@ -33,6 +33,10 @@ describe("the scheduler's message about a pod that no node takes", () => {
       "0/1 nodes are available: 1 node(s) didn't find available persistent volumes to bind.",
       "of 1 node, 1 node(s) didn't find available persistent volumes to bind",
     ],
+    [
+      '0/1 nodes are available: 1 cannot allocate all claims. still not schedulable, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.',
+      'of 1 node, 1 cannot allocate all claims',
+    ],
     ['0/2 nodes are available: 2 node(s) are on fire.', 'of 2 nodes, 2 node(s) are on fire'],
     ['0/1 nodes are available: 1 node(s) are on fire.', 'of 1 node, 1 node(s) are on fire'],
     [

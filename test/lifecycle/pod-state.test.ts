@@ -185,6 +185,26 @@ describe('a pod whose scheduler reports nothing', () => {
     ])
   })
 
+  it.each<[string, readonly string[], string]>([
+    ['its ResourceClaim, which may not exist', [], 'its ResourceClaim gpu may not exist'],
+    [
+      'its ResourceClaim, whose controller reports why it is missing',
+      ['PodResourceClaim gpu: resource claim template "nope": not found'],
+      'PodResourceClaim gpu: resource claim template "nope": not found',
+    ],
+  ])('may wait for %s', (_, messages, why) => {
+    const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'nope' }]
+    const waits = createPod({
+      metadata: { creationTimestamp: iso(2) },
+      spec: { nodeName: '', resourceClaims },
+      status: { phase: 'Pending' },
+    })
+    const events = messages.map((message) => createEvent(waits, { reason: 'FailedResourceClaimCreation', message }))
+    expect(examineAt(waits, 12, ...events).problems).toMatchObject([
+      { reason: 'unschedulable', message: `cannot be scheduled: ${why}` },
+    ])
+  })
+
   it('has the one of the cluster if it names none', () => {
     expect(examineAt(pod(), 12).problems[0]?.detail).toEqual({ scheduler: 'default-scheduler' })
   })

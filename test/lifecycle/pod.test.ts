@@ -394,6 +394,20 @@ describe('the problem of a pod before its containers exist', () => {
     },
   )
 
+  it('is slow when the kubelet cannot prepare the devices of its ResourceClaims', () => {
+    const message =
+      'Failed to prepare dynamic resources: prepare dynamic resources: DRA driver gpu.example.com is not registered'
+    const event = createEvent(pending(), { reason: 'FailedPrepareDynamicResources', message, count: 2 })
+    expect(problems(pending(), 60, event)).toMatchObject([
+      {
+        reason: 'devices-not-prepared',
+        class: 'slow',
+        proven: false,
+        message: 'the devices of its ResourceClaims cannot be prepared: DRA driver gpu.example.com is not registered',
+      },
+    ])
+  })
+
   it('names the object without the key that a volume needs, by the spec of the pod', () => {
     const volumes = [{ name: 'v', configMap: { name: 'settings' } }]
     const key = 'MountVolume.SetUp failed for volume "v" : configmap references non-existent config key: web.conf'

@@ -26,8 +26,10 @@ const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'startup-failing',
 ])
 
-/** The default of `managedBy`. */
-const builtInController = 'kubernetes.io/job-controller'
+/** Whether the built-in controller manages a Job; another one may run its pods in another cluster. */
+function isBuiltIn({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
+  return managedBy === 'kubernetes.io/job-controller'
+}
 
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
@@ -68,7 +70,9 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const failure = ended ?? refused ?? (state?.failure && podProblems.find(({ proven }) => proven))
   const hold = stallHold(state, owned, undefined, context)
   const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
-  const isWorking = state?.pods.some(hasRunningWork) ?? false
+  // Only the counts show pods that cannot be read, or that another controller runs in another cluster.
+  const areCountsAll = state === undefined || !isBuiltIn(job)
+  const isWorking = (state?.pods.some(hasRunningWork) ?? false) || (areCountsAll && (status.ready ?? 0) > 0)
   const milestones: readonly Milestone[] = [
     createdMilestone,
     hasStarted
@@ -146,8 +150,7 @@ function hasRunningWork({ pod, started }: PodState): boolean {
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
 function startText({ spec = {} }: Job): string {
-  const { managedBy = builtInController } = spec
-  if (managedBy !== builtInController) return `waiting for the controller ${managedBy}, which manages the Job`
+  if (!isBuiltIn({ spec })) return `waiting for the controller ${spec.managedBy}, which manages the Job`
   return spec.parallelism === 0 ? 'starts no pod: its parallelism is 0' : 'waiting for its first pod'
 }
 
@@ -167,8 +170,7 @@ interface Retry {
 
 /** The earliest retry that is not due yet; undefined if none waits. */
 function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry | undefined {
-  const { managedBy = builtInController, suspend } = job.spec ?? {}
-  const ofController = suspend || managedBy !== builtInController ? [] : podRetries(job, pods, context)
+  const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, context)
   return [...ofController, ...restarts(pods, context)]
     .filter(({ at }) => at > context.now)
     .toSorted((a, b) => a.at - b.at)[0]

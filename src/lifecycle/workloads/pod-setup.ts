@@ -55,18 +55,32 @@ function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
   if (pod.spec?.nodeName)
     return nodeProblem(pod, isNodeMissing(pod.spec.nodeName, context) ? 'missing' : 'silent', since)
   const cause = unboundClaim(pod, context)
+  const waitsFor =
+    cause === undefined
+      ? missingResourceClaim(pod, context)
+      : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   return {
     reason: 'unschedulable',
     subject: `pod/${pod.metadata.name}`,
     detail:
-      cause === undefined
-        ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' }
-        : { causes: [{ type: 'unbound-claims', message: 'the scheduler waits for its volumes' }] },
+      waitsFor === undefined ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' } : { causes: [waitsFor] },
     count: 1,
     firstSeenAt: since,
     proven: false,
     cause,
   }
+}
+
+/**
+ * Why a scheduler may ignore a pod with ResourceClaims: it does not report claims that do not exist (PreEnqueue,
+ * pkg/scheduler/framework/plugins/dynamicresources). The controller that creates them from templates reports its failures.
+ */
+function missingResourceClaim(pod: Pod, context: RuleContext): SchedulingCause | undefined {
+  const names = (pod.spec?.resourceClaims ?? []).map(({ name, resourceClaimName = name }) => resourceClaimName)
+  if (names.length === 0) return undefined
+  const failure = context.events(pod).findLast(({ reason }) => reason === 'FailedResourceClaimCreation')
+  const message = failure?.message ?? `its ResourceClaim ${names.join(', ')} may not exist`
+  return { type: 'resource-claim', message }
 }
 
 /**
@@ -152,6 +166,7 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
     /^(node\(s\) didn't find available persistent volumes to bind)$/,
     (message = '') => ({ type: 'unbound-claims', message }),
   ],
+  [/^(cannot allocate all claims)$/, (message = '') => ({ type: 'resource-claim', message })],
   [/^node\(s\) exceed max volume count$/, () => ({ type: 'volume-count' })],
   [
     /^node\(s\) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod$/,
@@ -167,7 +182,9 @@ export function schedulingCauses(message: string): UnschedulableDetail {
   const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
   if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
   // The part about preemption repeats the causes.
-  const [reasons = ''] = list.split(/\. (?:no new claims|not found|preemption:|\(|$)|\.$/)
+  const [reasons = ''] = list.split(
+    /\. (?:no new claims|still not schedulable|(?:deallocation|deletion) of ResourceClaim|not found|preemption:|\(|$)|\.$/,
+  )
   const parts = reasons.split(/, (?=\d+ )/).map(readCause)
   // A cause in the pod itself has no number of nodes.
   return { nodes: /^\d/.test(reasons) ? Number(total) : undefined, causes: parts }
@@ -218,19 +235,21 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   }
 }
 
+const deviceFailure = 'FailedPrepareDynamicResources'
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
 /** The events of kubelet and attach controller before the containers (pkg/kubelet/events). */
 const setupFailures: ReadonlySet<string> = new Set([
   'FailedMount',
   'FailedAttachVolume',
   'FailedMapVolume',
+  deviceFailure,
   ...sandboxFailures,
 ])
 
 /**
  * A strike problem: a Secret or ConfigMap of a volume does not exist for a minute since the first refusal or the gate's start,
  * whichever is later. The kubelet retries at growing intervals (up to 2 minutes), and must have checked again since.
- * A slow problem: other volumes and the network sandbox, which are retried without end.
+ * A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried without end.
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
   const { reason = '', message = '' } = event
@@ -239,6 +258,8 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const own = { subject: `pod/${pod.metadata.name}`, count: eventCount(event), firstSeenAt: first }
   if (sandboxFailures.has(reason))
     return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message), proven: false }
+  if (reason === deviceFailure)
+    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) }, proven: false }
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
   if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: failure, proven: false }
@@ -267,6 +288,11 @@ function nameByVolume(missing: MissingObject | undefined, message: string, { spe
 function mountFailure(message: string): { volume?: string; message: string } {
   const [, volume, why = message] = /^\w+\.\w+ failed for volume "([^"]+)" ?:\s*(.+)$/s.exec(message) ?? []
   return { volume, message: setupError(why) }
+}
+
+/** `Failed to prepare dynamic resources: prepare dynamic resources: DRA driver …` → `DRA driver …`. */
+function deviceError(message: string): string {
+  return message.replace(/^(?:Failed to )?prepare dynamic resources: (?:prepare dynamic resources: )?/i, '')
 }
 
 function setupError(message: string): string {
