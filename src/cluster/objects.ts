@@ -271,6 +271,7 @@ export interface Job extends KubeObject {
     completionMode?: string
     backoffLimit?: number
     backoffLimitPerIndex?: number
+    podReplacementPolicy?: string
     activeDeadlineSeconds?: number
     suspend?: boolean
     selector?: LabelSelector

@@ -244,6 +244,25 @@ describe('a Job has a stall hold', () => {
     })
     expect(judge(met, [completed, leaving], { now: 100 }).stallHold).toBeUndefined()
   })
+
+  it.each<[string, Job, readonly string[]]>([
+    [
+      'is a problem if it keeps the Job from its end',
+      createJob({ status: { conditions: [condition('SuccessCriteriaMet', 'True')] } }),
+      ['pod-stuck'],
+    ],
+    [
+      'is a problem if it keeps the Job from the next try',
+      createJob({ spec: { podReplacementPolicy: 'Failed' } }),
+      ['pod-stuck'],
+    ],
+    ['is none if another pod replaces it at once', createJob(), []],
+  ])('not while a pod outlives its grace period, which %s', (_, job, reasons) => {
+    const { metadata, ...rest } = jobPod()
+    const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(40) } }
+    const { stallHold, problems } = judge(job, [stuck])
+    expect([stallHold, problems.map(({ reason }) => reason)]).toEqual([undefined, reasons])
+  })
 })
 
 describe('a Job waits before its next try', () => {
@@ -275,6 +294,20 @@ describe('a Job waits before its next try', () => {
     ['10 s after the first failure', [2, six.slice(0, 1)], until(11, '10 s')],
     ['not longer', [12, six.slice(0, 1)], undefined],
     ['not once the next pod exists', [10.5, [...six.slice(0, 1), pending]], undefined],
+    [
+      'also while another pod runs',
+      [
+        10.5,
+        [...six.slice(0, 1), pending],
+        createJob({ spec: { parallelism: 2, completions: 2 }, status: { failed: 1 } }),
+      ],
+      until(11, '10 s'),
+    ],
+    [
+      'not after the first success of a Job without completions',
+      [2, six.slice(0, 1), createJob({ spec: { completions: undefined }, status: { failed: 1, succeeded: 1 } })],
+      undefined,
+    ],
     ['20 s after the second failure', [13, six.slice(0, 2)], until(32, '20 s')],
     ['320 s after the sixth failure', [400, six], until(636, '5 m 20 s')],
     ['10 minutes at the most', [800, [...six, tried('migrate-7', 637)]], until(1237, '10 m')],

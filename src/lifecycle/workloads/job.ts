@@ -11,7 +11,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { backOffSeconds } from './death-count.ts'
 import { condition, containersOf } from './pod-object.ts'
 import type { PodState } from './pod-state.ts'
-import { byImportance, examinePods } from './pods.ts'
+import { byImportance, examinePods, type StuckPods, stuckPods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
 
@@ -59,12 +59,14 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   // The counts omit the failed pods that podFailurePolicy ignores.
   const hasStarted =
     isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0 || lost.length > 0
+  const stuck: StuckPods = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : { problems: [] }
   const podProblems = (state?.problems ?? []).map(toJobProblem)
   const problems = [
     ...(ended === undefined ? [] : [ended]),
     ...suspendedProblem(job, context),
     ...creationProblem(job, context, !hasEnded && (status.active ?? 0) === 0),
     ...podProblems,
+    ...stuck.problems,
   ].toSorted(byImportance)
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure = ended ?? refused ?? (state?.failure && podProblems.find(({ proven }) => proven))
@@ -99,7 +101,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     isEnd: ended !== undefined,
     stallHold: isWorking ? 'its containers are running' : (hold.stallHold ?? (retry && 'its next try has to wait')),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    recheckAt: earliest([state?.recheckAt, hold.recheckAt, retry?.at]),
+    recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
     pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
@@ -138,6 +140,11 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
     lastTransitionTime: lastOccurrence(end),
   }
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
+}
+
+/** Whether a Job waits for the end of terminating pods: before others replace them, or before it is Complete (enactJobFinished). */
+function waitsForTermination(job: Job): boolean {
+  return job.spec?.podReplacementPolicy === 'Failed' || condition(job, 'SuccessCriteriaMet')?.status === 'True'
 }
 
 /** Whether a pod works: an init container runs, or all containers have started. Sidecars do not count. */
@@ -182,23 +189,35 @@ const longestWaitMs = 10 * 60_000
 
 /**
  * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
- * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). A newer pod ends the wait.
+ * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
  */
 function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], context: RuleContext): readonly Retry[] {
   const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
   const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
   const isGivenUp = indexTest(status.failedIndexes)
+  const wanted = spec.backoffLimitPerIndex === undefined ? wantedPods({ spec, status }) : 1
   return [...groups].flatMap(([index, tries]) => {
     const ends = (phase: string) =>
       tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, context) ?? []) : []))
     const succeededAt = latest(ends('Succeeded')) ?? -Infinity
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
-    const createdAt = latest(tries.map(({ metadata }) => context.time(metadata.creationTimestamp))) ?? -Infinity
-    if (failedAt === undefined || createdAt > failedAt || isGivenUp(index)) return []
+    if (failedAt === undefined || tries.filter(isActive).length >= wanted || isGivenUp(index)) return []
     const waitMs = Math.min(firstWaitMs * 2 ** (failures.length - 1), longestWaitMs)
     return [{ at: failedAt + waitMs, waitMs }]
   })
+}
+
+/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
+function wantedPods({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
+  const { completions, parallelism = 1 } = spec
+  const succeeded = status.succeeded ?? 0
+  if (completions === undefined) return succeeded > 0 ? 0 : parallelism
+  return Math.min(parallelism, completions - succeeded)
+}
+
+function isActive({ metadata, status }: Pod): boolean {
+  return metadata.deletionTimestamp === undefined && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
 }
 
 /** Whether a list of indexes such as `1,4-6` contains an index. */

@@ -47,6 +47,19 @@ export const placement: Scenario[] = [
     contains: { message: ['cannot start because its node no-such-node does not exist'] },
   },
   {
+    ...web,
+    name: 'resource-claim-template-is-missing',
+    inputs: { ...web.inputs, 'stall-timeout': '15s' },
+    setup: (fixture) => {
+      const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'no-such-template' }]
+      return fixture.apply(deployment('web', {}, template('web', {}, { resourceClaims })))
+    },
+    expect: { outcome: 'stalled', reason: 'unschedulable' },
+    decidedBy: secondsAfterStart(15),
+    takesSeconds: 18,
+    contains: { message: ['resource claim template "no-such-template"'] },
+  },
+  {
     ...slowly,
     name: 'pod-waits-for-its-claim',
     setup: async (fixture) => {
