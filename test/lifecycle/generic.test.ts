@@ -248,6 +248,23 @@ describe('a kind without a rule of its own is judged by', () => {
       { conditions: [ready, condition('Ready', 'False')] },
       'progressing',
     ],
+    [
+      'the last of several conditions of one type that were written at one time',
+      {
+        conditions: ['Unknown', 'False', 'True'].map((status) => ({ type: 'Ready', status, timestamp: iso(1) })),
+      },
+      'ready',
+    ],
+    [
+      'the latest of several conditions of one type, wherever it is',
+      {
+        conditions: [
+          condition('Ready', 'False', { lastTransitionTime: iso(9) }),
+          condition('Ready', 'True', { lastTransitionTime: iso(1) }),
+        ],
+      },
+      'progressing',
+    ],
     ['a condition in small letters', { conditions: [condition('Ready', 'true')] }, 'ready'],
     ['a condition without a status', { conditions: [condition('Ready', '')] }, 'progressing'],
     [

@@ -220,6 +220,9 @@ describe('a condition', () => {
     'FailedOver=True',
     'FailedOver=False',
     'Turnstile=True',
+    // Its controller has nothing left to do.
+    'Quiesced=True',
+    'InUse=False',
     'Turnstile=False',
     'DeletionIsBlocked=True',
     'DeletionFailed=False',

@@ -1,4 +1,4 @@
-import { type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
+import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import {
   type ConditionSignal,
   conditionSignal,
@@ -29,7 +29,7 @@ function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
   const status = (object.status ?? {}) as Fields
   const { conditions, condition, conditionedStatus } = status as Record<string, Fields | undefined>
   const own = [conditions, conditionedStatus?.['conditions'], condition === undefined ? [] : [condition]]
-    .flatMap((list) => conditionsIn(asList(list)))
+    .flatMap((list) => latestOfEachType(conditionsIn(asList(list))))
     .map((each) => conditionSignal(each))
   const ofParts = conditionHolders.flatMap((holder) =>
     fieldsOf(status[holder]).flatMap(({ conditions: list, name }) => {
@@ -38,6 +38,25 @@ function conditionSignals(object: KubeObject): readonly ConditionSignal[] {
     }),
   )
   return [...own, ...ofParts]
+}
+
+/**
+ * Some controllers append a condition for each change instead of replacing the one of its type: then the latest counts, by
+ * its time and then by its place. Without times, all of them count.
+ */
+function latestOfEachType(conditions: readonly Condition[]): readonly Condition[] {
+  return [...Map.groupBy(conditions, ({ type }) => type).values()].flatMap((ofType) => {
+    const times = ofType.map(timeOf)
+    return ofType.length === 1 || times.some(Number.isNaN)
+      ? ofType
+      : (ofType[times.lastIndexOf(times.reduce((a, b) => Math.max(a, b)))] ?? [])
+  })
+}
+
+/** When a condition was written, in milliseconds since the epoch; NaN if it contains no time. */
+function timeOf(condition: Condition): number {
+  const { lastTransitionTime, lastUpdateTime, timestamp } = condition as Condition & Fields
+  return Date.parse(String(lastTransitionTime ?? lastUpdateTime ?? timestamp))
 }
 
 /** The conditions of the present generation. If the status is older, only those with the present generation. */

@@ -44,7 +44,7 @@ const failed = words(`
 `)
 const suspended = words(`
   suspended suspend suspending paused pause pausing hibernated hibernating stopped halted frozen sleeping asleep dormant
-  shutdown poweredoff parked quiesced onhold
+  shutdown poweredoff parked onhold
 `)
 const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
