@@ -237,6 +237,17 @@ describe('a kind without a rule of its own is judged by', () => {
       'progressing',
     ],
     ['generations by other names', { lastEvaluatedGeneration: 1, phase: 'Ready' }, 'progressing'],
+    [
+      'an older generation in a field for generations',
+      { generations: { reconciled: 1 }, phase: 'Ready' },
+      'progressing',
+    ],
+    [
+      'the present generation in such a field',
+      { generations: { reconciled: 2, lastError: 1 }, phase: 'Ready' },
+      'ready',
+    ],
+    ['generations of other objects in a list', { generations: [{ name: 'a', observed: 1 }], phase: 'Ready' }, 'ready'],
     ['generations that are numbers, and not hashes', { observedGeneration: '5b9f9dd6c6', phase: 'Ready' }, 'ready'],
     ['conditions whose status is a boolean', { conditions: [{ type: 'Ready', status: false }] }, 'progressing'],
     ['good conditions whose status is a boolean', { conditions: [{ type: 'Ready', status: true }] }, 'ready'],

@@ -5,6 +5,8 @@ import { tokensOf, words } from './status-vocabulary.ts'
 /** Status fields that contain the generation that the status describes. */
 const generationKeys =
   /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+/** The same in the field `generations`, which some controllers have: `generations.reconciled`. */
+const generationNames = /^(?:observed|reconciled)$/
 /** Fields of a part that refers to another object: the generation in this part is that of the other object. */
 const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
 
@@ -22,10 +24,16 @@ export function isStatusStale(object: KubeObject): boolean {
 }
 
 /** Whether the generation in the status is older than the generation of the object. */
-export function isGenerationStale({ status, metadata: { generation } }: KubeObject): boolean {
-  return Object.entries((status ?? {}) as Fields).some(
-    ([key, value]) => generationKeys.test(key) && isStale(value, generation),
-  )
+export function isGenerationStale(object: KubeObject): boolean {
+  return observedGenerations(object).some((observed) => isStale(observed, object.metadata.generation))
+}
+
+/** The generations that the status is about. */
+function observedGenerations({ status }: KubeObject): readonly unknown[] {
+  const fields = (status ?? {}) as Fields
+  const valuesOf = (value: unknown, names: RegExp) =>
+    Object.entries((value ?? {}) as Fields).flatMap(([key, each]) => (names.test(key) ? [each] : []))
+  return [...valuesOf(fields, generationKeys), ...valuesOf(fields['generations'], generationNames)]
 }
 
 /** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
@@ -44,8 +52,8 @@ export function isReferenceStale({ status, metadata: { annotations } }: KubeObje
 }
 
 /** Whether the status contains the generation that it is about. */
-export function hasObservedGeneration({ status }: KubeObject): boolean {
-  return Object.keys((status ?? {}) as Fields).some((key) => generationKeys.test(key))
+export function hasObservedGeneration(object: KubeObject): boolean {
+  return observedGenerations(object).length > 0
 }
 
 /**

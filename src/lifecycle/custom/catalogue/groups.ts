@@ -1,5 +1,6 @@
 /** Every group of the catalogue: one line a file. */
 
+export * from './agones.ts'
 export * from './argo.ts'
 export * from './batch.ts'
 export * from './cassandra.ts'
