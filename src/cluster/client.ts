@@ -93,7 +93,7 @@ export class Client {
         body = (json.length <= smallAnswerBytes ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
-        throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON: is this the API server?`)
+        throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON`)
       }
       if (body?.kind === 'Status' && body.status === 'Failure') throw errorFromStatus(body, 500, 'no reason given')
       return body

@@ -91,7 +91,7 @@ interface LegacyResource {
 
 function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery | Promise<Discovery> {
   if (![answer?.items, answer?.versions, answer?.groups].some(Array.isArray))
-    throw new ConnectionError('EBADMSG', `the server answered ${path} without API groups: is this the API server?`)
+    throw new ConnectionError('EBADMSG', `the server answered ${path} without API groups`)
   if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
   const groupVersions =
     answer?.versions ??

@@ -74,6 +74,11 @@ function proxyRefusal(status: number): ConnectionError {
   )
 }
 
+/** The answer of a failed request in words: its HTTP status, or that it is unreadable. */
+export function describeStatus(error: unknown): string {
+  return error instanceof ApiError ? `status ${error.status}` : 'something else than the Kubernetes API'
+}
+
 /** The HTTP status of a failure; 0 without an answer. Only this file interprets it. */
 export function statusOf(error: unknown): number {
   return error instanceof ApiError ? error.status : 0

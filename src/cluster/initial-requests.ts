@@ -3,6 +3,7 @@ import { type Clock, sleep } from './clock.ts'
 import {
   ApiError,
   ConnectionError,
+  describeStatus,
   isBadRequest,
   isForbidden,
   isTransient,
@@ -100,10 +101,9 @@ async function explain(
     return ['api-unreachable', `The TLS connection to the cluster ${host} failed${cause}`]
   }
   const way = proxy === undefined ? '' : ` through the proxy ${proxy}`
-  return [
-    'api-unreachable',
-    `The cluster ${host} (context "${context}") cannot be reached${way}: ${message}. ${certificate ?? remedyFor(connection, error)}`,
-  ]
+  const remedy = certificate ?? remedyFor(connection, error)
+  const does = isAnswer(connection, error) ? `answers${way} with ${describeStatus(error)}` : `cannot be reached${way}`
+  return ['api-unreachable', `The cluster ${host} (context "${context}") ${does}: ${message}. ${remedy}`]
 }
 
 /** The sentence about a client certificate that has expired: a server may only end the connection, without a reason. */
@@ -113,8 +113,18 @@ function expiredCertificate({ certificateEndsAt = Infinity, clock, user }: Conne
   return `The client certificate of user "${user}" in the kubeconfig expired on ${date}. Renew it.`
 }
 
-function remedyFor({ server, proxy }: Connection, error: ApiError | ConnectionError): string {
+/** Whether a server answered, but not as an API server with TLS answers a request without TLS. */
+function isAnswer({ server }: Connection, error: ApiError | ConnectionError): boolean {
+  return error instanceof ApiError ? !(isBadRequest(error) && server.startsWith('http:')) : error.code === 'EBADMSG'
+}
+
+function remedyFor(connection: Connection, error: ApiError | ConnectionError): string {
+  const { server, proxy } = connection
   const code = error instanceof ConnectionError ? error.code : ''
+  if (isAnswer(connection, error))
+    return isTransient(error)
+      ? 'Is its control plane healthy (kubectl get --raw "/readyz?verbose")? A load balancer in front of it may have no backend.'
+      : 'Is this the address of an API server? A proxy or a login page may answer in its place.'
   if (code === 'EPROXYAUTH')
     return 'Write them into the address of the proxy (proxy-url, HTTPS_PROXY): http://USER:PASSWORD@HOST:PORT.'
   if (code === 'EPROXYREFUSED') return 'Allow this host and port in the proxy, or name the host in NO_PROXY.'
