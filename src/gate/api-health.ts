@@ -177,7 +177,10 @@ export class ApiHealth {
     if (this.isGood) return undefined
     return earliest([
       ...this.#failing(requests).map((each) => each.lastSuccessAt + (this.#wasReached ? unknownMs : neverReachedMs)),
-      ...this.#withdrawn(requests).map(({ at }) => at + withdrawnMs),
+      // An outage of the same watch hides whether access was granted again.
+      ...this.#withdrawn(requests)
+        .filter(({ request }) => this.#failing([request]).length === 0)
+        .map(({ at }) => at + withdrawnMs),
     ])
   }
 
@@ -201,11 +204,13 @@ export class ApiHealth {
     const isRefused = failure.type === 'REFUSED'
     const { message } = failure
     const outcome = this.#wasReached ? 'unknown' : 'misconfigured'
+    const subjects = new Set([...this.#unavailable.values()].map(subjectOf))
     return isRefused
       ? verdictOf(outcome, 'credentials-expired', { message })
       : {
           ...verdictOf(outcome, 'api-unreachable', { outage: outageText(failing, now), message }),
-          unreadable: subjectOf(failing) || undefined,
+          // If several kinds cannot be read, the cause is the server rather than a webhook.
+          unreadable: subjects.size > 1 ? undefined : subjectOf(failing) || undefined,
         }
   }
 

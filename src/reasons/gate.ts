@@ -174,7 +174,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hint: ({ unreadable }) =>
       `${
         unreadable === undefined
-          ? 'Check the network between this runner and the API server.'
+          ? 'Check the network between this runner and the API server, and the health of the API server.'
           : `The API server answers, but cannot read ${unreadable}: check the conversion webhook of their CustomResourceDefinition, or the server of their APIService.`
       } ${rolloutMayBeFine}`,
   },

@@ -143,6 +143,17 @@ describe('a gate without an answer', () => {
     })
   })
 
+  it('is not forbidden while an outage hides whether access was granted again', () => {
+    const steps = [first, at(10, failed(403, 'Deployment', 'no')), at(12, failed(0, 'Deployment', 'reset'))]
+    const back = at(60, synced('Deployment'), modified(web.pod(readyStatus(40)), web.deployment(complete())))
+    expect(run([...steps, back])).toMatchObject({ outcome: 'ready', seconds: 60 })
+    expect(run([...steps, at(60, failed(403, 'Deployment', 'no'))])).toMatchObject({
+      outcome: 'unknown',
+      reason: 'forbidden',
+      seconds: 60,
+    })
+  })
+
   it('waits with its timeout for access that was withdrawn just before', () => {
     const steps = [first, at(50, failed(403, 'Deployment', 'no'))]
     const settings = { timeoutMs: 60_000 }
