@@ -102,6 +102,8 @@ export class Reflector {
   /** Before the first success, this is the start time. */
   #lastSuccessAt: number
   #failures = 0
+  /** Whether the last complete list took so long that a refresh needs the long limit. */
+  #isSlow = false
   /** How many 403 answers came in a row. */
   #refusals = 0
   /** Whether the last watch failed because its resource version had expired. */
@@ -172,7 +174,8 @@ export class Reflector {
     try {
       const { client, path } = this.#options
       // Alternate between long and short limits: the connection may be slow, or dead.
-      const usesShortLimit = refreshes.length > 0 || this.#failures % 2 === 1
+      const usesShortLimit = (refreshes.length > 0 && !this.#isSlow) || this.#failures % 2 === 1
+      const begunAt = this.#options.clock.now()
       const list = await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
         signal,
         silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
@@ -184,6 +187,7 @@ export class Reflector {
       this.#reportDifferences(isRestored ? list.items.map(withoutVersion) : list.items)
       this.#resourceVersion = list.resourceVersion
       this.#latestVersion = list.resourceVersion
+      this.#isSlow = this.#lastSuccessAt - begunAt > answerTimeoutMs / 2
       if (this.#pollsLeft > 0) this.#failures = 0
       this.#recovered()
       if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })

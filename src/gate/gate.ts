@@ -3,6 +3,7 @@ import { type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
 import { ApiHealth, outageAtTimeoutMs, unknownMs } from './api-health.ts'
@@ -44,7 +45,7 @@ interface NextDeadline {
   readonly needsAnswers: boolean
 }
 
-/** A list is this long recent enough to end the gate as ready. */
+/** The gate ends as ready without further lists if the last ones are at most this old, as for a rollout that has ended. */
 const recentListMs = 1_000
 
 /**
@@ -66,7 +67,7 @@ export class Gate {
   /** The earliest deadline; undefined if it must be found again. */
   #earliest: NextDeadline | undefined
   #now: number
-  /** When the last event was the end of a list, by its request. */
+  /** When a request was listed for the first time, or again after an outage. */
   readonly #listedAt = new Map<WatchRequest, number>()
   /** Since when every target is ready; undefined if one is not. */
   #readySince: number | undefined
@@ -207,7 +208,8 @@ export class Gate {
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    if (event.type === 'SYNCED') this.#listedAt.set(event, event.at)
+    if (event.type === 'SYNCED' || (event.type === 'ALIVE' && event.kind !== undefined))
+      this.#listedAt.set(event as WatchRequest & FeedEvent, event.at)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
@@ -227,7 +229,7 @@ export class Gate {
   advance(now: number): void {
     for (let next = this.nextDeadline(); next !== undefined && next.at <= now; next = this.nextDeadline()) {
       this.#handleDeadlines(next.at)
-      if (this.#readySince !== undefined) return
+      if (this.#confirmAt < Infinity) return
     }
   }
 
@@ -290,7 +292,7 @@ export class Gate {
     }
     const ofGate: readonly Deadline[] = [
       { at: this.#timeoutAt, ends: 'all-targets' },
-      { at: this.#readySince ?? Infinity, ends: 'ready-gate' },
+      { at: this.#confirmAt, ends: 'ready-gate' },
       { at: this.#unavailableAt, ends: 'gate' },
       { at: this.#failFastAt, ends: 'gate' },
       { at: this.#heartbeatAt, ends: 'nothing' },
@@ -376,15 +378,19 @@ export class Gate {
    */
   #conclude(isConfirmed = false): void {
     if (this.#end !== undefined) return
-    this.#readySince = undefined
     const unknown = this.#unknownVerdict()
     const { isDone } = this.#targets
+    if (!isDone) this.#readySince = undefined
     if (isDone) this.#failMissingContainers()
+    if (this.isOver) return
     if (unknown !== undefined) this.#finish(unknown)
     else if (isDone || this.#now >= this.#failFastAt) this.#finishIfSeen(decide(this.#targets.all), isConfirmed)
   }
 
-  /** If all targets are ready and no gated pod has an expected container, the first target fails. */
+  /**
+   * If all targets are ready and no gated pod has an expected container, the first target fails. If pods cannot be read, it is
+   * unknown whether one has it.
+   */
   #failMissingContainers(): void {
     const { all } = this.#targets
     const [first] = all
@@ -392,6 +398,13 @@ export class Gate {
     const ready = all.map(({ target, state }) => ({ target, object: objectOf(state), assessment: state.assessment }))
     const problem = missingContainers(ready, this.#settings.expectImages, (uid) => this.store.withUid(uid), this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
+    const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
+    const denied = refusals.find(deniesAccess)
+    if (denied !== undefined) {
+      const { kind = '', message } = denied
+      this.#finish(deniedVerdict('unknown', { name: pluralOf(kind), wasReadable: false, message }))
+      return
+    }
     const { text, form } = sentenceOf(problem)
     const verdict = { outcome: 'failed', reason: problem.reason, message: text, form } as const
     this.#targets.apply(first, { type: 'end', verdict, problem })
@@ -402,16 +415,27 @@ export class Gate {
    * during an outage, on a connection that is dead unnoticed, or in the rest of many events that arrive late.
    */
   #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
-    if (verdict.outcome !== 'ready' || isConfirmed || this.#isRecentlyListed) {
-      const needed = this.#targets.neededRequests
-      if (verdict.outcome !== 'ready' || this.#health.isGood || !this.#health.isUnavailable(needed))
-        this.#finish(verdict)
-    } else this.#readySince = this.#now
+    if (verdict.outcome === 'ready') {
+      this.#readySince ??= this.#now
+      const isSeen = isConfirmed || this.#isListedSince(this.#readySince - recentListMs)
+      if (this.#isUnavailable || !isSeen) return
+    }
+    this.#finish(verdict)
   }
 
-  /** Whether all that the targets need was just listed for the first time, as of a rollout that has ended. */
-  get #isRecentlyListed(): boolean {
-    const listed = [...this.#listedAt].flatMap(([request, at]) => (this.#now - at <= recentListMs ? [request] : []))
+  /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */
+  get #confirmAt(): number {
+    return this.#readySince === undefined || this.#isUnavailable ? Infinity : this.#readySince
+  }
+
+  /** Whether a watch that the targets need is unavailable. */
+  get #isUnavailable(): boolean {
+    return !this.#health.isGood && this.#health.isUnavailable(this.#targets.neededRequests)
+  }
+
+  /** Whether all that the targets need was listed for the first time since then, or again after an outage. */
+  #isListedSince(since: number): boolean {
+    const listed = [...this.#listedAt].flatMap(([request, at]) => (at >= since ? [request] : []))
     return this.#targets.neededRequests.every((needed) => listed.some((request) => covers(request, needed)))
   }
 

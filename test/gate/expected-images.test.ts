@@ -6,7 +6,7 @@ import {
   createTemplate,
   readyStatus,
 } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, run } from './builders.ts'
+import { added, allSynced, at, createWorkload, failed, run, synced } from './builders.ts'
 
 const built = `sha256:${'b'.repeat(64)}`
 const other = `sha256:${'c'.repeat(64)}`
@@ -30,6 +30,17 @@ describe('a rollout with expected images', () => {
     ['by a digest alone', built, 'acme/web:v1'],
   ])('is ready when the running images are those %s', (_, imageID, image) => {
     expect(run(running(imageID, image), expecting({ app: built })).outcome).toBe('ready')
+  })
+
+  it('is unknown when its pods cannot be read', () => {
+    const [, ...rest] = running(`docker.io/acme/web@${built}`)
+    const deployment = web.deployment(complete())
+    const steps = [
+      at(0, added(deployment), failed(403, 'Pod', 'no'), synced('Deployment'), synced('ReplicaSet')),
+      ...rest,
+    ]
+    const verdict = { outcome: 'unknown', reason: 'forbidden', message: 'Pods cannot be read: no' }
+    expect(run(steps, expecting({ app: built }))).toMatchObject(verdict)
   })
 
   it('has failed when another image runs', () => {
