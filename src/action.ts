@@ -72,16 +72,7 @@ export async function runAction(): Promise<void> {
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
-    extras = await openExtras(read, run, tracked, {
-      onOpened: (opened) => {
-        write('The state', () => state.opened(opened))
-        const output = extraOutputs[opened.input]
-        if (output === undefined) return
-        links[output] = opened.url || String(opened.id)
-        write('The outputs', () => setOutputs({ [output]: links[output] }))
-      },
-      onClosed: (input) => write('The state', () => state.closed(input)),
-    })
+    extras = await openExtras(read, run, tracked, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
     const work = read.inputs.written.has('merge') ? mergeGates(job) : gate(job)
     const complete = await work.catch((error: unknown) => {
@@ -99,6 +90,20 @@ export async function runAction(): Promise<void> {
     await finishExtras(emptyTimeline(verdict, startedAt, systemClock.now()))
   } finally {
     process.off('SIGINT', cancel).off('SIGTERM', cancel).off('uncaughtException', crash)
+  }
+}
+
+/** Records what the extras have opened: for the step at the end of the job, and as outputs for later steps. */
+function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, 'onOpened' | 'onClosed'> {
+  return {
+    onOpened: (opened) => {
+      write('The state', () => state.opened(opened))
+      const output = extraOutputs[opened.input]
+      if (output === undefined) return
+      links[output] = opened.url || String(opened.id)
+      write('The outputs', () => setOutputs({ [output]: links[output] }))
+    },
+    onClosed: (input) => write('The state', () => state.closed(input)),
   }
 }
 

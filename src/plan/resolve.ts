@@ -57,13 +57,7 @@ export function resolveReferences(
   for (const reference of references) {
     const { name, manifest } = reference
     const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
-    const addMistake = (message: string, reason?: MistakeReason) => {
-      // A line with several names repeats its mistakes.
-      const isKnown = mistakes.some(
-        (it) => it.input === place.input && it.line === place.line && it.message === message,
-      )
-      if (!isKnown) mistakes.push({ ...place, message, reason })
-    }
+    const addMistake = (message: string, reason?: MistakeReason) => addOnce(mistakes, { ...place, message, reason })
     const resource = kindOf(reference)
     if (typeof resource === 'string') {
       addMistake(resource, 'kind-unknown')
@@ -90,6 +84,13 @@ export function resolveReferences(
   const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !excludesKind(reference))
   const selections = new Map(selecting.map(listRequest).map((request) => [JSON.stringify(request), request]))
   return { parsed, resolved, selections: [...selections.values()] }
+}
+
+/** Adds a mistake that is new. A line with several names repeats its mistakes. */
+function addOnce(mistakes: MistakeWithReason[], mistake: MistakeWithReason): void {
+  const { input, line, message } = mistake
+  const isKnown = mistakes.some((it) => it.input === input && it.line === line && it.message === message)
+  if (!isKnown) mistakes.push(mistake)
 }
 
 /** Finds each kind once. Returns an error message for a kind that cannot be gated. */
