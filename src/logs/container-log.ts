@@ -182,14 +182,7 @@ export class ContainerLog {
       controller.abort()
     }
     this.#stopStream = () => stop('interrupted')
-    let lastLineAt = this.#clock.now()
-    let stopTimer = () => {}
-    const checkSilence = () => {
-      const leftMs = lastLineAt + silenceMs - this.#clock.now()
-      if (leftMs > 0) stopTimer = this.#clock.after(leftMs, checkSilence)
-      else stop('silent')
-    }
-    checkSilence()
+    const silence = startSilenceTimer(this.#clock, () => stop('silent'))
     this.#cursor.reopen()
     this.#attempts += 1
     const request: LogStreamRequest = {
@@ -203,7 +196,7 @@ export class ContainerLog {
     try {
       for await (const line of await this.#source.followLog(request, controller.signal)) {
         if (this.#state === 'closed') break
-        lastLineAt = this.#clock.now()
+        silence.restart()
         if (!this.#isNew(line)) continue
         if (isFinal) this.#finalLines.push(line)
         else this.#emit(line)
@@ -211,7 +204,7 @@ export class ContainerLog {
     } catch (error) {
       if (!controller.signal.aborted) throw error
     } finally {
-      stopTimer()
+      silence.stop()
       this.#stopStream = () => {}
       this.#emitFinalLines()
     }
@@ -270,6 +263,24 @@ export class ContainerLog {
     this.#wake = resolve
     await promise
     stop()
+  }
+}
+
+/** Calls back when `restart` was not called for `silenceMs`. A restart sets no timer, because lines are many. */
+function startSilenceTimer(clock: Clock, onSilent: () => void) {
+  let restartedAt = clock.now()
+  let cancel = () => {}
+  const check = () => {
+    const leftMs = restartedAt + silenceMs - clock.now()
+    if (leftMs > 0) cancel = clock.after(leftMs, check)
+    else onSilent()
+  }
+  check()
+  return {
+    restart: () => {
+      restartedAt = clock.now()
+    },
+    stop: () => cancel(),
   }
 }
 

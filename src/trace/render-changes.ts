@@ -102,8 +102,9 @@ const contextLines = 2
 
 /** The differences of two documents, with lines of context. */
 export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
-  const [from, to] = [before, after].map((lines) => `${lines.join('\n')}\n`)
-  const { hunks } = structuredPatch('', '', from ?? '', to ?? '', undefined, undefined, { context: contextLines })
+  const textOf = (lines: readonly string[]) => `${lines.join('\n')}\n`
+  const options = { context: contextLines }
+  const { hunks } = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
   return hunks.map(({ oldStart, newStart, lines }) => {
     const first = lines.findIndex((line) => !line.startsWith(' '))
     const isAdded = lines[first]?.startsWith('+') === true
