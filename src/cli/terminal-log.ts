@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
-import { LogPrinter } from '../report/log.ts'
+import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/wording.ts'
 import type { Reporter } from '../rollout.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
@@ -182,10 +182,9 @@ function progressOf({ milestones, message, problems }: TargetRecord, { startedAt
 
 /** `3 targets: 1 ready, 2 in progress` */
 function countOutcomes(targets: readonly TargetRecord[]): string {
-  const counts = Map.groupBy(targets, ({ outcome }) => outcomeLabels[outcome].verb)
-  if (targets.length === 1) return [...counts.keys()].join()
-  const parts = [...counts].map(([verb, records]) => `${records.length} ${verb}`)
-  return `${targets.length} targets: ${parts.join(', ')}`
+  const [only, ...others] = targets
+  if (only !== undefined && others.length === 0) return outcomeLabels[only.outcome].verb
+  return `${targets.length} targets: ${tally(targets)}`
 }
 
 function paint(pieces: readonly Piece[], { columns, color }: StateLayout): string {

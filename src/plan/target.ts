@@ -90,10 +90,9 @@ export function nameTargets(targets: readonly Target[]): TargetName[] {
   const several = namespacesOf(targets).length > 1
   const severalGates = new Set(targets.map(({ gate }) => gate)).size > 1
   const key = (target: Target) => `${target.gate ?? ''} ${target.namespace ?? ''} ${displayName(target)}`
-  const uses = new Map<string, number>()
-  for (const target of targets) uses.set(key(target), (uses.get(key(target)) ?? 0) + 1)
+  const byKey = Map.groupBy(targets, key)
   return targets.map((target) => ({
-    name: (uses.get(key(target)) ?? 0) > 1 ? targetId(target) : displayName(target),
+    name: (byKey.get(key(target))?.length ?? 0) > 1 ? targetId(target) : displayName(target),
     namespace: several ? target.namespace : undefined,
     gate: severalGates ? target.gate : undefined,
   }))

@@ -58,9 +58,7 @@ export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
   const gate = decidingGate(timeline)
   return targets
     .filter((record) => isFailing(record) && record.outcome === verdict.outcome && record.target.gate === gate?.name)
-    .reduce<TargetRecord | undefined>((first, record) => {
-      return first === undefined || (record.endedAt ?? Infinity) < (first.endedAt ?? Infinity) ? record : first
-    }, undefined)
+    .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
 function nameOf(record: TargetRecord, { targets }: Timeline): string {

@@ -254,10 +254,10 @@ function renderGroup(
   return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
-function tally(targets: readonly TargetRecord[]): string {
-  const totals = new Map<TargetOutcome, number>()
-  for (const { outcome } of targets) totals.set(outcome, (totals.get(outcome) ?? 0) + 1)
-  return [...totals].map(([outcome, n]) => `${n} ${outcomeLabels[outcome].verb}`).join(', ')
+/** `1 ready, 2 in progress` */
+export function tally(targets: readonly TargetRecord[]): string {
+  const byVerb = Map.groupBy(targets, ({ outcome }) => outcomeLabels[outcome].verb)
+  return [...byVerb].map(([verb, { length }]) => `${length} ${verb}`).join(', ')
 }
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'none'
