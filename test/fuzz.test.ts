@@ -81,7 +81,7 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
       '{{ x }}',
       '- ',
     ],
-    parseManifests,
+    (text) => parseManifests(text, 'stdin'),
   ],
   [
     'kubeconfigs',

@@ -97,7 +97,7 @@ export const cancelledCode = 130
 export const misconfiguredCode = 2
 
 /** The exit code of a gate: 0 ready, 1 not ready, 2 misconfigured, 130 cancelled. */
-export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass' = 'fail'): number {
+export function exitCodeOf(timeline: EndedTimeline, onSuperseded: 'fail' | 'pass'): number {
   const { outcome } = timeline.verdict
   if (outcome === 'misconfigured') return misconfiguredCode
   if (outcome === 'cancelled') return cancelledCode

@@ -61,7 +61,7 @@ export async function planReplay(
   index: RecordingIndex,
   header: RecordingHeader,
   inputs: Inputs,
-  overrides: Readonly<Record<string, string | undefined>> = {},
+  overrides: Readonly<Record<string, string | undefined>>,
 ): Promise<ReplayPlan> {
   const { kinds } = index
   const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'

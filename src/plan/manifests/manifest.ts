@@ -14,7 +14,7 @@ export interface ManifestObject {
 
 /** One object of a manifest file, with the lines of its fields. */
 export interface Manifest {
-  /** Relative to the workspace, with slashes; absolute outside the workspace; `-` for standard input. */
+  /** Relative to the workspace, with slashes; absolute outside the workspace; `stdin` for standard input. */
   readonly file: string
   /** First line of the object, counted from 1. */
   readonly line: number

@@ -29,9 +29,9 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
 
 /**
  * Reads manifests from a text, such as standard input.
- * @param file the name of the text in messages and in the targets' source; `-` for standard input
+ * @param file the name of the text in messages and in the targets' source: `stdin`
  */
-export function parseManifests(text: string, file = '-'): ParsedReferences {
+export function parseManifests(text: string, file: string): ParsedReferences {
   return parseFiles([{ name: file, text }])
 }
 
