@@ -14,6 +14,7 @@ import { recordingPath } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
 import { type Connection, connectionFaults, openSite, waysToConnect } from './connections.ts'
 import { type Fault, faults, stages } from './faults.ts'
+import { lastingFaults } from './lasting-faults.ts'
 
 /** Rollouts that have ended, and their right ends. */
 const rollouts = {
@@ -212,6 +213,12 @@ everyCase('docs/reliability.md contains the results', () => {
     'and change no verdict: connections that are reset or break within an event, expired resource versions, restarts of the server,',
     'a server that was restored from a backup with lower resource versions, repeated events, old events after new ones, objects of',
     '1 MB, and streams with bookmarks only.',
+    '',
+    'One to four of these faults begin at random moments, and last for up to 25 s each (`test/reliability/lasting-faults.test.ts`). A',
+    'rollout that becomes ready is judged as ready, and one that fails is never ready. If access to the target is withdrawn, the outcome',
+    'may be unknown.',
+    '',
+    ...Object.keys(lastingFaults).map((fault) => `- ${fault}`),
     '',
     '## On a real cluster',
     '',

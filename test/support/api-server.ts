@@ -293,12 +293,13 @@ export class ApiServer {
 
   /** Starts listening; after `stop` on the same port and with the same objects. */
   async start(): Promise<void> {
+    if (this.#http) return
     const listener = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response)
     const http = this.#certificate ? createTlsServer(this.#certificate, listener) : createServer(listener)
+    this.#http = http
     http.listen(this.#port, '127.0.0.1')
     await once(http, 'listening')
     this.#port = (http.address() as AddressInfo).port
-    this.#http = http
   }
 
   /** Closes the port and all connections; new ones are refused until `start`. */
