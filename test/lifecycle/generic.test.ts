@@ -167,6 +167,12 @@ describe('a kind without a rule of its own is judged by', () => {
     ],
     ['its state, and not that of another time', { lastBackupState: 'Failed' }, 'ready'],
     ['its state, and not that of a part', { phase: 'Running', backup: { status: 'Failed' } }, 'ready'],
+    [
+      'its own condition, and not the state of the external object that it manages',
+      { conditions: [condition('Available', 'True')], resource: { state: 'DOWN' } },
+      'ready',
+    ],
+    ['that state, where no signal is about the whole', { resource: { state: 'BUILDING' } }, 'progressing'],
     ['a part, where no signal is about the whole', { cluster: { status: 'PENDING' } }, 'progressing'],
     ['a flag', { ready: false }, 'progressing'],
     ['a flag in words', { ready: 'True' }, 'ready'],

@@ -49,7 +49,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ['progressing', isGood ? find('progressing', 'part').filter(({ value }) => value !== 'Unknown') : []],
     ['ready', find('ready', 'whole')],
     ['progressing', find('progressing', 'unknown')],
-    ['progressing', find('progressing', 'part', 'error')],
+    ['progressing', find('progressing', 'part', 'error', 'copy')],
     ['ready', find('ready', 'accepted', 'change', 'part')],
   ]
   const [meaning, decisive] = candidates.find(([, found]) => found.length > 0) ?? [undefined, []]

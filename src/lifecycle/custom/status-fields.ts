@@ -57,6 +57,11 @@ const steps = words('operation operations run runs task tasks step steps stage s
 const neutralStates = words(
   'disabled inactive unknown terminated deleted removed detached skipped stopped suspended paused',
 )
+/**
+ * Fields that contain a copy of an external object, such as a port of OpenStack that is DOWN without a server: its
+ * controller knows whether this state is good.
+ */
+const copies = words('resource externalresource atprovider')
 const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason problems')
 
 interface Scope {
@@ -135,6 +140,8 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
       .slice(0, 1)
   }
   const scope = { ...inner, path: `${path}${key}.` }
+  if (copies.has(key.toLowerCase()))
+    return readPart(value, scope, key).map((each) => (each.meaning === 'ready' ? each : { ...each, weight: 'copy' }))
   if (!stateHolders.test(key)) return isPast ? [] : readPart(value, scope, key)
   return readFields(value, scope).map((each) =>
     each.weight === 'whole' && changeKeys.test(key) ? { ...each, weight: 'change' } : each,

@@ -16,9 +16,10 @@ export interface Signal extends ConditionSignal {
   readonly meaning: Meaning
   /**
    * In addition to `Weight`: `change` is about the change in progress (updateStatus, replica counts); `error` is the
-   * text of an error; `unknown` is a phase without a known meaning; `spec` is what the user requested in the spec.
+   * text of an error; `unknown` is a phase without a known meaning; `spec` is what the user requested in the spec; `copy` is
+   * the state of an external object, as its controller has read it.
    */
-  readonly weight: Weight | 'change' | 'error' | 'unknown' | 'spec'
+  readonly weight: Weight | 'change' | 'error' | 'unknown' | 'spec' | 'copy'
 }
 
 /** The signal of a field; empty if its value has no known meaning. */

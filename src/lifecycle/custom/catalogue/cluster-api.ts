@@ -147,8 +147,14 @@ function providerKind(contract: string, done: string): CatalogueEntry {
     failed: hasFailed,
     current: anyOf(
       "kind.endsWith('Template')",
+      "kind.endsWith('Identity')",
       allOf(
-        anyOf('status.?ready.orValue(false)', `status.?initialization.?${done}.orValue(false)`),
+        // Other kinds than those of the contract have only the condition.
+        anyOf(
+          'status.?ready.orValue(false)',
+          `status.?initialization.?${done}.orValue(false)`,
+          allOf("!['Cluster', 'Machine', 'MachinePool', 'ControlPlane'].exists(s, kind.endsWith(s))", isTrue('Ready')),
+        ),
         "!status.?conditions.orValue([]).exists(c, c.type == 'Ready' && c.status != 'True')",
       ),
     ),

@@ -343,4 +343,26 @@ testEntries(clusterApiInfrastructure, [
     { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'DockerMachineTemplate', spec: {} },
     { verdict: 'ready' },
   ],
+  [
+    'an identity is ready once it exists',
+    { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind: 'AWSClusterRoleIdentity', spec: {} },
+    { verdict: 'ready' },
+  ],
+  ...(['True', 'False'] as const).map((status) => {
+    const conditions = [{ type: 'Ready', status, reason: 'Roles' }]
+    const kind = 'ROSARoleConfig'
+    const sample = { apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2', kind, spec: {}, status: { conditions } }
+    const verdict = status === 'True' ? 'ready' : 'progressing'
+    return [`a kind beside the contract with Ready=${status} is ${verdict}`, sample, { verdict }] as const
+  }),
+  [
+    'a cluster whose conditions so far are good, without an initialized infrastructure, progresses',
+    {
+      apiVersion: 'infrastructure.cluster.x-k8s.io/v1beta2',
+      kind: 'AWSCluster',
+      spec: {},
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    },
+    { verdict: 'progressing' },
+  ],
 ])
