@@ -183,6 +183,7 @@ describe('a condition', () => {
     ['ContinuousBinlogArchiving=False ArchiverFailed', 'progressing part'],
     ['ValidShelfRefs=False', 'progressing part'],
     ['ValidShelfRefs=True', 'ready part'],
+    ['OwnerResolvedRef=False RefNotPermitted', 'progressing part'],
     ['OwnerForbidden=True', 'progressing part'],
     ['Enforced=False', 'progressing whole'],
     ['NodesCurrent=False', 'progressing part'],

@@ -229,8 +229,8 @@ const happened = words('occurred occured detected encountered present seen')
 const stepTypes = words('initialized created started launched scheduled submitted prepared')
 /** Types that begin with these words name a failure, whatever follows: `FailedToFetch`. */
 const failedStarts = words('failed failing unable cannot invalid')
-/** Types that begin with these words are True for a good part: `ValidBackendRefs`. */
-const goodStarts = words('valid accepted resolved healthy')
+/** Words before the noun of a type that is True for a good part: `ValidBackendRefs`, `OwnerResolvedRef`. */
+const goodAdjectives = words('valid accepted resolved healthy')
 /** Reasons of a False part that was never requested. */
 const notRequested =
   /disabled|skipped|optional|^(?:required|requested)$|(?:not|un)[-_ ]?(?:required|applicable|needed|requested|used|enabled|configured)/i
@@ -325,7 +325,7 @@ function readByWord(
     const isOpen = is !== 'true' && (meaningOf(reason) === 'failed' || isUnderway(reason))
     if (isOpen) return { meaning: 'progressing', weight }
     if (changes.has(tokens[0] ?? '') && !last.endsWith('ed')) return whenTrue(is, 'progressing', 'part')
-    if (goodStarts.has(tokens[0] ?? '')) return positive(is, reason, 'part')
+    if ([tokens[0], tokens.at(-2)].some((token) => goodAdjectives.has(token ?? ''))) return positive(is, reason, 'part')
     // Whatever the polarity of an unknown type, Unknown is not good.
     if (!stepTypes.has(name)) return is === 'unknown' ? { meaning: 'progressing', weight: 'part' } : undefined
   }
