@@ -154,7 +154,7 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
 
 /**
  * The last log line of the container, which usually shows the cause, and the command for the whole log.
- * @param shape.isPrevious the container was restarted, so its log is that of the previous run
+ * @param shape.isPrevious the container was restarted in its pod, so its log is that of the previous run
  * @param shape.isNamed the sentence before already names the container
  */
 export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
@@ -167,5 +167,5 @@ export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed
   const { subject: about = '', container } = problem ?? {}
   if (!about.startsWith('pod/')) return `${words}.`
   const name = container === undefined ? [] : ['-c', container]
-  return `${words}: ${command(facts, 'logs', about, ...name, ...(isPrevious ? ['--previous'] : []))}.`
+  return `${words}: ${command(facts, 'logs', about, ...name, ...(isPrevious && !problem?.isReplaced ? ['--previous'] : []))}.`
 }

@@ -67,6 +67,8 @@ export interface WorkloadDetails {
   readonly 'job-failed': {
     /** The exit code of the container that failed last. */
     readonly exitCode?: number
+    /** Why the pod that failed last ended, if none of its containers failed. */
+    readonly podMessage?: string
     /** The controller's message, the failed indexes, and the reason of the Job's condition. */
     readonly message?: string
     readonly failedIndexes?: string
@@ -168,8 +170,12 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     sentence: jobFailedSentence,
     hint: (s) => {
       // The owner of a Job decides whether another Job runs.
-      if (s.target.kind !== 'Job') return logHint(s)
-      return `${logHint(s)} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
+      const why =
+        s.problem?.detail.podMessage === undefined
+          ? logHint(s)
+          : `The message contains why the pod ended before its containers: ${describePod(s)}.`
+      if (s.target.kind !== 'Job') return why
+      return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },
     readsLogs: true,
   },
@@ -217,9 +223,10 @@ function quotaSentence(problem: ProblemFields<QuotaRefusal>): Sentence {
 }
 
 function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed']>): Sentence {
-  const { message, failedIndexes, conditionReason, exitCode } = detail
+  const { message, failedIndexes, conditionReason, exitCode, podMessage } = detail
   const why = [message, failedIndexes].map((each) => (each ? `: ${each}` : '')).join('')
   const failed = `the Job failed${why}${conditionReason ? ` (${conditionReason})` : ''}`
+  if (podMessage !== undefined) return predicate(`failed: ${podMessage}; ${failed}`)
   return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode })}; ${failed}`)
 }
 

@@ -163,6 +163,15 @@ describe('a Job', () => {
     })
   })
 
+  it('names the pod that failed last if no container failed: the kubelet refused it', () => {
+    const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })]
+    const refused = jobPod({ phase: 'Failed', reason: 'OutOfcpu', message: 'Pod was rejected: no cpu' }, 'migrate-b')
+    expect(judge(createJob({ status: { failed: 1, conditions } }), [refused]).failure).toMatchObject({
+      subject: 'pod/migrate-b',
+      message: 'failed: OutOfcpu: Pod was rejected: no cpu; the Job failed: enough (BackoffLimitExceeded)',
+    })
+  })
+
   it('is not failed by deaths, which are reported: its own limits decide', () => {
     const broken = (nth: number, at: number) => jobPod(crashLoopStatus(nth, at))
     const history = seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])

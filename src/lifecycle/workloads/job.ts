@@ -5,10 +5,10 @@ import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { podRequest } from '../network/selector.ts'
-import { earliest, latest } from '../proof.ts'
+import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { backOffSeconds } from './death-count.ts'
+import { isBuiltIn, nextRetry, type Retry } from './job-retries.ts'
 import { condition, containersOf } from './pod-object.ts'
 import type { PodState } from './pod-state.ts'
 import { byImportance, examinePods, type StuckPods, stuckPods } from './pods.ts'
@@ -25,11 +25,6 @@ const deathReasons: ReadonlySet<ReasonCode> = new Set([
   'liveness-failing',
   'startup-failing',
 ])
-
-/** Whether the built-in controller manages a Job; another one may run its pods in another cluster. */
-function isBuiltIn({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
-  return managedBy === 'kubernetes.io/job-controller'
-}
 
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
@@ -167,89 +162,9 @@ function progressText({ status = {}, spec = {} }: Job, retry: Retry | undefined)
   return `${status.succeeded ?? 0} of ${spec.completions ?? 1} succeeded${failed}${wait}`
 }
 
-/** The next try of failed work: a pod of the Job controller, or a restart by the kubelet. */
-interface Retry {
-  /** When it is due, on the runner's clock. */
-  readonly at: number
-  /** How long it waits since the failure, in milliseconds. */
-  readonly waitMs: number
-}
-
-/** The earliest retry that is not due yet; undefined if none waits. */
-function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext): Retry | undefined {
-  const ofController = job.spec?.suspend || !isBuiltIn(job) ? [] : podRetries(job, pods, context)
-  return [...ofController, ...restarts(pods, context)]
-    .filter(({ at }) => at > context.now)
-    .toSorted((a, b) => a.at - b.at)[0]
-}
-
-/** The Job controller's wait after the first failure; it doubles with each further one, up to the longest. */
-const firstWaitMs = 10_000
-const longestWaitMs = 10 * 60_000
-
-/**
- * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
- * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
- */
-function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], context: RuleContext): readonly Retry[] {
-  const indexOf = ({ metadata }: Pod) => metadata.annotations?.['batch.kubernetes.io/job-completion-index'] ?? ''
-  const groups = Map.groupBy(pods, (pod) => (spec.backoffLimitPerIndex === undefined ? '' : indexOf(pod)))
-  const isGivenUp = indexTest(status.failedIndexes)
-  const wanted = spec.backoffLimitPerIndex === undefined ? wantedPods({ spec, status }) : 1
-  return [...groups].flatMap(([index, tries]) => {
-    const ends = (phase: string) =>
-      tries.flatMap((pod) => (pod.status?.phase === phase ? (endedAt(pod, context) ?? []) : []))
-    const succeededAt = latest(ends('Succeeded')) ?? -Infinity
-    const failures = ends('Failed').filter((at) => at > succeededAt)
-    const failedAt = latest(failures)
-    if (failedAt === undefined || tries.filter(isActive).length >= wanted || isGivenUp(index)) return []
-    const waitMs = Math.min(firstWaitMs * 2 ** (failures.length - 1), longestWaitMs)
-    return [{ at: failedAt + waitMs, waitMs }]
-  })
-}
-
-/** The number of pods that the controller runs at a time (manageJob): without completions, the first success is enough. */
-function wantedPods({ spec = {}, status = {} }: Pick<Job, 'spec' | 'status'>): number {
-  const { completions, parallelism = 1 } = spec
-  const succeeded = status.succeeded ?? 0
-  if (completions === undefined) return succeeded > 0 ? 0 : parallelism
-  return Math.min(parallelism, completions - succeeded)
-}
-
-function isActive({ metadata, status }: Pod): boolean {
-  return metadata.deletionTimestamp === undefined && status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
-}
-
-/** Whether a list of indexes such as `1,4-6` contains an index. */
-function indexTest(list = ''): (index: string) => boolean {
-  const ranges = list.split(',').map((range) => range.split('-').map(Number))
-  return (index) => list !== '' && ranges.some(([first = 0, last = first]) => first <= +index && +index <= last)
-}
-
 /** Failed pods that still exist are among the lost ones too. */
 function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
   return [...new Map(pods.map((pod) => [pod.metadata.uid, pod])).values()]
-}
-
-/** When a pod ended: with its last container, else when it was no longer ready, as the controller counts (getFinishedTime). */
-function endedAt(pod: Pod, context: RuleContext): number | undefined {
-  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => context.time(state?.terminated?.finishedAt))
-  const unready = condition(pod, 'Ready')
-  const unreadyAt = unready?.status === 'False' ? context.time(unready.lastTransitionTime) : undefined
-  return (ends.includes(undefined) ? undefined : latest(ends)) ?? unreadyAt
-}
-
-/** The restarts of dead containers. A sidecar's own restarts do not count. */
-function restarts(pods: readonly Pod[], context: RuleContext): readonly Retry[] {
-  return pods.flatMap((pod) =>
-    containersOf(pod).flatMap(({ container, status }) => {
-      const seconds = container.restartPolicy === 'Always' || !status ? undefined : backOffSeconds(status)
-      const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
-      return seconds === undefined || diedAt === undefined
-        ? []
-        : [{ at: diedAt + seconds * 1_000, waitMs: seconds * 1_000 }]
-    }),
-  )
 }
 
 /** A problem of a pod; a death never fails the Job. */
@@ -277,32 +192,62 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
   }
-  const death = lastDeath(owned)
+  const death = lastDeath(withoutDuplicates([...context.lostPods(job.metadata.uid), ...owned]))
   const { failedIndexes } = job.status ?? {}
   return {
     ...common,
     reason: 'job-failed',
     subject: death === undefined ? subject : `pod/${death.pod}`,
     container: death?.container,
-    detail: { exitCode: death?.exitCode, message: failed.message, failedIndexes, conditionReason: failed.reason },
+    detail: {
+      exitCode: death?.exitCode,
+      podMessage: death?.message,
+      message: failed.message,
+      failedIndexes,
+      conditionReason: failed.reason,
+    },
   }
 }
 
-/** The container that failed last: its log is the evidence. */
-function lastDeath(owned: readonly Pod[]): { pod: string; container: string; exitCode: number } | undefined {
-  return owned
-    .flatMap((pod) =>
-      containersOf(pod).flatMap(({ container, status, isDoneSidecar }) => {
-        if (isDoneSidecar) return []
-        const death = status?.state?.terminated ?? status?.lastState?.terminated
-        const exitCode = death?.exitCode ?? 0
-        return exitCode === 0
-          ? []
-          : [{ pod: pod.metadata.name, container: container.name, exitCode, at: death?.finishedAt ?? '' }]
-      }),
-    )
+/** How work of a Job failed. */
+interface JobDeath {
+  readonly pod: string
+  /** The container that failed, and its exit code; its log is the evidence. */
+  readonly container?: string
+  readonly exitCode?: number
+  /** Why the pod ended, if no container of it failed: the kubelet refused it, or its node does not exist any more. */
+  readonly message?: string
+  /** A timestamp of the server. */
+  readonly at: string
+}
+
+/** The last failure: of a container, or of a pod. */
+function lastDeath(pods: readonly Pod[]): JobDeath | undefined {
+  return pods
+    .flatMap((pod) => {
+      const deaths = containerDeaths(pod)
+      return deaths.length > 0 ? deaths : podEnd(pod)
+    })
     .toSorted((a, b) => a.at.localeCompare(b.at))
     .at(-1)
+}
+
+function containerDeaths(pod: Pod): readonly JobDeath[] {
+  return containersOf(pod).flatMap(({ container, status, isDoneSidecar }) => {
+    if (isDoneSidecar) return []
+    const death = status?.state?.terminated ?? status?.lastState?.terminated
+    const exitCode = death?.exitCode ?? 0
+    return exitCode === 0
+      ? []
+      : [{ pod: pod.metadata.name, container: container.name, exitCode, at: death?.finishedAt ?? '' }]
+  })
+}
+
+function podEnd(pod: Pod): readonly JobDeath[] {
+  const { name, creationTimestamp = '' } = pod.metadata
+  const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message } = pod.status ?? {}
+  const words = [reason, message].filter((each) => each).join(': ')
+  return phase === 'Failed' && words !== '' ? [{ pod: name, message: words, at: creationTimestamp }] : []
 }
 
 /** A slow problem: a suspended Job does nothing until it is resumed. */
