@@ -67,7 +67,7 @@ export interface WorkloadDetails {
   readonly 'job-failed': {
     /** The exit code of the container that failed last. */
     readonly exitCode?: number
-    /** Why the pod that failed last ended, if none of its containers failed. */
+    /** Why the pod that failed last ended, if not by a container. */
     readonly podMessage?: string
     /** The controller's message, the failed indexes, and the reason of the Job's condition. */
     readonly message?: string
@@ -173,7 +173,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       const why =
         s.problem?.detail.podMessage === undefined
           ? logHint(s)
-          : `The message contains why the pod ended before its containers: ${describePod(s)}.`
+          : `The message contains why the node or a controller ended the pod: ${describePod(s)}.`
       if (s.target.kind !== 'Job') return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },

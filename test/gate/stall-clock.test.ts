@@ -323,3 +323,16 @@ describe('a Job of two minutes under a stall clock of one', () => {
     expect(run(retried, literal)).toMatchObject({ outcome: 'stalled', seconds: 61 })
   })
 })
+
+describe('a stalled pod whose node does not respond', () => {
+  const node = { apiVersion: 'v1', kind: 'Node', name: 'node-1', message: 'no' } as const
+  it.each<[string, readonly Observation[]]>([
+    ['is not listed yet', []],
+    ['may not be read', [{ ...node, type: 'REFUSED', what: 'access', final: true }]],
+    ['cannot be read', [{ ...node, type: 'UNAVAILABLE', code: 0 }]],
+  ])('is ended in time if the node %s', (_, observations) => {
+    const assigned = at(0, web.creating, synced('Deployment', 'ReplicaSet', 'Pod', 'Event'))
+    const steps = [assigned, at(1, modified(web.pod({ phase: 'Pending' }))), at(12, ...observations)]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'node-unresponsive', seconds: 300 })
+  })
+})

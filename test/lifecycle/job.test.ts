@@ -163,13 +163,18 @@ describe('a Job', () => {
     })
   })
 
-  it('names the pod that failed last if no container failed: the kubelet refused it', () => {
+  it.each<[string, object, string]>([
+    ['refused it', { reason: 'OutOfcpu', message: 'Pod was rejected: no cpu' }, 'OutOfcpu: Pod was rejected: no cpu'],
+    ['evicted it', { ...deadStatus(1, 40), reason: 'Evicted', message: 'low on memory' }, 'Evicted: low on memory'],
+  ])('names the pod that failed last if the kubelet %s', (_, status, why) => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })]
-    const refused = jobPod({ phase: 'Failed', reason: 'OutOfcpu', message: 'Pod was rejected: no cpu' }, 'migrate-b')
-    expect(judge(createJob({ status: { failed: 1, conditions } }), [refused]).failure).toMatchObject({
+    const pod = jobPod({ ...status, phase: 'Failed' }, 'migrate-b')
+    const { failure } = judge(createJob({ status: { failed: 1, conditions } }), [pod])
+    expect(failure).toMatchObject({
       subject: 'pod/migrate-b',
-      message: 'failed: OutOfcpu: Pod was rejected: no cpu; the Job failed: enough (BackoffLimitExceeded)',
+      message: `failed: ${why}; the Job failed: enough (BackoffLimitExceeded)`,
     })
+    expect(failure?.container).toBeUndefined()
   })
 
   it('is not failed by deaths, which are reported: its own limits decide', () => {

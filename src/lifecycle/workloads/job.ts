@@ -215,18 +215,18 @@ interface JobDeath {
   /** The container that failed, and its exit code; its log is the evidence. */
   readonly container?: string
   readonly exitCode?: number
-  /** Why the pod ended, if no container of it failed: the kubelet refused it, or its node does not exist any more. */
+  /** Why the pod ended, if not by a container: the kubelet refused or evicted it, or its node does not exist any more. */
   readonly message?: string
   /** A timestamp of the server. */
   readonly at: string
 }
 
-/** The last failure: of a container, or of a pod. */
+/** The last failure: of a container, or of a pod. If the kubelet ended the pod, it killed the containers. */
 function lastDeath(pods: readonly Pod[]): JobDeath | undefined {
   return pods
     .flatMap((pod) => {
       const deaths = containerDeaths(pod)
-      return deaths.length > 0 ? deaths : podEnd(pod)
+      return deaths.length > 0 && !pod.status?.reason ? deaths : podEnd(pod, deaths.at(-1)?.at)
     })
     .toSorted((a, b) => a.at.localeCompare(b.at))
     .at(-1)
@@ -243,11 +243,10 @@ function containerDeaths(pod: Pod): readonly JobDeath[] {
   })
 }
 
-function podEnd(pod: Pod): readonly JobDeath[] {
-  const { name, creationTimestamp = '' } = pod.metadata
+function podEnd(pod: Pod, at = pod.metadata.creationTimestamp ?? ''): readonly JobDeath[] {
   const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message } = pod.status ?? {}
   const words = [reason, message].filter((each) => each).join(': ')
-  return phase === 'Failed' && words !== '' ? [{ pod: name, message: words, at: creationTimestamp }] : []
+  return phase === 'Failed' && words !== '' ? [{ pod: pod.metadata.name, message: words, at }] : []
 }
 
 /** A slow problem: a suspended Job does nothing until it is resumed. */
