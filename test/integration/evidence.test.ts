@@ -73,7 +73,12 @@ function applyFailedPod(name = 'migrate'): KubeObject {
 
 /** A pod that never becomes ready: the gate runs until its timeout. */
 function applyWaitingPod(): void {
-  server.apply(createBarePod({ metadata: { name: 'slow', uid: 'slow-uid' }, status: { phase: 'Pending' } }))
+  server.apply(
+    createBarePod({
+      metadata: { name: 'slow', uid: 'slow-uid' },
+      status: { phase: 'Pending', startTime: new Date().toISOString() },
+    }),
+  )
 }
 
 function recordOf({ targets }: EndedTimeline, name: string): TargetRecord {

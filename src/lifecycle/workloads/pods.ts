@@ -76,9 +76,9 @@ export function byImportance(a: Problem, b: Problem): number {
   )
 }
 
-/** The problems of existing pods come before those of replaced pods. A silent kubelet may only be late: it comes last. */
+/** The problems of existing pods come before those of replaced pods. A silent kubelet may only be late, also that of a new node: it comes last. */
 function certainty(problem: Problem): number {
-  if (problem.reason === 'node-unresponsive' && problem.detail.state === 'silent') return 2
+  if (problem.reason === 'node-unresponsive' && problem.detail.state !== 'lost') return 2
   return problem.isReplaced ? 1 : 0
 }
 
