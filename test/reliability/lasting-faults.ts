@@ -154,6 +154,7 @@ const compress: RequestFault = (request, response) => {
   response.writeHead = ((code: number, headers: object) =>
     writeHead(code, { ...headers, 'Content-Encoding': 'gzip' })) as unknown as typeof response.writeHead
   response.write = (chunk: unknown) => {
+    if (gzip.writableEnded) return true
     gzip.write(chunk)
     gzip.flush()
     return true
