@@ -205,6 +205,8 @@ function simulate(pods: number): void {
       handleBatch()
     }
   }
+  // The watches have answered.
+  gate.advance(at)
   const outcome = gate.verdict?.outcome
   console.log(
     JSON.stringify({ pods, events, outcome, cpuMs: cpuUs / 1000, rssMb: process.resourceUsage().maxRSS / 1024 }),

@@ -36,6 +36,7 @@ import {
   verdictOf,
 } from './timeline.ts'
 import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
+import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
 /** The next moment at which time alone may change something. */
@@ -44,9 +45,6 @@ interface NextDeadline {
   /** Whether it may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
   readonly needsAnswers: boolean
 }
-
-/** The gate ends as ready without further lists if the last ones are at most this old, as for a rollout that has ended. */
-const recentListMs = 1_000
 
 /**
  * The state machine: decides from events and deadlines when the gate ends, and how. It has no clock: it takes the time
@@ -67,8 +65,7 @@ export class Gate {
   /** The earliest deadline; undefined if it must be found again. */
   #earliest: NextDeadline | undefined
   #now: number
-  /** When a request was listed for the first time, or again after an outage. */
-  readonly #listedAt = new Map<WatchRequest, number>()
+  readonly #answers = new WatchAnswers()
   /** Since when every target is ready; undefined if one is not. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
@@ -182,12 +179,15 @@ export class Gate {
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
-    const needed = this.#due(at).flatMap((deadline) => {
-      const targets = deadline.ends === 'all-targets' || deadline.ends === 'ready-gate' ? this.#targets.unended : []
-      const concerned = deadline.ends === 'target' ? [deadline.gated] : targets
-      return concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
-    })
-    return this.requests.filter((present) => needed.some((request) => covers(present, request)))
+    const due = this.#due(at)
+    const concerned = due.some(({ ends }) => ends === 'all-targets')
+      ? this.#targets.unended
+      : due.flatMap((deadline) => (deadline.ends === 'target' ? [deadline.gated] : []))
+    const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
+    const silent = due.some(({ ends }) => ends === 'ready-gate') ? this.#silentWatches : []
+    return this.requests.filter(
+      (present) => silent.includes(present) || needed.some((request) => covers(present, request)),
+    )
   }
 
   /**
@@ -208,8 +208,7 @@ export class Gate {
     // A failure affects the targets that need its watch.
     if (isFailure(event)) this.#watched.add(this.requests)
     for (const text of this.#health.observe(event)) this.#log({ kind: 'note', text })
-    if (event.type === 'SYNCED' || (event.type === 'ALIVE' && event.kind !== undefined))
-      this.#listedAt.set(event as WatchRequest & FeedEvent, event.at)
+    this.#answers.observe(event)
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
@@ -411,14 +410,13 @@ export class Gate {
   }
 
   /**
-   * Ends the gate; as ready only if every needed watch is healthy and has listed its objects again. A target may have failed
-   * during an outage, on a connection that is dead unnoticed, or in the rest of many events that arrive late.
+   * Ends the gate; as ready only if every needed watch is healthy and has just answered. A target may have failed during an
+   * outage, or on a connection that is dead unnoticed.
    */
   #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {
       this.#readySince ??= this.#now
-      const isSeen = isConfirmed || this.#isListedSince(this.#readySince - recentListMs)
-      if (this.#isUnavailable || !isSeen) return
+      if (this.#isUnavailable || (!isConfirmed && this.#silentWatches.length > 0)) return
     }
     this.#finish(verdict)
   }
@@ -433,10 +431,15 @@ export class Gate {
     return !this.#health.isGood && this.#health.isUnavailable(this.#targets.neededRequests)
   }
 
-  /** Whether all that the targets need was listed for the first time since then, or again after an outage. */
-  #isListedSince(since: number): boolean {
-    const listed = [...this.#listedAt].flatMap(([request, at]) => (at >= since ? [request] : []))
-    return this.#targets.neededRequests.every((needed) => listed.some((request) => covers(request, needed)))
+  /** The needed watches that did not answer shortly before the moment at which every target became ready. */
+  get #silentWatches(): readonly WatchRequest[] {
+    const moment = this.#readySince ?? this.#now
+    return this.#answers.silentAt(
+      moment,
+      this.#targets.neededRequests,
+      this.requests,
+      (kind, namespace) => this.store.list(kind, namespace).length,
+    )
   }
 
   /** Logs the kinds that became unreadable at about the same moment. */

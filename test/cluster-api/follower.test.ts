@@ -14,7 +14,7 @@ import {
   synced,
   unavailable,
 } from '../gate/builders.ts'
-import { complete, deadStatus, readyStatus, start } from '../lifecycle/builders.ts'
+import { complete, createBarePod, deadStatus, readyStatus, start } from '../lifecycle/builders.ts'
 import { ManualClock } from './manual-clock.ts'
 
 const web = createWorkload('web')
@@ -92,6 +92,17 @@ describe('the gate is followed', () => {
     cluster.refreshes[0]?.()
     await pass(30)
     expect(gate.verdict).toBeUndefined()
+  })
+
+  it('to ready without another list of many pods if one of them has just changed', async () => {
+    const { cluster, pass } = follow()
+    const others = Array.from({ length: 100 }, (_, index) => createBarePod({ metadata: { name: `other-${index}` } }))
+    cluster.report(allSynced, added(...others, web.deployment(), web.replicaSet, web.pod(readyStatus(0))))
+    await pass(30)
+    cluster.report(modified(web.pod(readyStatus(0)), web.deployment(complete())))
+    await settled()
+    await pass(1)
+    expect(cluster.refreshed).toEqual([['Deployment', 'ReplicaSet']])
   })
 
   it('to an outcome that time alone brings', async () => {
