@@ -231,6 +231,19 @@ describe('a Job has a stall hold', () => {
     expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBe('its containers are running')
   })
 
+  it('not while one of its containers has failed, although another one runs', () => {
+    const spec = { restartPolicy: 'Never', containers: [createContainer(), createContainer({ name: 'proxy' })] }
+    const containerStatuses = [
+      createStatus({ state: terminated(1, 5) }),
+      createStatus({ name: 'proxy', state: running(1), ready: true, started: true }),
+    ]
+    const pod = createPod(
+      { metadata: { name: 'migrate-a' }, spec, status: { phase: 'Running', containerStatuses } },
+      createJob(),
+    )
+    expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBeUndefined()
+  })
+
   it('not while only a sidecar of it runs', () => {
     const spec = {
       restartPolicy: 'Never',

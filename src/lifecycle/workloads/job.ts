@@ -142,12 +142,12 @@ function waitsForTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || condition(job, 'SuccessCriteriaMet')?.status === 'True'
 }
 
-/** Whether a pod works: an init container runs, or all containers have started. Sidecars do not count. */
-function hasRunningWork({ pod, started }: PodState): boolean {
-  const running = containersOf(pod).filter(
+/** Whether a pod works: an init container runs, or all containers run or have completed. Sidecars do not count. */
+function hasRunningWork({ pod, running }: PodState): boolean {
+  const working = containersOf(pod).filter(
     ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
   )
-  return running.some(({ isInit }) => isInit) || (started && running.length > 0)
+  return working.some(({ isInit }) => isInit) || (running && working.length > 0)
 }
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
