@@ -184,8 +184,9 @@ everyCase('docs/reliability.md contains the results', () => {
   const text = [
     '# Reliability',
     '',
-    'What the gate does when something between it and the rollout fails. No fault makes a rollout falsely ready or falsely failed. Made by',
-    'tests: `UPDATE_SNAPSHOTS=1 CI=true npm test -- test/reliability`.',
+    'What the gate does when something between it and the rollout fails. None of these faults makes a rollout falsely ready or falsely',
+    'failed. One limit: if the gate may not read the pods, or the workloads behind a custom resource, it decides by what the controllers',
+    'report, and these may report ready too early. Made by tests: `UPDATE_SNAPSHOTS=1 CI=true npm test -- test/reliability`.',
     '',
     '## Connections',
     '',
