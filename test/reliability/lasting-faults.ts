@@ -166,41 +166,35 @@ const compress: RequestFault = (request, response) => {
   return 'answer'
 }
 
+/** Ends each watch some time after its request, while the fault lasts. */
+function watchFault(afterMs: number, end: (response: ServerResponse) => void): LastingFault['begin'] {
+  return (network) => {
+    let isActive = true
+    const stop = network.toRequests((request, response) => {
+      if (isWatch(request))
+        void network.after(afterMs).then(() => {
+          if (isActive) end(response)
+        })
+      return 'answer'
+    })
+    return () => {
+      isActive = false
+      stop()
+    }
+  }
+}
+
 /** The faults of bad networks that last for a while. */
 export const lastingFaults: Readonly<Record<string, LastingFault>> = {
   'A proxy cuts each watch after 5 s.': {
     loss: 'nothing',
-    begin: (network) => {
-      let isActive = true
-      const end = network.toRequests((request, response) => {
-        if (isWatch(request))
-          void network.after(5_000).then(() => {
-            if (isActive) resetConnection(response.socket)
-          })
-        return 'answer'
-      })
-      return () => {
-        isActive = false
-        end()
-      }
-    },
+    begin: watchFault(5_000, (response) => resetConnection(response.socket)),
   },
   'A proxy ends each watch after 1 s.': {
     loss: 'nothing',
-    begin: (network) => {
-      let isActive = true
-      const end = network.toRequests((request, response) => {
-        if (isWatch(request))
-          void network.after(1_000).then(() => {
-            if (isActive && !response.writableEnded && response.headersSent) response.end()
-          })
-        return 'answer'
-      })
-      return () => {
-        isActive = false
-        end()
-      }
-    },
+    begin: watchFault(1_000, (response) => {
+      if (!response.writableEnded && response.headersSent) response.end()
+    }),
   },
   'Every third request gets 429.': { loss: 'nothing', begin: statusFault(3, [429], { 'Retry-After': '1' }) },
   'Every other request gets 500, 503 or 504.': { loss: 'nothing', begin: statusFault(2, [500, 503, 504]) },
