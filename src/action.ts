@@ -251,8 +251,9 @@ async function openExtras(
   const { checkRun, commitStatus, deploymentStatus, comment } = inputs
   if (!checkRun && !commitStatus && !deploymentStatus && !comment) return undefined
   if (inputs.githubToken === undefined || mistakes.some(({ input }) => placesOfExtras.includes(input))) return undefined
-  if (run instanceof Error) {
-    core.warning(plain(`check-run, commit-status, deployment-status and comment are off: ${run.message}`))
+  const cause = run instanceof Error ? run.message : run.conflict
+  if (run instanceof Error || cause !== undefined) {
+    core.warning(plain(`check-run, commit-status, deployment-status and comment are off: ${cause}`))
     return undefined
   }
   const { openExtras } = await import('./github/extras.ts')

@@ -25,29 +25,26 @@ export class Origin {
   constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
     this.run = run
     this.#octokit = octokit
-    this.#headSha = run.headSha
+    if (run.mayBeMergeCommit !== true) this.#headSha = run.headSha
     this.#pullRequest = run.pullRequest
     if (jobId !== undefined) this.#logUrl = Promise.resolve(logUrlOf(run, jobId))
   }
 
   /** The commit that the extras belong to. Rejects with octokit's error. */
   async commit(signal: AbortSignal): Promise<string> {
-    this.#headSha ??= await this.#headOfPullRequest(signal)
+    this.#headSha ??= await this.#headOfMergeCommit(signal)
     return this.#headSha
   }
 
   /**
-   * The head; or the commit in the workspace, if it is an older one of the pull request: somebody pushed after the checkout,
-   * and the newer commit must not get the result of the one that was deployed.
+   * The head of the pull request if the workspace contains it or its merge commit, which pull requests do not show; else the
+   * commit in the workspace: somebody pushed after the checkout, and the new head was not deployed.
    */
-  async #headOfPullRequest(signal: AbortSignal): Promise<string> {
-    const { pullRequest, checkedOut } = this.run
-    const { pulls } = this.#octokit.rest
+  async #headOfMergeCommit(signal: AbortSignal): Promise<string> {
+    const { pullRequest, headSha = '' } = this.run
     const request = { ...requestOf(this.run, signal), pull_number: Number(pullRequest) }
-    const { head } = (await withPermission(readPulls, pulls.get(request))).data
-    if (checkedOut === undefined || checkedOut === head.sha) return head.sha
-    const commits = await withPermission(readPulls, pulls.listCommits({ ...request, per_page: pageSize }))
-    return commits.data.some(({ sha }) => sha === checkedOut) ? checkedOut : head.sha
+    const { data } = await withPermission(readPulls, this.#octokit.rest.pulls.get(request))
+    return data.merge_commit_sha === headSha ? data.head.sha : headSha
   }
 
   /** The number of the pull request; undefined if there is none. Rejects with octokit's error. */

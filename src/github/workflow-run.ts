@@ -6,16 +6,18 @@ export interface WorkflowRun {
   readonly owner: string
   readonly repo: string
   /**
-   * The commit that the event is about: for a pull request its head, not the merge commit. Undefined for a comment on a
-   * pull request, whose event does not contain it.
+   * The commit that the extras belong to: the input `sha`, else the commit of the event; for a pull request its head, not
+   * the merge commit. For a comment on a pull request, whose event has no commit: the one in the workspace.
    */
   readonly headSha?: string | undefined
+  /** Why nothing may be written: the workspace, whose content was deployed, contains another commit. */
+  readonly conflict?: string | undefined
   /** The pull request in the event. `none`: the event is about an issue, so no pull request may be searched for. */
   readonly pullRequest?: number | 'none' | undefined
   /** The branch of a fork, `owner:branch`: the head of a pull request that the event does not contain. */
   readonly forkBranch?: string | undefined
-  /** The commit that the workspace contains; undefined if it cannot be read. */
-  readonly checkedOut?: string | undefined
+  /** Whether `headSha` may be the merge commit of the pull request, as the checkout of a comment's workflow may be. */
+  readonly mayBeMergeCommit?: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
   /** The repository's page, without a trailing slash. */
@@ -74,8 +76,11 @@ export interface Payload {
  */
 export function currentRun(variables: RunnerVariables, sha: string | undefined): WorkflowRun {
   const path = variables['GITHUB_EVENT_PATH']
-  const run = readWorkflowRun(variables, path ? JSON.parse(readFileSync(path, 'utf8')) : {}, sha)
-  return { ...run, checkedOut: checkedOutCommit(variables['GITHUB_WORKSPACE'] || '.') }
+  const payload = path ? JSON.parse(readFileSync(path, 'utf8')) : {}
+  return readWorkflowRun(variables, payload, {
+    sha,
+    checkedOut: checkedOutCommit(variables['GITHUB_WORKSPACE'] || '.'),
+  })
 }
 
 /** Reads `.git/HEAD`, and the branch that it refers to: `actions/checkout` writes both as files. */
@@ -91,8 +96,16 @@ function checkedOutCommit(workspace: string): string | undefined {
   }
 }
 
-/** @throws Error with the missing variable, outside of a workflow run */
-export function readWorkflowRun(variables: RunnerVariables, payload: Payload, sha?: string): WorkflowRun {
+/**
+ * @param commits.sha the input `sha`
+ * @param commits.checkedOut the commit that the workspace contains; undefined if there is none
+ * @throws Error with the missing variable, outside of a workflow run
+ */
+export function readWorkflowRun(
+  variables: RunnerVariables,
+  payload: Payload,
+  { sha, checkedOut }: { readonly sha?: string | undefined; readonly checkedOut?: string | undefined } = {},
+): WorkflowRun {
   const need = (name: string) => {
     const value = variables[name]
     if (!value) throw new Error(`${name} is not set.`)
@@ -105,7 +118,7 @@ export function readWorkflowRun(variables: RunnerVariables, payload: Payload, sh
   return {
     owner,
     repo,
-    headSha: sha ?? ('headSha' in subject ? subject.headSha : need('GITHUB_SHA')),
+    ...(sha === undefined ? commitOf(event, subject, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
     pullRequest: subject.pullRequest,
     forkBranch: subject.forkBranch,
     deploymentId: payload.deployment?.id,
@@ -117,6 +130,32 @@ export function readWorkflowRun(variables: RunnerVariables, payload: Payload, sh
     runner: variables['RUNNER_NAME'] ?? '',
     readOnlyBecause: readOnlyBecause(event, payload, variables['GITHUB_ACTOR']),
   }
+}
+
+/** On these events `GITHUB_SHA` is the merge commit of the pull request, which `actions/checkout` checks out. */
+const isOfMergeCommit = /^pull_request(_review|_review_comment)?$/
+
+/**
+ * The commit of the event. A result belongs to the commit that was deployed, so the workspace, if it is a checkout, must
+ * contain this commit: otherwise a commit could pass that nobody deployed.
+ */
+function commitOf(
+  event: string,
+  subject: Subject,
+  githubSha: string,
+  checkedOut: string | undefined,
+): Pick<WorkflowRun, 'headSha' | 'conflict' | 'mayBeMergeCommit'> {
+  const fix = 'Set the input sha to the commit that was deployed.'
+  if (!('headSha' in subject) || subject.headSha !== undefined) {
+    const headSha = subject.headSha ?? githubSha
+    const accepted = isOfMergeCommit.test(event) ? [headSha, githubSha] : [headSha]
+    if (checkedOut === undefined || accepted.includes(checkedOut)) return { headSha }
+    const found = `The workspace contains the commit ${checkedOut.slice(0, 7)}, but the event ${event} is about ${headSha.slice(0, 7)}.`
+    return { headSha, conflict: `${found} ${fix}` }
+  }
+  if (checkedOut !== undefined && checkedOut !== githubSha) return { headSha: checkedOut, mayBeMergeCommit: true }
+  const place = checkedOut === undefined ? 'no checkout' : `the commit ${githubSha.slice(0, 7)} of the default branch`
+  return { conflict: `The event ${event} contains no commit, and the workspace contains ${place}. ${fix}` }
 }
 
 /** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. */

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Payload, RunnerVariables } from '../../src/github/workflow-run.ts'
+import { type Payload, type RunnerVariables, readWorkflowRun, type WorkflowRun } from '../../src/github/workflow-run.ts'
 
 /** Each event has the commit that it is about, and `GITHUB_SHA`. */
 export const headSha = '1111111111111111111111111111111111111111'
@@ -12,6 +12,13 @@ const repository = { id: 9, full_name: 'acme/shop' }
 export interface ActionContext {
   readonly variables: RunnerVariables
   readonly payload: Payload
+  /** The commit in the workspace. */
+  readonly checkedOut?: string
+}
+
+/** The run of a context, without the files of a runner. */
+export function readRun({ variables, payload, checkedOut }: ActionContext, sha?: string): WorkflowRun {
+  return readWorkflowRun(variables, payload, { sha, checkedOut })
 }
 
 /** The context of a push in a run of the workflow `Deploy`, job `production`, of acme/shop. */
@@ -142,16 +149,18 @@ export const eventContexts: readonly {
   { event: 'schedule', payload: { schedule: '0 3 * * *' }, sha: githubSha },
 ].map(({ event, payload, ...expected }) => ({ event, context: createEventContext(event, payload), ...expected }))
 
-/** A comment on a pull request, as of ChatOps, or on an issue. `GITHUB_SHA` is the default branch. */
+/**
+ * A comment on a pull request, as of ChatOps, or on an issue. `GITHUB_SHA` is the default branch. The job has checked out
+ * the head of the pull request.
+ */
 export function createIssueComment(isPullRequest = true): ActionContext {
   const links = {
     url: 'https://api.github.com/repos/acme/shop/pulls/12',
     html_url: 'https://github.com/acme/shop/pull/12',
   }
-  return createEventContext('issue_comment', {
-    issue: { number: 12, state: 'open', ...(isPullRequest ? { pull_request: links } : {}) },
-    comment: { body: '/deploy' },
-  })
+  const issue = { number: 12, state: 'open', ...(isPullRequest ? { pull_request: links } : {}) }
+  const context = createEventContext('issue_comment', { issue, comment: { body: '/deploy' } })
+  return { ...context, checkedOut: isPullRequest ? headSha : githubSha }
 }
 
 /**

@@ -7,7 +7,6 @@ import { DeploymentStatus, environmentName, environmentUrl } from '../../src/git
 import type { Extra, Opened } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { type Octokit, Origin } from '../../src/github/origin.ts'
-import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraInput } from '../../src/inputs.ts'
 import type { TrackedFile, TrackedFiles } from '../../src/workspace.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
@@ -22,6 +21,7 @@ import {
   eventContexts,
   githubSha,
   headSha,
+  readRun,
 } from './action-contexts.ts'
 import { type GitHubServer, startGitHub } from './github-server.ts'
 import { type StoredWrites, storeWrites } from './stored-writes.ts'
@@ -58,8 +58,8 @@ let opened: Opened[]
 
 const tracked: TrackedFiles = new Map()
 
-function originOf({ variables, payload }: ActionContext, jobId: string | undefined = '501'): Origin {
-  return new Origin(octokit, readWorkflowRun(variables, payload), jobId)
+function originOf(context: ActionContext, jobId: string | undefined = '501'): Origin {
+  return new Origin(octokit, readRun(context), jobId)
 }
 
 function shareOf(context: ActionContext, origin = originOf(context)) {
@@ -386,8 +386,7 @@ describe('the comment', () => {
   })
 
   it('begins with its marker and ends with the gate and the commit', () => {
-    const { variables, payload } = createContext()
-    const links = { run: readWorkflowRun(variables, payload), headSha: githubSha, logUrl, tracked }
+    const links = { run: readRun(createContext()), headSha: githubSha, logUrl, tracked }
     const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', links)
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
     expect(body.split('\n').at(-2)).toBe(
@@ -502,20 +501,21 @@ describe('the origin', () => {
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
   })
 
+  const mergeCommit = '5'.repeat(40)
+  const replaced = '6'.repeat(40)
+
   it.each([
-    ['its head, if that is in the workspace', headSha, undefined],
-    ['the older commit in the workspace, if somebody pushed after the checkout', githubSha, [githubSha, headSha]],
-    ['its head, if the workspace contains a commit of another branch', githubSha, ['3'.repeat(40), headSha]],
-  ])('of a comment on a pull request is %s', async (_, checkedOut, commits) => {
-    answer('pulls/get', { number: 12, head: { sha: headSha } })
-    answer(
-      'pulls/list-commits',
-      commits?.map((sha) => ({ sha })),
-    )
-    const { variables, payload } = createIssueComment()
-    const origin = new Origin(octokit, { ...readWorkflowRun(variables, payload), checkedOut }, '501')
-    expect(await origin.commit(never)).toBe(commits?.[0] === githubSha ? githubSha : headSha)
-    expect(operations()).toEqual(['pulls/get', ...(commits === undefined ? [] : ['pulls/list-commits'])])
+    ['the head, if the workspace contains it', headSha, headSha],
+    ['the head, if the workspace contains its merge commit', mergeCommit, headSha],
+    [
+      'the commit in the workspace, if a push or a force-push has replaced the head since the checkout',
+      replaced,
+      replaced,
+    ],
+  ])('of a comment on a pull request is %s', async (_, checkedOut, expected) => {
+    answer('pulls/get', { number: 12, head: { sha: headSha }, merge_commit_sha: mergeCommit })
+    expect(await originOf({ ...createIssueComment(), checkedOut }).commit(never)).toBe(expected)
+    expect(operations()).toEqual(['pulls/get'])
   })
 
   it('of a comment on an issue has no pull request, not even that of the default branch', async () => {
@@ -590,8 +590,7 @@ describe('the origin', () => {
     answer('actions/list-jobs-for-workflow-run-attempt', {
       jobs: jobs.map(([status, runner_name], id) => ({ id, status, runner_name })),
     })
-    const { variables, payload } = createContext()
-    const origin = new Origin(octokit, readWorkflowRun(variables, payload))
+    const origin = new Origin(octokit, readRun(createContext()))
     expect(await origin.logUrl()).toBe(`https://github.com/acme/shop/actions/runs/77${page}`)
     expect(await origin.logUrl()).toBe(await origin.logUrl())
     expect(operations()).toHaveLength(1)
@@ -599,8 +598,7 @@ describe('the origin', () => {
 
   it('links to the run if the token may not read jobs', async () => {
     github.refuse = () => ({ status: 403 })
-    const { variables, payload } = createContext()
-    const origin = new Origin(octokit, readWorkflowRun(variables, payload))
+    const origin = new Origin(octokit, readRun(createContext()))
     expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
   })
 })
@@ -696,7 +694,7 @@ describe('a failed request', () => {
       .show(createTimeline(), never)
       .catch((error: unknown) => error)
     const failure = readFailure(error, now)
-    return { ...failure, words: describeFailure(failure, input, readWorkflowRun(context.variables, context.payload)) }
+    return { ...failure, words: describeFailure(failure, input, readRun(context)) }
   }
 
   it.each(inputs)('for %s without the permission names the permission', async (input) => {

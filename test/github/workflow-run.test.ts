@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { currentRun, type Payload, readWorkflowRun } from '../../src/github/workflow-run.ts'
+import { currentRun, type Payload } from '../../src/github/workflow-run.ts'
 import {
   type ActionContext,
   createContext,
@@ -12,15 +12,12 @@ import {
   eventContexts,
   githubSha,
   headSha,
+  readRun,
 } from './action-contexts.ts'
-
-function read({ variables, payload }: ActionContext, sha?: string) {
-  return readWorkflowRun(variables, payload, sha)
-}
 
 describe('the commit, the pull request and the deployment', () => {
   it.each(eventContexts)('of $event are read from the event', ({ context, sha, pullRequest, deployment }) => {
-    const run = read(context)
+    const run = readRun(context)
     expect(run).toMatchObject({ owner: 'acme', repo: 'shop', headSha: sha })
     expect(run.pullRequest).toBe(pullRequest)
     expect(run.deploymentId).toBe(deployment)
@@ -28,25 +25,25 @@ describe('the commit, the pull request and the deployment', () => {
   })
 
   it.each(eventContexts)('of $event without its documented fields are GITHUB_SHA and none', ({ event }) => {
-    expect(read(createEventContext(event))).toMatchObject({ headSha: githubSha, deploymentId: undefined })
-    expect(read(createEventContext(event)).pullRequest).toBeUndefined()
+    expect(readRun(createEventContext(event))).toMatchObject({ headSha: githubSha, deploymentId: undefined })
+    expect(readRun(createEventContext(event)).pullRequest).toBeUndefined()
   })
 
-  it('of a comment on a pull request: the number alone, never the default branch', () => {
-    expect(read(createIssueComment())).toMatchObject({ headSha: undefined, pullRequest: 12 })
+  it('of a comment on a pull request: the commit in the workspace', () => {
+    expect(readRun(createIssueComment())).toMatchObject({ headSha, pullRequest: 12 })
   })
 
   it('of a comment on an issue: no pull request may be searched for', () => {
-    expect(read(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
+    expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
   })
 
   it('of a run for a fork: the branch finds the pull request', () => {
-    expect(read(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
+    expect(readRun(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
   })
 
   it('of a run for a deleted fork: the commit', () => {
     const workflow_run = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
-    const run = read(createEventContext('workflow_run', { workflow_run }))
+    const run = readRun(createEventContext('workflow_run', { workflow_run }))
     expect(run).toMatchObject({ headSha, pullRequest: undefined, forkBranch: undefined })
   })
 
@@ -55,7 +52,65 @@ describe('the commit, the pull request and the deployment', () => {
     ['issue_comment', createIssueComment()] as const,
   ])('of %s: the input sha goes before the event', (_, context) => {
     const sha = '4'.repeat(40)
-    expect(read(context, sha)).toMatchObject({ headSha: sha, pullRequest: read(context).pullRequest })
+    expect(readRun(context, sha)).toMatchObject({ headSha: sha, pullRequest: readRun(context).pullRequest })
+  })
+})
+
+describe('the commit in the workspace, if the input sha is not set', () => {
+  const other = '3'.repeat(40)
+  const contextOf = (event: string) => {
+    const known = eventContexts.find((each) => each.event === event)?.context ?? createIssueComment()
+    return (checkedOut: string | undefined): ActionContext => {
+      const { checkedOut: _, ...context } = known
+      return checkedOut === undefined ? context : { ...context, checkedOut }
+    }
+  }
+
+  it.each([
+    ['pull_request', undefined],
+    ['pull_request', headSha],
+    ['pull_request', githubSha],
+    ['pull_request_review', githubSha],
+    ['pull_request_target', headSha],
+    ['push', githubSha],
+    ['merge_group', headSha],
+    ['workflow_run', headSha],
+    ['workflow_run', undefined],
+    ['deployment', headSha],
+    ['issue_comment', headSha],
+    ['issue_comment', other],
+  ])('agrees with the event %s if it is %s', (event, checkedOut) => {
+    expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
+  })
+
+  it.each([
+    ['pull_request, after a push', 'pull_request', other],
+    ['pull_request_target, whose checkout is the base branch', 'pull_request_target', githubSha],
+    ['push, with another branch', 'push', other],
+    ['merge_group, with the default branch', 'merge_group', githubSha],
+    ['workflow_run, whose checkout is the default branch', 'workflow_run', githubSha],
+    ['status, whose checkout is the default branch', 'status', githubSha],
+    ['deployment, with another commit', 'deployment', other],
+  ])('contradicts the event %s', (_, event, checkedOut) => {
+    expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
+      /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
+    )
+  })
+
+  it.each([
+    [undefined, 'The event issue_comment contains no commit, and the workspace contains no checkout.'],
+    [
+      githubSha,
+      'The event issue_comment contains no commit, and the workspace contains the commit 2222222 of the default branch.',
+    ],
+  ])('of a comment on a pull request must not be %s', (checkedOut, text) => {
+    const { conflict } = readRun(contextOf('issue_comment')(checkedOut))
+    expect(conflict).toBe(`${text} Set the input sha to the commit that was deployed.`)
+  })
+
+  it.each(eventContexts)('is no conflict on $event if the input sha is set', ({ context }) => {
+    const run = readRun({ ...context, checkedOut: other }, headSha)
+    expect([run.headSha, run.conflict]).toEqual([headSha, undefined])
   })
 })
 
@@ -63,8 +118,8 @@ describe('the run', () => {
   it('is on the server of the runner, with its attempt', () => {
     const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
     const repositoryUrl = 'https://github.acme.example/acme/shop'
-    expect(read(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
-    expect(read(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
+    expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
+    expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
   })
 
   const fromFork: Payload = { pull_request: createPullRequest('jo/shop') }
@@ -82,16 +137,19 @@ describe('the run', () => {
     ['Dependabot', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }), 'dependabot'],
     ['a push', createContext(), undefined],
   ])('finds out why the token of %s is read-only', (_, context, because) => {
-    expect(read(context).readOnlyBecause).toBe(because)
+    expect(readRun(context).readOnlyBecause).toBe(because)
   })
 
   it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('names the missing variable %s outside of a workflow', (name) => {
-    expect(() => read(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
+    expect(() => readRun(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
   })
 
   describe('the commit in the workspace', () => {
     const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
     afterAll(() => rmSync(folder, { recursive: true }))
+
+    const event = join(folder, 'event.json')
+    writeFileSync(event, JSON.stringify(createIssueComment().payload))
 
     const checkedOut = (files: Readonly<Record<string, string>>) => {
       const workspace = mkdtempSync(join(folder, 'checkout-'))
@@ -100,7 +158,8 @@ describe('the run', () => {
         writeFileSync(join(workspace, name), text)
       }
       const { variables } = createContext({ GITHUB_WORKSPACE: workspace })
-      return currentRun(variables, undefined).checkedOut
+      return currentRun({ ...variables, GITHUB_EVENT_NAME: 'issue_comment', GITHUB_EVENT_PATH: event }, undefined)
+        .headSha
     }
 
     it.each<[string, Record<string, string>, string | undefined]>([
