@@ -11,6 +11,8 @@ const updateTimeoutMs = 10_000
 /** Longer, because a check with many annotations needs several requests. */
 const outcomeTimeoutMs = 30_000
 const firstRetryMs = 1_000
+/** GitHub sometimes refuses a good token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
+const maxRefusals = 3
 
 /** Limits how often an extra is updated. The outcome is always shown, with retries after temporary failures. */
 export class UpdateThrottle {
@@ -21,6 +23,8 @@ export class UpdateThrottle {
   #earliest = Number.NEGATIVE_INFINITY
   #cancelTimer: (() => void) | undefined
   #updating: Promise<void> = Promise.resolve()
+  /** Whether GitHub has accepted an update: then the token has the permission, and a refusal may pass. */
+  #hasWorked = false
   #isForbidden = false
 
   /** @param onFailure called at most once, and not if a later update succeeds */
@@ -52,11 +56,15 @@ export class UpdateThrottle {
     await this.#updating
     signal.removeEventListener('abort', abort)
     if (this.#isForbidden) return false
+    let refusals = 0
     for (let delayMs = firstRetryMs; ; delayMs *= 2) {
       const failure = await this.#show(timeline, signal, outcomeTimeoutMs)
       if (failure === undefined) return true
+      if (failure.type === 'forbidden') refusals++
+      const mayPass =
+        failure.type === 'temporary' || (failure.type === 'forbidden' && this.#hasWorked && refusals < maxRefusals)
       const pauseMs = Math.max(delayMs, failure.retryAfterMs)
-      if (failure.type !== 'temporary' || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
+      if (!mayPass || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
         this.#onFailure(failure)
         return false
       }
@@ -74,7 +82,7 @@ export class UpdateThrottle {
     const failure = await this.#show(timeline, this.#ending.signal, updateTimeoutMs)
     if (failure === undefined) return
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + failure.retryAfterMs)
-    if (failure.type !== 'forbidden') return
+    if (failure.type !== 'forbidden' || this.#hasWorked) return
     this.#isForbidden = true
     this.#onFailure(failure)
   }
@@ -90,6 +98,7 @@ export class UpdateThrottle {
     if (signal.aborted) abort()
     try {
       await Promise.race([this.#extra.show(timeline, signal), aborted])
+      this.#hasWorked = true
       return undefined
     } catch (error) {
       return readFailure(error, this.#clock.now())

@@ -131,6 +131,21 @@ describe('progress', () => {
     expect(failures).toMatchObject([{ type: 'forbidden' }])
   })
 
+  it.each([401, 403, 404])(
+    'goes on after a passing refusal with %i, once an update has been accepted',
+    async (status) => {
+      const { begin, extra, extras, failures, job, pass } = setUp()
+      await begin()
+      extra.answer = fails(httpError(status))
+      await pass(15, () => extras.update())
+      extra.answer = async () => {}
+      await pass(15, () => extras.update())
+      await extras.finish(createTimeline(), job.signal)
+      expect(extra.shown).toEqual(['0 open', '15 open', '30 open', '30 ready'])
+      expect(failures).toEqual([])
+    },
+  )
+
   it('is not shown once there is a verdict', async () => {
     const { clock, extra, extras, pass } = setUp()
     extras.start(() => createTimeline())
@@ -242,6 +257,35 @@ describe('the end', () => {
     await extras.finish(createTimeline(), job.signal)
     expect(clock.now()).toBe(start)
     expect(failures).toMatchObject([{ type }])
+  })
+
+  it.each([401, 403, 404])(
+    'is tried again after a passing refusal with %i, once an update has been accepted',
+    async (status) => {
+      const { begin, closed, extra, extras, failures, job, pass } = setUp()
+      await begin()
+      extra.answer = fails(httpError(status))
+      const finished = extras.finish(createTimeline(), job.signal)
+      await nextTurn()
+      extra.answer = async () => {}
+      await pass(1)
+      await finished
+      expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready'])
+      expect(closed).toEqual(['check-run'])
+      expect(failures).toEqual([])
+    },
+  )
+
+  it('is reported as a failure when the third refusal in a row shows that the access was withdrawn', async () => {
+    const { begin, closed, extra, extras, failures, job, pass } = setUp()
+    await begin()
+    extra.answer = fails(httpError(401))
+    const finished = extras.finish(createTimeline(), job.signal)
+    await pass(3)
+    await finished
+    expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready', '3 ready'])
+    expect(closed).toEqual([])
+    expect(failures).toMatchObject([{ type: 'forbidden' }])
   })
 
   it('respects its time limit when GitHub never answers', async () => {
