@@ -255,7 +255,7 @@ const definitions = {
     default: '10s',
     description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
-      'Containers that crash soon after their start look ready for a moment. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. `0` turns both off.',
+      'Containers that crash soon after their start look ready for a moment. A container that has crashed must stay ready for the same time, also with a readiness probe. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. `0` turns both off.',
   }),
   milestoneTimeoutsMs: input(milestoneTimeouts, {
     name: 'milestone-timeouts',

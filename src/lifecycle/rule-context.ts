@@ -47,7 +47,7 @@ export interface RuleContext {
 }
 
 export interface LifecycleSettings {
-  /** How long a container without a readiness probe must run before it is ready. */
+  /** How long a container that has no readiness probe, or that has died, must be ready before it counts. */
   readonly settleTimeMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number

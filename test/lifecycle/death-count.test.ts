@@ -213,14 +213,14 @@ describe('under a workload with minReadySeconds', () => {
     })
     const seen = [
       [6, ready(6, 0, 1)] as const,
-      [10, dead(0, 1, 10)] as const,
-      [16, ready(16, 1, 11)] as const,
-      [20, dead(1, 11, 20)] as const,
-      [46, ready(46, 2, 41)] as const,
-      [50, dead(2, 41, 50)] as const,
+      [20, dead(0, 1, 20)] as const,
+      [26, ready(26, 1, 21)] as const,
+      [40, dead(1, 21, 40)] as const,
+      [66, ready(66, 2, 61)] as const,
+      [80, dead(2, 61, 80)] as const,
     ].map(([at, status]) => [at, createPod({ spec: probed, status })] as const)
     const pod = createPod({ spec: probed })
-    expect(counted(sightings(...seen), pod, undefined, 5).containers.get('app')?.deaths).toBe(3)
-    expect(counted(sightings(...seen), pod, undefined, 4).containers.get('app')?.deaths).toBe(1)
+    expect(counted(sightings(...seen), pod, undefined, 15).containers.get('app')?.deaths).toBe(3)
+    expect(counted(sightings(...seen), pod, undefined, 14).containers.get('app')?.deaths).toBe(1)
   })
 })

@@ -120,13 +120,27 @@ describe('deaths of a container', () => {
       ],
     ],
     [
-      'a readiness probe that was passed forgives at once',
-      1,
+      'a readiness probe that passes for less than the settle time forgives nothing',
+      3,
       [
         [5, createPod({ spec: probed, status: crashLoopStatus(2, 4) })],
         [20, createPod({ spec: probed, status: readyStatus(15, { restartCount: 2 }) })],
         [24, createPod({ spec: probed, status: deadStatus(3, 24) })],
       ],
+    ],
+    [
+      'a readiness probe that passes for the settle time forgives the deaths before',
+      1,
+      [
+        [5, createPod({ spec: probed, status: crashLoopStatus(2, 4) })],
+        [20, createPod({ spec: probed, status: readyStatus(15, { restartCount: 2 }) })],
+        [30, createPod({ spec: probed, status: deadStatus(3, 30) })],
+      ],
+    ],
+    [
+      'a readiness probe that has just passed at first sight forgives nothing',
+      4,
+      [[20, createPod({ spec: probed, status: readyStatus(19, { restartCount: 4, lastState: terminated(3, 17) }) })]],
     ],
     [
       "ten minutes' run forgives the deaths before, without having been seen",

@@ -9,6 +9,7 @@ import {
   createPod,
   createStatus,
   iso,
+  minute,
   moment,
   podStatus,
   readyStatus,
@@ -370,6 +371,55 @@ test('a pod settles from its first sight if its node reports a start before the 
   const at = (now: number) => reported(examinePod(pod, context({ now, podHistories, objects: [pod] })))
   expect(at(22)).toMatchObject({ ready: true, settled: false, recheckAt: moment(32) })
   expect(at(32).settled).toBe(true)
+})
+
+describe('a ready pod whose container has a readiness probe', () => {
+  const old = { creationTimestamp: iso(-11 * minute) }
+  const died = (at: number) => ({ restartCount: 4, lastState: terminated(3, at) })
+  const probed = (startedAt: number, rest: object = {}, metadata: object = {}) => {
+    const containers = [createContainer({ readinessProbe: {} })]
+    return createPod({ spec: { containers }, status: readyStatus(startedAt, rest), metadata })
+  }
+  const sidecar = (pod: Pod): Pod => {
+    const { spec, status } = pod
+    const [container] = spec?.containers ?? []
+    const initContainers = container && [{ ...container, restartPolicy: 'Always' }]
+    const { containerStatuses, ...rest } = status ?? {}
+    return {
+      ...pod,
+      spec: { ...spec, containers: [], initContainers },
+      status: { ...rest, initContainerStatuses: containerStatuses },
+    }
+  }
+  const settled = (pod: Pod, now: number, seen = 60) => {
+    const podHistories = seenAt(pod, seen)
+    return examinePod(pod, context({ now, podHistories, objects: [pod] })).settled
+  }
+
+  it.each<[string, boolean, Pod, number]>([
+    ['is settled at once if none of its containers has died', true, probed(59), 60],
+    [
+      'is not settled while its container has died and is ready for less than the settle time',
+      false,
+      probed(59, died(58)),
+      68,
+    ],
+    ['is settled when its container has died and is ready for the settle time', true, probed(59, died(58)), 69],
+    ['is not settled in the middle of an old crash loop either', false, probed(59, died(-200), old), 60],
+    ['is settled at once after a restart long before', true, probed(59, died(-10 * minute), old), 60],
+    [
+      'is not settled while its sidecar has died and is ready for less than the settle time',
+      false,
+      sidecar(probed(59, died(58))),
+      68,
+    ],
+  ])('%s', (_, expected, pod, now) => expect(settled(pod, now)).toBe(expected))
+
+  it('settles from its first sight if the clock of its node is ahead', () => {
+    const pod = probed(500, died(490))
+    expect(settled(pod, 69, 60)).toBe(false)
+    expect(settled(pod, 70, 60)).toBe(true)
+  })
 })
 
 describe('a pod of several containers', () => {

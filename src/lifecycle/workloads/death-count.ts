@@ -57,7 +57,7 @@ interface RestartTraits {
 /** A pod older than this at the gate's start may have died before this rollout. */
 const oldPodMs = 10 * 60_000
 /** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
-const recoveredMs = 10 * 60_000
+export const recoveredMs = 10 * 60_000
 /** The kubelet's first back-off, unless a node is configured with less. */
 const firstBackOffSeconds = 10
 

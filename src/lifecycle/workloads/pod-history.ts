@@ -201,12 +201,8 @@ export function historyOf(
   gateTime: GateTime,
 ): PodHistory {
   const created = gateTime.time(pod.metadata.creationTimestamp)
-  const probed = new Set(
-    containersOf(pod).flatMap(({ container }) => (container.readinessProbe === undefined ? [] : [container.name])),
-  )
   const containers = [...observations.containers].map(([name, { deaths, ...rest }]) => {
-    // Without a readiness probe, the container must have run for the settle time.
-    const settleMs = Math.max(minReadyMs, probed.has(name) ? 0 : gateTime.settleTimeMs)
+    const settleMs = Math.max(minReadyMs, gateTime.settleTimeMs)
     return [name, { ...rest, ...countDeaths(deaths, { created, changedAt, settleMs }, gateTime) }] as const
   })
   const { firstSeenAt, seenAt } = observations
@@ -251,7 +247,7 @@ export function observePodEvents(
 
 /**
  * The running instance. Without a readiness probe it is ready since its start; with one, since the pod became Ready, or
- * since that was seen.
+ * since that was seen. A time in the future is of a wrong clock.
  */
 function observeRunning(
   before: RunningInstance | undefined,
@@ -272,7 +268,8 @@ function observeRunning(
   if (!ready || started === undefined) return instance
   const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
   const turnedAt = gateTime.time(turned?.lastTransitionTime) ?? now
-  return { ...instance, readySince: same?.readySince ?? (isProbed ? Math.max(started, turnedAt) : started) }
+  const passedAt = Math.min(now, Math.max(started, turnedAt))
+  return { ...instance, readySince: same?.readySince ?? (isProbed ? passedAt : started) }
 }
 
 /** The waiting reasons after a refused pull (pkg/kubelet/images, errors of cri-api). */

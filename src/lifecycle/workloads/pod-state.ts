@@ -3,6 +3,7 @@ import type { Problem } from '../../reasons/reasons.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
+import { recoveredMs } from './death-count.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
 import { acknowledgedBy, examineSetup } from './pod-setup.ts'
@@ -22,7 +23,7 @@ export interface PodState {
   /** Every container runs, or has completed. */
   readonly running: boolean
   readonly ready: boolean
-  /** Ready, and every container without a readiness probe has run for the settle time. */
+  /** Ready, and every container that has no readiness probe, or that has died, was ready for the settle time. */
   readonly settled: boolean
   /** When it will be settled if nothing changes; absent if it is settled or not ready. */
   readonly settlesAt?: number
@@ -152,9 +153,9 @@ export function readiness(pod: Pod, context: RuleContext): { readonly ready: boo
 }
 
 /**
- * When a running container is settled: immediately if it has a readiness probe, else after the settle time. If its
- * start is in the future or before the creation of its pod, the clock of its node is wrong, and the settle time starts at
- * first sight.
+ * When a running container is settled: without a readiness probe after the settle time; with one immediately, unless it
+ * has died before: then it must stay ready for the settle time. If its start is in the future or before the creation of
+ * its pod, the clock of its node is wrong, and the settle time starts at first sight.
  */
 function settledFrom(
   { container, status, isInit }: PodContainer,
@@ -162,12 +163,17 @@ function settledFrom(
   created: number | undefined,
   context: RuleContext,
 ): number {
-  if (isInit || container.readinessProbe !== undefined) return 0
+  const isProbed = container.readinessProbe !== undefined
   const startedAt = context.time(status?.state?.running?.startedAt)
-  if (startedAt === undefined) return 0
+  if (isInit || startedAt === undefined) return 0
+  const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
+  const hasDied = (history?.deaths ?? 0) > 0 || (diedAt !== undefined && startedAt - diedAt < recoveredMs)
+  if (isProbed && !hasDied) return 0
   const seenAt = history?.running?.seenAt ?? context.now
   const isClockWrong = startedAt > seenAt || (created !== undefined && startedAt < created)
-  return (isClockWrong ? seenAt : startedAt) + context.settings.settleTimeMs
+  const runsSince = isClockWrong ? seenAt : startedAt
+  const since = isProbed ? Math.max(runsSince, history?.running?.readySince ?? context.now) : runsSince
+  return since + context.settings.settleTimeMs
 }
 
 /** Whether a container has run, also if it died since; an init container must have completed. */

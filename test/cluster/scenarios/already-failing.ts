@@ -1,4 +1,4 @@
-import { type ClusterState, containerDied, deploymentComplete, pullRefused } from '../cluster-states.ts'
+import { type ClusterState, containerDied, deploymentSettled, pullRefused } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -25,8 +25,8 @@ export const alreadyFailing: Scenario[] = [
       await fixture.apply(settings('good'))
     },
     expect: { outcome: 'ready', reason: '' },
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 75,
+    decidedBy: deploymentSettled('web'),
+    takesSeconds: 85,
   },
   {
     ...web,

@@ -16,6 +16,21 @@ export const crashes: Scenario[] = [
   },
   {
     ...web,
+    // Each instance is Ready for four seconds. The gate begins while the second one runs.
+    name: 'crash-loop-behind-a-passing-probe',
+    setup: async (fixture) => {
+      const readinessProbe = { exec: { command: ['test', '-f', '/up'] }, periodSeconds: 1 }
+      const script = 'sleep 1; touch /up; sleep 5; exit 3'
+      await fixture.apply(deployment('web', { script, readiness: 'none', readinessProbe }, { replicas: 1 }))
+      await fixture.until('a restarted container is ready', (informer) =>
+        informer.all('Pod').some(({ status }) => status.containerStatuses?.[0]?.restartCount === 1 && isReady(status)),
+      )
+    },
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    decidedBy: containerDied(3),
+  },
+  {
+    ...web,
     name: 'out-of-memory',
     setup: (fixture) =>
       fixture.apply(
@@ -101,3 +116,7 @@ export const crashes: Scenario[] = [
     takesSeconds: 35,
   },
 ]
+
+function isReady(status: { containerStatuses: { ready: boolean }[] }): boolean {
+  return status.containerStatuses.every(({ ready }) => ready)
+}

@@ -1,4 +1,4 @@
-import { all, deploymentComplete } from '../cluster-states.ts'
+import { all, deploymentComplete, deploymentSettled } from '../cluster-states.ts'
 import { deployment, diesFirst, imageName, service, slowStart, stateVolume, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
@@ -14,8 +14,8 @@ export const temporaryFailures: Scenario[] = [
     ...web,
     name: 'crashes-twice-then-fine',
     setup: (fixture) => fixture.apply(deployment('web', {}, template('web', diesFirst(2, 'exec serve'), stateVolume))),
-    decidedBy: deploymentComplete('web'),
-    takesSeconds: 20,
+    decidedBy: deploymentSettled('web'),
+    takesSeconds: 30,
   },
   {
     ...web,
@@ -26,8 +26,8 @@ export const temporaryFailures: Scenario[] = [
         deployment('web', {}, template('web', diesFirst(3, 'exec serve'), stateVolume)),
         deployment('database', { script: slowStart(33) }),
       ),
-    decidedBy: all(deploymentComplete('web'), deploymentComplete('database')),
-    takesSeconds: 48,
+    decidedBy: all(deploymentSettled('web'), deploymentComplete('database')),
+    takesSeconds: 58,
   },
   {
     ...web,
@@ -46,9 +46,9 @@ export const temporaryFailures: Scenario[] = [
           .some(({ status }) => status.containerStatuses?.[0].restartCount === 2 && status.containerStatuses[0].ready),
       )
       await fixture.patch('Service', 'late', { spec: { selector: { app: 'web' } } })
-      fixture.markDecided()
+      fixture.markDecided(10)
     },
-    takesSeconds: 48,
+    takesSeconds: 58,
   },
   {
     ...web,
