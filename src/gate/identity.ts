@@ -11,24 +11,37 @@ import { type Verdict, verdictOf } from './timeline.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
 interface IdentityChange {
-  readonly type: 'same' | 'replaced' | 'followed' | 'superseded' | 'rolled-back'
+  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
 }
 
+/** Two versions of the gated object. */
+interface GatedVersions {
+  /** The version that was gated first. */
+  readonly first: KubeObject
+  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
+  readonly gated: KubeObject
+}
+
 /**
- * Compares a later version of an object with the gated one. Without a template, only the uid is compared.
- * @param gated the last version of the object that has the gated template
+ * Compares a later version of an object with the gated ones. Without a template, only the uid is compared. An object
+ * that was being deleted when it was gated first is expected to come back with another template.
  * @param revisions all known revisions of the object
  */
 export function compareIdentity(
-  gated: KubeObject,
+  { first, gated }: GatedVersions,
   object: KubeObject,
   revisions: readonly KubeObject[],
   gateTime: Pick<GateTime, 'startedAt' | 'time'>,
 ): IdentityChange {
-  if (object.metadata.uid !== gated.metadata.uid) return { type: 'replaced' }
   const [before, after] = [templateOf(gated), templateOf(object)]
-  if (before === after || isSameTemplate(before, after)) return { type: 'same' }
+  const isSame = before === after || isSameTemplate(before, after)
+  if (object.metadata.uid !== gated.metadata.uid) {
+    const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || isFollowedChange(before, after)
+    return { type: isExpected ? 'replaced' : 'superseded' }
+  }
+  if (isSame) return { type: 'same' }
+  if (isSameTemplate(templateOf(first), after)) return { type: 'returned' }
   const present = findRevision(before, revisions)
   const older = findRevision(
     after,
@@ -75,6 +88,7 @@ export function identityVerdict(
 ): Verdict<'superseded'> {
   const who = {
     author: specAuthorOf(gated, object),
+    isRecreated: gated.metadata.uid !== object.metadata.uid,
     fromGeneration: gated.metadata.generation,
     toGeneration: object.metadata.generation,
   }

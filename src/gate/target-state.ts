@@ -272,16 +272,33 @@ function afterFound(
     const arrived = { ...state, stall: restartStall(state.stall, now) }
     return { state: withObject(arrived, object, isFirstSight, now, context), entries: [note('its change has arrived')] }
   }
-  const scaled = isOther ? undefined : scaleText(isPresent(state) ? before?.object : undefined, object)
-  return {
-    state: withObject(state, object, isFirstSight, now, context),
-    entries: [
-      ...(scaled === undefined ? [] : [note(scaled)]),
-      ...(isOther
-        ? [note('was replaced by a new object of the same name, which is gated from its first milestone')]
-        : []),
-    ],
-  }
+  const next = withObject(state, object, isFirstSight, now, context)
+  if (isOther) return afterReplacement(next, before, object, now, context)
+  const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
+  return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
+}
+
+/**
+ * Ends a target that was created again with another template; any other is gated from its first milestone.
+ * @param next the state with the new object
+ * @param before the facts about the deleted object
+ */
+function afterReplacement(
+  next: UnendedState,
+  before: Seen,
+  object: KubeObject,
+  now: number,
+  context: StepContext,
+): Step {
+  const { type } = compareIdentity(versionsOf(before), object, [], context.gateTime)
+  if (type === 'superseded') return end(next, identityVerdict(type, undefined, before.gated, object), now, context)
+  const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
+  return { state: next, entries: [note(text)] }
+}
+
+/** The versions that a later one is compared with: the first one, and the latest one with the gated template. */
+function versionsOf({ history, gated }: Seen) {
+  return { first: history.first, gated }
 }
 
 /** The state with a version of the object. An object with another uid is gated from its first milestone. */
@@ -359,10 +376,11 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
   if (object === before) return { state: revisions === state.seen.revisions ? state : { ...state, seen }, entries: [] }
-  const change = compareIdentity(before, object, [...revisions.values()], context.gateTime)
+  const change = compareIdentity(versionsOf(seen), object, [...revisions.values()], context.gateTime)
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
+    case 'returned':
     case 'followed': {
       const followed: Present = {
         ...state,
@@ -370,7 +388,11 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      const text = 'its template changed only in annotations, labels or environment variables: the gate follows it'
+      const what =
+        change.type === 'returned'
+          ? 'is again the one that was gated first'
+          : 'changed only in annotations, labels or environment variables'
+      const text = `its template ${what}: the gate follows it`
       return { state: followed, entries: [note(text)] }
     }
     case 'superseded':

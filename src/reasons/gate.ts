@@ -11,6 +11,8 @@ type NoDetail = Readonly<Record<string, never>>
 /** Who changed the pod template, and the generations of the object before and after the change. */
 interface TemplateChange {
   readonly author?: string
+  /** The object was deleted, and created again with the other template. */
+  readonly isRecreated: boolean
   readonly fromGeneration?: number
   readonly toGeneration?: number
 }
@@ -220,7 +222,8 @@ function byAuthor({ author }: TemplateChange): string {
   return author === undefined ? '' : ` by ${author}`
 }
 
-function generations({ fromGeneration, toGeneration }: TemplateChange): string {
+function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChange): string {
+  if (isRecreated) return '(deleted and created again)'
   return `(generation ${fromGeneration} → ${toGeneration})`
 }
 

@@ -54,8 +54,12 @@ const withVariables = (variables: Record<string, string>) => {
   return createTemplate({ containers: [createContainer({ env })] })
 }
 
+/** The versions of an object whose template was not changed since it was gated first. */
+const versions = (object: KubeObject) => ({ first: object, gated: object })
+
 describe('a later version of a target', () => {
   const withTemplate = (template: PodTemplate) => createDeployment({ metadata: { generation: 2 }, spec: { template } })
+  const withUid = (uid: string, template: PodTemplate) => createDeployment({ metadata: { uid }, spec: { template } })
   const oldRevision = createReplicaSet(
     { metadata: { creationTimestamp: iso(-3600) } },
     createDeployment({ spec: { template: previous } }),
@@ -64,13 +68,17 @@ describe('a later version of a target', () => {
   it.each([
     ['that was scaled is the same', createDeployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }), 'same'],
     ['of another uid is a replacement', createDeployment({ metadata: { uid: 'other' } }), 'replaced'],
+    ['of another uid with an annotation is a replacement', withUid('other', annotated), 'replaced'],
+    ['of another uid with another image is superseded', withUid('other', next), 'superseded'],
     ['with an annotation is followed', withTemplate(annotated), 'followed'],
     ['with another label is followed', withTemplate(labelled), 'followed'],
     ['with an added variable is followed', withTemplate(reloaded), 'followed'],
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(compareIdentity(createDeployment(), object, [oldRevision], createGateTime())).toMatchObject({ type: change })
+    expect(compareIdentity(versions(createDeployment()), object, [oldRevision], createGateTime())).toMatchObject({
+      type: change,
+    })
   })
 
   it.each([
@@ -81,7 +89,7 @@ describe('a later version of a target', () => {
   ])('whose template is %s is compared by its uid alone', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
-    expect(compareIdentity(custom(before), custom(after), [], createGateTime())).toEqual({ type: 'same' })
+    expect(compareIdentity(versions(custom(before)), custom(after), [], createGateTime())).toEqual({ type: 'same' })
   })
 
   // A queue such as Kueue sets where the pods of a suspended Job run, and resumes the Job.
@@ -90,12 +98,14 @@ describe('a later version of a target', () => {
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
     const queued = job({ suspend: true, template: createTemplate() })
     const admitted = job({ suspend: false, template: createTemplate({ schedulingGates: [{ name: 'topology' }] }) })
-    expect(compareIdentity(queued, admitted, [], createGateTime())).toEqual({ type: 'same' })
+    expect(compareIdentity(versions(queued), admitted, [], createGateTime())).toEqual({ type: 'same' })
   })
 
   it('without a template is compared by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(compareIdentity(service({ a: 1 }), service({ a: 2 }), [], createGateTime())).toEqual({ type: 'same' })
+    expect(compareIdentity(versions(service({ a: 1 })), service({ a: 2 }), [], createGateTime())).toEqual({
+      type: 'same',
+    })
   })
 })
 
@@ -239,12 +249,12 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
         ],
       ],
       [
-        'after a restart, to what was gated before it',
+        'after a restart, to a revision that is older than the one gated first',
         [
           begin,
           changed(5, restarted('1')),
           at(5.1, added(revision('restart', restarted('1'), 5, 3))),
-          changed(8, gated, 6),
+          changed(8, older, 6),
         ],
       ],
     ])('is rolled back %s', (_, steps) => {
@@ -294,6 +304,55 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
       const { outcome, entries } = runUntil(25, steps, options)
       expect(outcome).toBeUndefined()
       expect(entries).toContainEqual(expect.stringMatching(/note its template changed only in annotations/))
+    })
+
+    // An operator that owns the template, such as Flux or Argo CD with self-heal, removes the annotation of a restart.
+    it.each<[string, FeedEvent[][]]>([
+      ['by its revision as it was', []],
+      ['although its revision got its next number first', [at(7.9, modified(revision('new', gated, -1, 4, '2')))]],
+    ])('is followed when a restart is undone %s', (_, steps) => {
+      const restart = [begin, changed(5, restarted('1')), at(5.1, added(revision('restart', restarted('1'), 5, 3)))]
+      const { outcome, entries } = runUntil(25, [...restart, ...steps, changed(8, gated, 6)], options)
+      expect(outcome).toBeUndefined()
+      expect(entries).toContainEqual(
+        expect.stringMatching(/^8 note its template is again the one that was gated first/),
+      )
+    })
+
+    it('is superseded when it is deleted and created again with another image', () => {
+      const again = { ...workload(next), metadata: { ...workload(next).metadata, uid: 'other-uid' } }
+      expect(run([begin, at(5, deleted(workload(gated, 4))), at(6, added(again))], options)).toMatchObject({
+        outcome: 'superseded',
+        reason: 'superseded',
+        seconds: 6,
+      })
+    })
+
+    it('is gated again when it is deleted and created again with the same template', () => {
+      const again = { ...workload(gated), metadata: { ...workload(gated).metadata, uid: 'other-uid' } }
+      const { outcome, entries } = runUntil(
+        25,
+        [begin, at(5, deleted(workload(gated, 4))), at(6, added(again))],
+        options,
+      )
+      expect(outcome).toBeUndefined()
+      expect(entries).toContainEqual(expect.stringMatching(/^6 note was replaced by a new object of the same name/))
+    })
+
+    // A script may delete the old object and begin the gate before the new one is applied.
+    it('is gated again with another image if it was being deleted when the gate began', () => {
+      const { metadata, ...rest } = workload(gated, 4)
+      const leaving = {
+        ...rest,
+        metadata: { ...metadata, deletionTimestamp: iso(-1), finalizers: ['foregroundDeletion'] },
+      }
+      const again = { ...workload(next), metadata: { ...workload(next).metadata, uid: 'other-uid' } }
+      const steps = [
+        at(0, added(leaving), [list(kind), revisions, node], pods),
+        at(5, deleted(leaving)),
+        at(6, added(again)),
+      ]
+      expect(runUntil(25, steps, options).outcome).toBeUndefined()
     })
 
     // A controller removes the older revision as soon as it has completed the rollout (cleanupDeployment, truncateHistory).
@@ -376,7 +435,7 @@ describe('another change during the wait', () => {
     ],
     [
       'after one that was followed is compared with that one',
-      [at(3, apply(reloaded)), at(5, apply(createTemplate(), 3))],
+      [at(3, apply(reloaded)), at(5, apply(annotated, 3))],
       { outcome: 'superseded', reason: 'superseded', seconds: 5 },
     ],
   ])('%s', (_, steps, expected) => {
@@ -812,8 +871,14 @@ describe('a target that is deleted', () => {
     expect(run([at(0, synced('Deployment', 'Pod', 'ReplicaSet'))])).toMatchObject({ reason: 'not-found' })
   })
 
-  it('and gets another template with its new uid is not superseded', () => {
+  it('and gets another template with its new uid is superseded', () => {
     const other = createDeployment({ metadata: { uid: 'new-uid' }, spec: { template: next } })
-    expect(runUntil(60, [first, gone, at(52, added(other))]).outcome).toBeUndefined()
+    expect(run([first, gone, at(52, added(other))])).toMatchObject({
+      outcome: 'superseded',
+      reason: 'superseded',
+      seconds: 52,
+      message:
+        'deployment/web: another change replaced the one being gated (deleted and created again): container app: image acme/web:v1 → acme/web:v2',
+    })
   })
 })

@@ -204,14 +204,14 @@ const deadlines: Scenario[] = [
     ...shortOutage,
     name: 'half-open-while-it-is-replaced',
     documented: { fault: 'Connections carry nothing any more while the Deployment is replaced.', rollout: 'healthy' },
-    setup: (fixture) => fixture.apply(healthy.deployment),
+    setup: (fixture) => fixture.apply(deployment('web', { script: slowStart(15) })),
     during: async (fixture) => {
       await fixture.delete('Deployment', 'web')
       await fixture.until('the Deployment is deleted', (informer) => !informer.get('Deployment', 'web'))
       // Time for the action to observe the deletion.
       await fixture.wait(1)
       fixture.proxy.halfOpen()
-      await fixture.apply(deployment('web'))
+      await fixture.apply(deployment('web', { script: slowStart(15) }))
       await endAfter(fixture, 20)
     },
   },

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../api.ts'
-import { secondsAfterStart, setComplete } from '../cluster-states.ts'
+import { deploymentComplete, secondsAfterStart, setComplete } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import type { Informer } from '../informer.ts'
 import { daemonSet, deployment, imageName, slowStart, statefulSet } from '../objects.ts'
@@ -9,7 +9,35 @@ const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web'
 
 async function slowUpdate(fixture: Fixture): Promise<void> {
   await fixture.rollOut(deployment('web'))
-  await fixture.apply(deployment('web', { image: 'v2', script: slowStart(8) }))
+  await fixture.apply(deployment('web', slow))
+}
+
+/** A template whose containers need a few seconds to become ready. */
+const slow = { image: 'v2', script: slowStart(8) }
+
+/** Somebody restarts the workload, and an operator that owns the template removes the annotation of the restart. */
+function restartUndone(kind: 'Deployment' | 'StatefulSet' | 'DaemonSet', workload: KubeObject): Scenario {
+  const resource = `${kind.toLowerCase()}/web`
+  const restartedAt = '/spec/template/metadata/annotations'
+  return {
+    name: `${kind.toLowerCase()}-restart-undone`,
+    inputs: { resources: resource },
+    kubectl: resource,
+    setup: (fixture) => fixture.apply(workload),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v2'))
+      const annotations = { 'kubectl.kubernetes.io/restartedAt': '2025-01-15T12:00:00Z' }
+      await fixture.patch(kind, 'web', [{ op: 'add', path: restartedAt, value: annotations }])
+      await fixture.until('a pod of the restart exists', (informer) =>
+        informer.all('Pod').some(({ metadata }) => metadata.annotations?.['kubectl.kubernetes.io/restartedAt']),
+      )
+      await fixture.patch(kind, 'web', [{ op: 'remove', path: restartedAt }])
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy:
+      kind === 'Deployment' ? deploymentComplete('web') : setComplete(kind, 'web', kind === 'DaemonSet' ? 1 : 2),
+    takesSeconds: 30,
+  }
 }
 
 /** Rollouts that another change replaces, and changes that arrive late or never (`await-change`). */
@@ -36,6 +64,22 @@ export const superseded: Scenario[] = [
     },
     expect: { outcome: 'superseded', reason: 'rolled-back' },
   },
+  {
+    ...web,
+    name: 'recreated-with-another-template',
+    setup: (fixture) => fixture.apply(deployment('web', slow)),
+    during: async (fixture) => {
+      await fixture.runningPod(imageName('v2'))
+      await fixture.delete('Deployment', 'web')
+      await fixture.until('the Deployment is deleted', (informer) => !informer.get('Deployment', 'web'))
+      await fixture.apply(deployment('web'))
+      fixture.markDecided()
+    },
+    expect: { outcome: 'superseded', reason: 'superseded' },
+  },
+  restartUndone('Deployment', deployment('web', slow)),
+  restartUndone('StatefulSet', statefulSet('web', slow)),
+  restartUndone('DaemonSet', daemonSet('web', slow)),
   {
     ...web,
     name: 'annotation-undone',
