@@ -17,14 +17,14 @@ const operations: Readonly<Record<string, readonly string[]>> = {
   '/repos/{owner}/{repo}/check-runs': ['post'],
   '/repos/{owner}/{repo}/check-runs/{check_run_id}': ['get', 'patch'],
   '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
+  '/repos/{owner}/{repo}/commits/{ref}/check-runs': ['get'],
   '/repos/{owner}/{repo}/commits/{ref}/statuses': ['get'],
-  '/repos/{owner}/{repo}/deployments': ['post'],
+  '/repos/{owner}/{repo}/deployments': ['get', 'post'],
   '/repos/{owner}/{repo}/deployments/{deployment_id}/statuses': ['get', 'post'],
   '/repos/{owner}/{repo}/issues/{issue_number}/comments': ['get', 'post'],
   '/repos/{owner}/{repo}/issues/comments/{comment_id}': ['get', 'patch'],
   '/repos/{owner}/{repo}/pulls': ['get'],
   '/repos/{owner}/{repo}/pulls/{pull_number}': ['get'],
-  '/repos/{owner}/{repo}/pulls/{pull_number}/commits': ['get'],
   '/repos/{owner}/{repo}/statuses/{sha}': ['post'],
 }
 

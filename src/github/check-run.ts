@@ -5,10 +5,11 @@ import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
 import { boundedSummary, findLinks, type Links, summaryLimit } from './texts.ts'
-import { requestOf } from './workflow-run.ts'
+import { isOfEarlierAttempt, markOf, requestOf } from './workflow-run.ts'
 
-/** A limit of https://docs.github.com/rest/checks/runs */
+/** Limits of https://docs.github.com/rest/checks/runs */
 const annotationsPerRequest = 50
+const checksPerPage = 100
 
 /** A live check of the commit. A branch rule can require this check by its name. */
 export class CheckRun implements Extra {
@@ -52,12 +53,35 @@ export class CheckRun implements Extra {
           }),
       output,
     }
-    const id = this.#id
-    if (id !== undefined && (await ifPresent(checks.update({ ...check, check_run_id: id }))) !== undefined) return
-    const { data } = await checks.create({ ...check, name, head_sha: headSha })
+    if (this.#id !== undefined) {
+      const updated = await ifPresent(checks.update({ ...check, check_run_id: this.#id }))
+      if (updated !== undefined) return
+    }
+    const id = await this.#findOwn(headSha, signal)
+    const found = id === undefined ? undefined : await ifPresent(checks.update({ ...check, check_run_id: id }))
+    const { data } =
+      found ?? (await checks.create({ ...check, name, head_sha: headSha, external_id: markOf(origin.run) }))
     this.#id = data.id
     this.#annotated = 0
     onOpened({ input: this.input, id: data.id, url: data.html_url ?? '', headSha, name })
+  }
+
+  /**
+   * The check that this attempt of the run has created: by an earlier step, or by a request whose response was lost. Ends
+   * those that earlier attempts left in progress when their runner was lost.
+   */
+  async #findOwn(ref: string, signal: AbortSignal): Promise<number | undefined> {
+    const { octokit, origin, name } = this.#shared
+    const { checks } = octokit.rest
+    const request = requestOf(origin.run, signal)
+    const list = { ...request, ref, check_name: name, filter: 'all' as const, per_page: checksPerPage }
+    const { check_runs } = (await checks.listForRef(list)).data
+    const left = check_runs.filter(
+      ({ external_id, status }) => status !== 'completed' && isOfEarlierAttempt(external_id, origin.run),
+    )
+    for (const { id } of left)
+      await checks.update({ ...request, check_run_id: id, status: 'completed', conclusion: 'cancelled' })
+    return check_runs.find(({ external_id }) => external_id === markOf(origin.run))?.id
   }
 
   /** Sends the annotations that were not sent yet. */

@@ -5,12 +5,12 @@ import { markdown } from '../report/escape.ts'
 import { conclusionOf } from './check-run.ts'
 import { commentMarker } from './comment.ts'
 import { commitState } from './commit-status.ts'
-import { deploymentState } from './deployment-status.ts'
+import { deploymentState, latestOf } from './deployment-status.ts'
 import type { Opened } from './extra.ts'
 import { describeFailure, type Failure, ifPresent } from './failure.ts'
 import type { LeftOpen } from './job-state.ts'
 import type { Octokit } from './origin.ts'
-import { descriptionLimit, summaryLimit } from './texts.ts'
+import { descriptionLimit, leftOpenTitle, summaryLimit } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
@@ -41,7 +41,7 @@ export async function closeExtras(
   { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
   log: { readonly onClosed: (input: ExtraInput) => void; readonly onWarning: (text: string) => void },
 ): Promise<void> {
-  const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
+  const title = verdict?.title ?? leftOpenTitle
   const context: ClosingContext = { octokit, run, verdict, title }
   const now = clock.now()
   const timeline = emptyTimeline({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
@@ -89,7 +89,7 @@ const closers: Readonly<Record<ExtraInput, Close>> = {
   'deployment-status': async ({ octokit, run, verdict, title }, { id }, signal) => {
     const request = { ...requestOf(run, signal), deployment_id: id }
     const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: latestStatuses })
-    const latest = data.toSorted((one, other) => other.id - one.id)[0]
+    const latest = latestOf(data)
     if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
     await octokit.rest.repos.createDeploymentStatus({
       ...request,

@@ -5,11 +5,18 @@ import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
 import type { Extra, Shared } from './extra.ts'
-import { descriptionLimit } from './texts.ts'
-import { requestOf } from './workflow-run.ts'
+import { descriptionLimit, leftOpenTitle } from './texts.ts'
+import { isOfEarlierAttempt, markOf, requestOf } from './workflow-run.ts'
 
 /** A limit of https://docs.github.com/rest/deployments/deployments */
 const environmentLimit = 255
+const perPage = 100
+
+/** The payload of a deployment: which gate of which attempt has created it. */
+interface Mark {
+  readonly gate: string
+  readonly mark: string
+}
 
 type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
@@ -59,14 +66,18 @@ export class DeploymentStatus implements Extra {
   }
 
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
-    const { octokit, origin } = this.#shared
+    const { octokit, origin, name } = this.#shared
     const { environment = environmentName(timeline), transientEnvironment } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
+    const sha = await origin.commit(signal)
+    const own = await this.#findOwn(sha, environment, signal)
+    if (own !== undefined) return own
     const { data } = await octokit.rest.repos.createDeployment({
       ...requestOf(origin.run, signal),
-      ref: await origin.commit(signal),
+      ref: sha,
       environment,
+      payload: { gate: name, mark: markOf(origin.run) } satisfies Mark,
       transient_environment: transientEnvironment,
       description: 'Rollout Gate',
       // The change is already applied: no merge, and no required checks.
@@ -76,6 +87,37 @@ export class DeploymentStatus implements Extra {
     if (!('id' in data)) throw new Error(`GitHub created no deployment: ${data.message ?? 'no reason given'}`)
     return data.id
   }
+
+  /**
+   * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose response
+   * was lost. Ends those that earlier attempts left in progress when their runner was lost.
+   */
+  async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
+    const { octokit, origin, name } = this.#shared
+    const { repos } = octokit.rest
+    const request = requestOf(origin.run, signal)
+    const { data } = await repos.listDeployments({ ...request, sha, environment, per_page: perPage })
+    const marked = data.map(({ id, payload }) => ({ id, ...(Object(payload) as Partial<Mark>) }))
+    const ofGate = marked.filter(({ gate }) => gate === name)
+    for (const { id } of ofGate.filter(({ mark }) => isOfEarlierAttempt(mark, origin.run))) {
+      const latest = latestOf(
+        (await repos.listDeploymentStatuses({ ...request, deployment_id: id, per_page: perPage })).data,
+      )
+      if (latest?.state === 'in_progress')
+        await repos.createDeploymentStatus({
+          ...request,
+          deployment_id: id,
+          state: 'error',
+          description: leftOpenTitle,
+        })
+    }
+    return ofGate.find(({ mark }) => mark === markOf(origin.run))?.id
+  }
+}
+
+/** The status that counts: GitHub's list is in no documented order. */
+export function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
+  return statuses.toSorted((one, other) => other.id - one.id)[0]
 }
 
 /**

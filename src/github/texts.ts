@@ -23,6 +23,9 @@ export const summaryLimit = 65_535
  */
 export const descriptionLimit = 140
 
+/** The title of what a job left open: it was killed, or its runner was lost. */
+export const leftOpenTitle = 'The job ended before the rollout had an outcome'
+
 /**
  * The name of the gate: the input `name`, with those values of the job's matrix that it does not contain, as GitHub names
  * jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,

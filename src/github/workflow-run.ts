@@ -236,3 +236,14 @@ export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?:
   if (jobId !== undefined) return `${run}/job/${jobId}`
   return attempt === undefined ? run : `${run}/attempts/${attempt}`
 }
+
+/** Identifies what this attempt of the run has created: `rollout-gate 77/2`. Objects of several gates differ by their name. */
+export function markOf({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
+  return `rollout-gate ${runId}/${attempt}`
+}
+
+/** Whether a mark is that of an earlier attempt of this run: its jobs have ended, or their runners are lost. */
+export function isOfEarlierAttempt(mark: unknown, { runId, attempt = 1 }: WorkflowRun): boolean {
+  const [, run, number] = /^rollout-gate (\d+)\/(\d+)$/.exec(String(mark)) ?? []
+  return Number(run) === runId && Number(number) < attempt
+}

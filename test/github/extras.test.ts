@@ -42,6 +42,8 @@ beforeEach(() => {
   github.requests.length = 0
   github.handlers.clear()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
+  github.handlers.set('checks/list-for-ref', () => ({ status: 200, body: { total_count: 0, check_runs: [] } }))
+  github.handlers.set('repos/list-deployments', () => ({ status: 200, body: [] }))
   github.refuse = () => undefined
   notices = []
   opened = []
@@ -97,6 +99,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
     expect(github.requests.map(({ operation }) => operation)).toEqual([
+      'checks/list-for-ref',
       'checks/create',
       'checks/update',
       'checks/update',
@@ -240,8 +243,7 @@ describe('the check', () => {
       createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
     )
     const extra = makers['check-run'](createContext())
-    github.refuse = ({ body }) =>
-      (body['output'] as { annotations?: object[] }).annotations?.length === 10 ? { status: 502 } : undefined
+    github.refuse = ({ body }) => (Object(body['output']).annotations?.length === 10 ? { status: 502 } : undefined)
     await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
     github.refuse = () => undefined
     github.requests.length = 0
@@ -648,6 +650,72 @@ describe('what was deleted meanwhile is created anew', () => {
     github.refuse = () => ({ status: 404, message: 'Not Found' })
     const error = await extra.show(createTimeline(), never).catch((error: unknown) => error)
     expect(readFailure(error, 0)).toMatchObject({ type: 'forbidden' })
+  })
+})
+
+describe('what this attempt of the run has created already', () => {
+  let written: StoredWrites
+  const attempt = (number: number) => createContext({ GITHUB_RUN_ATTEMPT: String(number) })
+
+  beforeEach(() => {
+    written = storeWrites(github)
+  })
+
+  /** GitHub stores the object, but its response does not arrive. */
+  function loseResponse(operation: string): void {
+    const store = github.handlers.get(operation)
+    github.handlers.set(operation, (request, example) => {
+      store?.(request, example)
+      return { status: 502, body: {} }
+    })
+  }
+
+  it.each([
+    ['check-run', 'checks/create', 'checks'],
+    ['deployment-status', 'repos/create-deployment', 'deployments'],
+  ] as const)('is found after a lost response, and not created twice: %s', async (input, operation, list) => {
+    const extra = makers[input](createContext())
+    const store = github.handlers.get(operation)
+    loseResponse(operation)
+    await expect(extra.show(open(), never)).rejects.toThrow()
+    if (store !== undefined) github.handlers.set(operation, store)
+    await extra.show(createTimeline(), never)
+    expect(written[list]).toHaveLength(1)
+  })
+
+  it.each([
+    ['check-run', 'checks'],
+    ['deployment-status', 'deployments'],
+  ] as const)('by an earlier step is continued: %s', async (input, list) => {
+    await makers[input](createContext()).show(open(), never)
+    await makers[input](createContext()).show(createTimeline(), never)
+    expect(written[list]).toHaveLength(1)
+  })
+
+  it('is not the check of another run, of another attempt or of another gate', async () => {
+    await makers['check-run'](createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
+    await makers['check-run'](attempt(1)).show(createTimeline(), never)
+    await new CheckRun({ ...shareOf(attempt(2)), name: 'Another gate' }).show(open(), never)
+    await makers['check-run'](attempt(2)).show(createTimeline(), never)
+    expect(written.checks.map(({ status }) => status)).toEqual(['in_progress', 'completed', 'in_progress', 'completed'])
+  })
+
+  it('ends what an earlier attempt left in progress, and nothing of another run', async () => {
+    await makers['check-run'](attempt(1)).show(open(), never)
+    await makers['check-run'](createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
+    await makers['deployment-status'](attempt(1)).show(open(), never)
+    await makers['check-run'](attempt(2)).show(open(), never)
+    await makers['deployment-status'](attempt(2)).show(open(), never)
+    expect(written.checks).toMatchObject([
+      { status: 'completed', conclusion: 'cancelled' },
+      { status: 'in_progress' },
+      { status: 'in_progress' },
+    ])
+    expect(written.deploymentStatuses.map(({ deployment, state }) => [deployment, state])).toEqual([
+      [written.deployments[0]?.id, 'in_progress'],
+      [written.deployments[0]?.id, 'error'],
+      [written.deployments[1]?.id, 'in_progress'],
+    ])
   })
 })
 

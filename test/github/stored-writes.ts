@@ -65,6 +65,13 @@ export function storeWrites(github: GitHubServer): StoredWrites {
     'checks/create': create(checks, () => page),
     'checks/update': update(checks, page),
     'checks/get': read(checks),
+    'checks/list-for-ref': ({ path, query }, example) => {
+      const found = checks.filter(
+        ({ head_sha, name }) => head_sha === path.split('/').at(-2) && name === query['check_name'],
+      )
+      const check_runs = found.map((check) => ({ ...(example['check_runs'] as object[])[0], ...check }))
+      return { status: 200, body: { total_count: found.length, check_runs: check_runs.toReversed() } }
+    },
     'repos/create-commit-status': create(statuses, ({ path }) => ({ sha: path.split('/').at(-1) })),
     'repos/list-commit-statuses-for-ref': list(statuses, 'sha'),
     'issues/get-comment': read(comments),
@@ -75,6 +82,12 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       body: comments.filter(({ issue }) => issue === issueOf(request)),
     }),
     'repos/create-deployment': create(deployments),
+    'repos/list-deployments': ({ query }) => ({
+      status: 200,
+      body: deployments
+        .filter(({ ref, environment }) => ref === query['sha'] && environment === query['environment'])
+        .toReversed(),
+    }),
     'repos/create-deployment-status': create(deploymentStatuses, (request) => ({ deployment: issueOf(request) })),
     'repos/list-deployment-statuses': list(deploymentStatuses, 'deployment'),
   }

@@ -113,6 +113,7 @@ testWithSignals('a rollout is shown while it runs, and its end in the same place
   expect(ended.outputs).toMatchObject({ outcome: 'cancelled' })
   expect(operations()).toEqual([
     'checks/create',
+    'checks/list-for-ref',
     'checks/update',
     'issues/create-comment',
     'issues/list-comments',
@@ -120,6 +121,7 @@ testWithSignals('a rollout is shown while it runs, and its end in the same place
     'repos/create-deployment',
     'repos/create-deployment-status',
     'repos/create-deployment-status',
+    'repos/list-deployments',
   ])
   expect(github.requests.find(({ operation }) => operation === 'checks/update')?.body).toMatchObject({
     conclusion: 'cancelled',
@@ -142,7 +144,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
 testWithSignals('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
   const namespace = await playAll('cancelled')
   github.refuse = () => 'hang'
-  const asked = github.next('checks/create')
+  const asked = github.next('checks/list-for-ref')
   const action = start({ ...allExtras, namespace })
   await asked
   const sentAt = Date.now()
@@ -156,7 +158,12 @@ testWithSignals('GitHub that never answers does not keep a cancelled job from en
 test('a mistake in the kubeconfig is shown as a failed check, and as no deployment', async () => {
   const ended = await start({ ...allExtras, kubeconfig: '{}' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured' })
-  expect(operations()).toEqual(['checks/create', 'issues/create-comment', 'issues/list-comments'])
+  expect(operations()).toEqual([
+    'checks/create',
+    'checks/list-for-ref',
+    'issues/create-comment',
+    'issues/list-comments',
+  ])
   expect(github.requests.find(({ operation }) => operation === 'checks/create')?.body).toMatchObject({
     conclusion: 'failure',
   })
