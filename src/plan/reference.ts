@@ -33,6 +33,14 @@ export interface SkippedLine {
   readonly hasGeneratedName?: boolean
 }
 
+/** A message about a line that has no mistake. */
+export interface LineNotice {
+  /** The file or input that contains the line; absent for the input of `ParsedReferences`. */
+  readonly file?: string
+  readonly line: number
+  readonly message: string
+}
+
 export interface ParsedReferences {
   /** The input or file that contains the lines. */
   readonly input: string
@@ -42,5 +50,6 @@ export interface ParsedReferences {
   /** References with a mistake in their flags. They are kept so that their kinds and names are checked too. */
   readonly invalid?: readonly Reference[]
   readonly skipped: readonly SkippedLine[]
+  readonly notices?: readonly LineNotice[]
   readonly mistakes: readonly Mistake[]
 }

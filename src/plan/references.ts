@@ -22,13 +22,14 @@ export async function readTargetInputs(
 
 /** The references of two sources, in their order. */
 export function mergeReferences(first: ParsedReferences, second: ParsedReferences): ParsedReferences {
-  const skippedInSecond = second.skipped.map((line) => ({ file: second.input, ...line }))
+  const inSecond = <T extends { readonly file?: string }>(line: T) => ({ file: second.input, ...line })
   return {
     input: first.input,
     places: first.places,
     references: [...first.references, ...second.references],
     invalid: [...(first.invalid ?? []), ...(second.invalid ?? [])],
-    skipped: [...first.skipped, ...skippedInSecond],
+    skipped: [...first.skipped, ...second.skipped.map(inSecond)],
+    notices: [...(first.notices ?? []), ...(second.notices ?? []).map(inSecond)],
     mistakes: [...first.mistakes, ...second.mistakes],
   }
 }

@@ -103,13 +103,14 @@ function excludes(entry: MatchedReference, input: string): readonly string[] {
 
 /** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
 function noticesOf(
-  { input, places, skipped }: ParsedReferences,
+  { input, places, skipped, notices = [] }: ParsedReferences,
   matched: readonly MatchedReference[],
   drafts: ReadonlyMap<string, Draft>,
 ): readonly string[] {
   const placeOf = (line: number, file?: string) =>
     (file === undefined ? places?.[line - 1] : undefined) ?? `${file ?? input}, line ${line}`
   return [
+    ...notices.map(({ file, line, message }) => `${placeOf(line, file)}: ${message}`),
     ...skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`),
     ...matched.flatMap(({ reference: { namespace, line, manifest }, resource }) => {
       if (namespace === undefined || resource.namespaced) return []

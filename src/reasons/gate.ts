@@ -1,3 +1,4 @@
+import { isAbsolute, posix } from 'node:path'
 import { duration } from '../duration.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
@@ -233,7 +234,7 @@ function joined(start: string, message: string): string {
 
 /** Hint for a selector without a match, or a name without an object. */
 function notFoundHint(facts: HintFacts<unknown>): string {
-  const { kind, selector, namespace } = facts.target
+  const { kind, selector, namespace, source } = facts.target
   const word = kind.toLowerCase()
   if (selector)
     return `Correct the selector, or the labels of what was applied. ${command(facts, 'get', word, '--show-labels')} lists what is there.`
@@ -241,10 +242,15 @@ function notFoundHint(facts: HintFacts<unknown>): string {
   if (facts.hasEnded)
     return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
   const place = namespace === undefined ? '' : ` and in namespace ${namespace}`
+  const folder = posix.dirname(source?.file ?? '')
+  const recursion =
+    folder.includes('/') && !isAbsolute(folder)
+      ? ` Was the folder ${folder} applied? kubectl apply -f reads subfolders only with --recursive.`
+      : ''
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
   const other =
     namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
-  return `${question} ${list} lists what is there.${other}`
+  return `${question}${recursion} ${list} lists what is there.${other}`
 }
 
 /** Of these kinds, the gate checks only that objects exist: the user can exclude them instead of granting access. */

@@ -71,6 +71,8 @@ export interface HintTarget {
   readonly namespace?: string
   /** Present when the reference is a selector; empty for all objects of the kind. */
   readonly selector?: string
+  /** The manifest, relative to the workspace, or the input that names the object. */
+  readonly source?: { readonly file: string }
 }
 
 /** The known facts for a hint. Names and messages are hostile text: the report escapes them. */

@@ -59,6 +59,17 @@ describe('the hint for a target that is not found', () => {
     )
   })
 
+  it.each([
+    ['k8s/db/sts.yaml', 'Was the folder k8s/db applied? kubectl apply -f reads subfolders only with --recursive.'],
+    ['k8s/sts.yaml', undefined],
+    ['resources', undefined],
+    ['/tmp/out/rendered.yaml', undefined],
+  ])('whose source is %s asks whether its subfolder was applied: %s', (file, sentence) => {
+    const words = absent({ source: { file, line: 1 } })
+    if (sentence === undefined) expect(words).not.toContain('folder')
+    else expect(words).toContain(sentence)
+  })
+
   it('explains how to set another namespace, but not for a cluster-wide object', () => {
     expect(absent({})).toMatch(/For another namespace, set the input `namespace`, or write -n after the reference\.$/)
     const cluster = { apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' } as const

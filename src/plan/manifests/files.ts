@@ -3,6 +3,7 @@ import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync 
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../../errors.ts'
 import { isInside } from '../../workspace.ts'
+import type { LineNotice } from '../reference.ts'
 
 /** A manifest file with its text. */
 interface ManifestFile {
@@ -15,6 +16,8 @@ interface FoundFiles {
   readonly files: readonly ManifestFile[]
   /** Lines with `!` that exclude no file. */
   readonly unusedExcludes: readonly { readonly line: number; readonly text: string }[]
+  /** Subfolders with manifests that no line names. */
+  readonly notices: readonly LineNotice[]
   readonly mistakes: readonly Mistake[]
 }
 
@@ -22,9 +25,13 @@ interface FoundFiles {
 const maxFileBytes = 8 * 1024 * 1024
 const maxFiles = 5_000
 
+/** The files of a folder that `kubectl apply -f` reads: cli-runtime, pkg/resource/builder.go, `FileExtensions`. */
+const manifestEnding = /\.(json|yaml|yml)$/
+
 /**
- * Reads the files of the lines: files, folders with all subfolders, globs; `!` excludes, `#` comments. Never throws for
- * invalid lines or files: mistakes are collected with their lines.
+ * Reads the files of the lines: files, folders, globs; `!` excludes, `#` comments. Never throws for invalid lines or files:
+ * mistakes are collected with their lines. A folder means its own files, as for `kubectl apply -f` without `--recursive`:
+ * what was not applied would be `not-found`. An excluded folder means all files below it.
  *
  * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
  * other files of the machine. A path outside the workspace is read only if a line names it.
@@ -33,6 +40,8 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
   const mistakes: Mistake[] = []
   const found = new Map<string, FilePath>()
   const excludes: { readonly line: number; readonly text: string; readonly paths: ReadonlySet<string> }[] = []
+  const read = new Set<string>()
+  const unread: { readonly line: number; readonly text: string; readonly path: string }[] = []
 
   for (const [index, raw] of lines.split(/\r\n|\r|\n/).entries()) {
     const line = index + 1
@@ -41,16 +50,19 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     const exclude = text.startsWith('!')
     const pattern = exclude ? text.slice(1).trim() : text
-    const files = findFiles(pattern, workspace, exclude ? () => {} : addMistake)
+    const { files, folders, subfolders } = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
+    for (const folder of folders) read.add(folder)
+    for (const path of subfolders) unread.push({ line, text: pattern, path })
     if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
     else for (const file of files) if (!found.has(file.real)) found.set(file.real, file)
     if (found.size > maxFiles) {
       addMistake(`More than ${maxFiles} files are named. Name fewer, or render them into one.`)
-      return { files: [], unusedExcludes: [], mistakes }
+      return { files: [], unusedExcludes: [], notices: [], mistakes }
     }
   }
 
-  const kept = [...found.values()].filter(({ real }) => !excludes.some(({ paths }) => paths.has(real)))
+  const isExcluded = (real: string) => excludes.some(({ paths }) => paths.has(real))
+  const kept = [...found.values()].filter(({ real }) => !isExcluded(real))
   if (kept.length === 0 && mistakes.length === 0) {
     const message =
       found.size === 0
@@ -64,7 +76,20 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     return text === undefined ? [] : [{ name, text }]
   })
   const unused = excludes.filter(({ paths }) => ![...paths].some((path) => found.has(path)))
-  return { files, unusedExcludes: unused.map(({ line, text }) => ({ line, text })), mistakes }
+  const missed = unread.filter(({ path }) => {
+    if (read.has(realpathSync(path))) return false
+    const below = findFiles(path, workspace, true, () => {}).files
+    return below.some(({ real }) => !found.has(real) && !isExcluded(real))
+  })
+  return {
+    files,
+    unusedExcludes: unused.map(({ line, text }) => ({ line, text })),
+    notices: missed.map(({ line, text, path }) => ({
+      line,
+      message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${text}. To gate its objects too, write ${join(text, '**')}.`,
+    })),
+    mistakes,
+  }
 }
 
 interface FilePath {
@@ -74,8 +99,16 @@ interface FilePath {
   readonly real: string
 }
 
-/** The files of one line. */
-function findFiles(pattern: string, workspace: string, addMistake: AddMistake): FilePath[] {
+/** What one line names. */
+interface FoundByLine {
+  readonly files: FilePath[]
+  /** Visited folders. They are not visited again, because links may form a loop. */
+  readonly folders: Set<string>
+  /** Folders in a named folder, which are not read. */
+  readonly subfolders: string[]
+}
+
+function findFiles(pattern: string, workspace: string, isRecursive: boolean, addMistake: AddMistake): FoundByLine {
   const named = resolve(workspace, pattern)
   const isGlob = !exists(named) && /[*?[{]/.test(pattern)
   const matches = isGlob
@@ -85,34 +118,39 @@ function findFiles(pattern: string, workspace: string, addMistake: AddMistake): 
     : [named]
   if (matches.length === 0) {
     addMistake(`Nothing matches ${quote(pattern)} in the workspace.`)
-    return []
+    return { files: [], folders: new Set(), subfolders: [] }
   }
   let isClean = true
   const addOwnMistake: AddMistake = (message) => {
     isClean = false
     addMistake(message)
   }
-  const files: FilePath[] = []
-  const folders = new Set<string>()
+  const found: FoundByLine = { files: [], folders: new Set(), subfolders: [] }
+  const walk: Walk = { ...found, isRecursive, addMistake: addOwnMistake, workspace }
+  // A pattern such as k8s/** also matches files that are no manifests.
+  const isNamed = !isGlob || !pattern.endsWith('*')
   for (const path of matches) {
-    if (exists(path))
-      walk(path, boundaryOf(path, workspace), true, { files, folders, addMistake: addOwnMistake, workspace })
+    if (exists(path)) visit(path, boundaryOf(path, workspace), isNamed ? 'named' : 'matched', walk)
     else addOwnMistake(explainMissing(pattern, path))
   }
-  if (files.length === 0 && isClean) addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.`)
-  return files
+  if (walk.files.length === 0 && isClean)
+    addMistake(`${quote(pattern)} contains no file that ends in .yaml, .yml or .json.${subfolderHint(pattern, walk)}`)
+  return found
 }
 
-interface Walk {
-  readonly files: FilePath[]
-  /** Visited folders. They are not visited again, because links may form a loop. */
-  readonly folders: Set<string>
+function subfolderHint(pattern: string, { subfolders }: FoundByLine): string {
+  return subfolders.length === 0 ? '' : ` For the files of its subfolders, write ${join(pattern, '**')}.`
+}
+
+interface Walk extends FoundByLine {
+  readonly isRecursive: boolean
   readonly addMistake: AddMistake
   readonly workspace: string
 }
 
-function walk(path: string, boundary: string, isNamed: boolean, state: Walk): void {
-  const { files, folders, addMistake, workspace } = state
+/** @param how `named`: a line names the path; `matched`: its pattern matches it; `inside`: found in a folder */
+function visit(path: string, boundary: string, how: 'named' | 'matched' | 'inside', walk: Walk): void {
+  const { files, subfolders, folders, isRecursive, addMistake, workspace } = walk
   const name = nameOf(path, workspace)
   try {
     const real = realpathSync(path)
@@ -124,13 +162,16 @@ function walk(path: string, boundary: string, isNamed: boolean, state: Walk): vo
     }
     const stats = statSync(real)
     if (stats.isDirectory()) {
+      if (how === 'inside' && !isRecursive) {
+        if (!basename(path).startsWith('.')) subfolders.push(path)
+        return
+      }
       if (folders.has(real) || files.length > maxFiles) return
       folders.add(real)
-      const entries = readdirSync(path).filter((entry) => !entry.startsWith('.'))
-      for (const entry of entries.sort()) walk(join(path, entry), boundary, false, state)
+      for (const entry of readdirSync(path).sort()) visit(join(path, entry), boundary, 'inside', walk)
     } else if (stats.isFile()) {
-      if (isNamed || /\.(ya?ml|json)$/i.test(path)) files.push({ path, real })
-    } else if (isNamed) {
+      if (how === 'named' || manifestEnding.test(path)) files.push({ path, real })
+    } else if (how === 'named') {
       addMistake(`${quote(name)} is neither a file nor a folder.`)
     }
   } catch (error) {

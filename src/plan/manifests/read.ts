@@ -21,10 +21,16 @@ const maxObjects = 5_000
  * @param input the name of the input in messages about its lines
  */
 export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
-  const { files, unusedExcludes, mistakes } = readManifestFiles(lines, workspace, input)
+  const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
   const parsed = parseFiles(files)
   const skipped = unusedExcludes.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
-  return { ...parsed, input, skipped: [...skipped, ...parsed.skipped], mistakes: [...mistakes, ...parsed.mistakes] }
+  return {
+    ...parsed,
+    input,
+    notices,
+    skipped: [...skipped, ...parsed.skipped],
+    mistakes: [...mistakes, ...parsed.mistakes],
+  }
 }
 
 /**

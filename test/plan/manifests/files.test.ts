@@ -29,28 +29,48 @@ const messagesOf = (lines: string) =>
 describe('lines name', () => {
   beforeEach(() => {
     write('k8s/web.yaml', 'k8s/db/sts.yml', 'k8s/db/list.json', 'k8s/readme.md', 'k8s/.hidden/x.yaml', 'rendered.txt')
+    write('k8s/UPPER.YAML', 'k8s/db/old/sts.yaml')
   })
 
   const cases: [what: string, lines: string, files: string[]][] = [
     ['a file', 'k8s/web.yaml', ['k8s/web.yaml']],
     ['a file of any ending', 'rendered.txt', ['rendered.txt']],
+    ['a folder, whose own manifests kubectl apply -f reads', 'k8s/', ['k8s/web.yaml']],
     [
       'a folder with all below it, but for other files and hidden folders',
-      'k8s/',
-      ['k8s/db/list.json', 'k8s/db/sts.yml', 'k8s/web.yaml'],
+      'k8s/**',
+      ['k8s/web.yaml', 'k8s/db/list.json', 'k8s/db/sts.yml', 'k8s/db/old/sts.yaml'],
     ],
-    ['the workspace itself', '.', ['k8s/db/list.json', 'k8s/db/sts.yml', 'k8s/web.yaml']],
     ['a glob', 'k8s/*.yaml', ['k8s/web.yaml']],
-    ['a glob over folders', 'k8s/**/*.y*ml', ['k8s/db/sts.yml', 'k8s/web.yaml']],
+    ['a glob over folders', 'k8s/**/*.y*ml', ['k8s/db/old/sts.yaml', 'k8s/db/sts.yml', 'k8s/web.yaml']],
     ['the folders that a glob matches', 'k8s/d*', ['k8s/db/list.json', 'k8s/db/sts.yml']],
-    ['several, each file once', 'k8s/web.yaml\nk8s', ['k8s/web.yaml', 'k8s/db/list.json', 'k8s/db/sts.yml']],
+    ['several, each file once', 'k8s/web.yaml\nk8s\nk8s/db', ['k8s/web.yaml', 'k8s/db/list.json', 'k8s/db/sts.yml']],
     ['nothing with comments and blank lines', '# all\n\n  k8s/web.yaml  \r\n', ['k8s/web.yaml']],
-    ['nothing that another line excludes', '!k8s/db\nk8s', ['k8s/web.yaml']],
-    ['nothing that a glob excludes', 'k8s\n!**/*.json', ['k8s/db/sts.yml', 'k8s/web.yaml']],
+    ['nothing that another line excludes, below a folder too', '!k8s/db\nk8s/**', ['k8s/web.yaml']],
+    ['nothing that a glob excludes', 'k8s\nk8s/db\n!**/*.json', ['k8s/web.yaml', 'k8s/db/sts.yml']],
   ]
   it.each(cases)('%s', (_, lines, files) => {
     expect(read(lines).mistakes).toEqual([])
     expect(namesOf(lines)).toEqual(files)
+  })
+
+  it('a hidden manifest of a folder, which kubectl apply -f reads too', () => {
+    write('k8s/.late.yaml')
+    expect(namesOf('k8s')).toEqual(['k8s/.late.yaml', 'k8s/web.yaml'])
+  })
+
+  it.each([
+    ['k8s', [['k8s/db', 'k8s/**']]],
+    ['./k8s/', [['k8s/db', 'k8s/**']]],
+    ['k8s\nk8s/db', [['k8s/db/old', 'k8s/db/**']]],
+    ['k8s/**', []],
+    ['k8s\n!k8s/db', []],
+    ['k8s/web.yaml', []],
+  ])('of %j no subfolder without a notice', (lines, expected) => {
+    const notices = expected.map(([folder, pattern]) =>
+      expect.stringMatching(`${folder} is not read.* write ${pattern}`.replaceAll('**', '\\*\\*')),
+    )
+    expect(read(lines).notices.map(({ message }) => message)).toEqual(notices)
   })
 
   it('a file whose name looks like a glob', () => {
@@ -84,6 +104,13 @@ describe('mistakes', () => {
     ],
     ['a way through a file', 'k8s/web.yaml/x', [/There is no file or folder/]],
     ['a glob that matches nothing', 'k8s/*.yml', ['manifests:1: Nothing matches "k8s/*.yml" in the workspace.']],
+    [
+      'a folder that has manifests only in its subfolders',
+      '.',
+      [
+        'manifests:1: "." contains no file that ends in .yaml, .yml or .json. For the files of its subfolders, write **.',
+      ],
+    ],
     ['a folder without manifests', 'docs', ['manifests:1: "docs" contains no file that ends in .yaml, .yml or .json.']],
     [
       'excludes alone',
@@ -124,7 +151,7 @@ describe('symbolic links', () => {
     write('base/web.yaml')
     symlinkSync('../base', join(workspace, 'base/again'))
     symlinkSync('base/web.yaml', join(workspace, 'link.yaml'))
-    expect(namesOf('.')).toEqual(['base/web.yaml'])
+    expect(namesOf('**')).toEqual(['link.yaml'])
     expect(namesOf('link.yaml')).toEqual(['link.yaml'])
   })
 
