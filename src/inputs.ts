@@ -301,7 +301,7 @@ const definitions = {
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
     details:
-      'Until then, the resource still has its old version, which may be healthy. The change has arrived if the resource is created, its generation increases, a client writes the resource, or its fields match `manifests`. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. `0` judges the resource at once.',
+      'Until then, the resource still has its old version, which may be healthy. With `manifests`, the change has arrived when each field that differed matches; with `expect-images`, when the images in the resource with a digest match. Without both, it has arrived when the resource is created, its generation increases or a client writes the resource. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. `0` judges the resource at once.',
   }),
   healthChecks: input(text, {
     name: 'health-checks',

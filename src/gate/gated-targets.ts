@@ -173,7 +173,8 @@ export class GatedTargets {
         this.apply(gated, { type: 'deleted' })
       } else {
         const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
-        this.apply(gated, { type: 'found', object: after, isFirstSight })
+        const declaresStatus = this.#store.declaresStatus(gated.target)
+        this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
         if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
       }
       concerned.add(gated)

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { differsOnlyInStatus, specAuthorOf } from '../cluster/author.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart, timestampUnitMs } from '../lifecycle/proof.ts'
 import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { isFollowedChange, isSameTemplate, templateChanges } from '../lifecycle/workloads/template.ts'
-import { findDifferences } from '../plan/manifests/differences.ts'
+import { type Difference, findDifferences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 
@@ -100,24 +100,61 @@ export function identityVerdict(
 /** Subresources that controllers and autoscalers write: these writes are not the awaited change. */
 const controllerSubresources: ReadonlySet<string | undefined> = new Set(['status', 'scale'])
 
+/** How the awaited change of an object is recognised. */
+interface AwaitedChange {
+  /** The object in the first list; undefined if the list does not contain it. */
+  readonly listed?: KubeObject
+  /** The object was deleted since. */
+  readonly wasDeleted: boolean
+  readonly manifest: Target['manifest']
+  /** Whether the object has the expected images; undefined if its spec does not show them. */
+  readonly hasExpectedImages: boolean | undefined
+  /** Whether its kind has a status subresource; undefined if unknown. */
+  readonly declaresStatus: boolean | undefined
+}
+
 /**
- * Whether an object contains the awaited change (`await-change`): it is a new object; its generation changed (without
- * one, its resourceVersion), but not by an autoscaler or a status alone; its managedFields contain a write after the gate's
- * start; or it contains all fields of its manifest.
- * @param listed the object in the first list; undefined if the list does not contain it
+ * Whether an object contains the awaited change (`await-change`). It is a new object, or it contains what the user
+ * expects: the images, and each field of the manifest that differed in the first list. Other writers may change other
+ * fields. If the user expects nothing in particular: its generation changed (without one, its resourceVersion), but not by
+ * an autoscaler or a status alone, or its managedFields contain a write after the gate's start. If its kind has no status
+ * subresource, a status is such a write too, and only a new spec is the change.
  */
-export function hasArrived(
-  listed: KubeObject | undefined,
-  object: KubeObject,
-  { manifest }: Pick<Target, 'manifest'>,
-  gateTime: GateTime,
-): boolean {
-  return (
-    listed === undefined ||
-    isChanged(listed, object) ||
-    wasWritten(object, gateTime) ||
-    (manifest !== undefined && findDifferences(manifest, object).length === 0)
-  )
+export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
+  const { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus } = awaited
+  if (hasExpectedImages === false) return false
+  if (listed === undefined) return true
+  if (manifest !== undefined) return carriesManifest(listed, object, manifest)
+  if (hasExpectedImages || wasDeleted) return true
+  if (declaresStatus === false && object.spec !== undefined)
+    return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
+  return isChanged(listed, object) || wasWritten(object, gateTime)
+}
+
+/** Whether an object matches its manifest in each field that differed in the first list. */
+function carriesManifest(listed: KubeObject, object: KubeObject, manifest: NonNullable<Target['manifest']>): boolean {
+  const keyOf = ({ path }: Difference) => JSON.stringify(path)
+  const before = new Map(findDifferences(manifest, listed).map((difference) => [keyOf(difference), difference]))
+  return findDifferences(manifest, object).every((difference) => {
+    const known = before.get(keyOf(difference))
+    return known === undefined || isHeldReplicas(difference, object) || isPinned(difference, known)
+  })
+}
+
+/** Whether an autoscaler sets this number of replicas. */
+function isHeldReplicas({ path }: Difference, { metadata }: KubeObject): boolean {
+  return path.join('.') === 'spec.replicas' && scalerOf(metadata) !== undefined
+}
+
+/**
+ * Whether a webhook replaced the tag of an image by its digest: `web:v2` by `web:v2@sha256:…`, or by `web@sha256:…` if that is
+ * not the image of before.
+ */
+function isPinned({ path, manifest, live }: Difference, before: Difference): boolean {
+  if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
+  const [name, digest] = live.split('@')
+  if (digest === undefined) return false
+  return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before.live)
 }
 
 function isChanged(listed: KubeObject, object: KubeObject): boolean {
@@ -133,9 +170,13 @@ function isChanged(listed: KubeObject, object: KubeObject): boolean {
 function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
   const { replicas: from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
   const { replicas: to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
-  const scaler = metadata.managedFields?.find(({ subresource }) => subresource === 'scale')
-  const isProgram = scaler !== undefined && !scaler.manager?.startsWith('kubectl')
-  return isProgram && from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
+  return scalerOf(metadata) !== undefined && from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
+}
+
+/** The program that sets the number of replicas through the subresource `scale`: an autoscaler. */
+function scalerOf({ managedFields = [] }: KubeObject['metadata']): ManagedFields | undefined {
+  const scaler = managedFields.find(({ subresource }) => subresource === 'scale')
+  return scaler?.manager?.startsWith('kubectl') ? undefined : scaler
 }
 
 /** Whether two versions differ in nothing but their status, which a controller wrote. */

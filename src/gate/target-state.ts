@@ -157,8 +157,16 @@ export interface TargetVerdict extends Verdict<TargetOutcome> {
 
 /** An event that may change the state of a target. */
 export type TargetEvent =
-  /** A version of the object; `isFirstSight` until the first list of the target is complete. */
-  | { readonly type: 'found'; readonly object: KubeObject; readonly isFirstSight: boolean }
+  /**
+   * A version of the object; `isFirstSight` until the first list of the target is complete. `declaresStatus`: whether its
+   * kind has a status subresource, if known.
+   */
+  | {
+      readonly type: 'found'
+      readonly object: KubeObject
+      readonly isFirstSight: boolean
+      readonly declaresStatus: boolean | undefined
+    }
   | { readonly type: 'deleted' }
   /**
    * The last known state of a deleted object. `last-state-judged` follows: it changes nothing if that state gave a
@@ -252,7 +260,7 @@ function isPresent(state: UnendedState): state is Present {
 
 function afterFound(
   state: UnendedState,
-  { object, isFirstSight }: TargetEvent & { type: 'found' },
+  { object, isFirstSight, declaresStatus }: TargetEvent & { type: 'found' },
   now: number,
   context: StepContext,
 ): Step {
@@ -264,7 +272,14 @@ function afterFound(
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change') {
     const listed = state.listed ?? (isFirstSight ? object : undefined)
-    if (!hasArrived(listed, object, context.target, context.gateTime) && !context.rule.hasExpectedSpec?.(object))
+    const awaited = {
+      listed,
+      wasDeleted: state.wasDeleted,
+      manifest: context.target.manifest,
+      hasExpectedImages: context.rule.hasExpectedSpec?.(object),
+      declaresStatus,
+    }
+    if (!hasArrived(object, awaited, context.gateTime))
       return {
         state: { ...state, listed },
         entries: isFirstSight ? [note('exists already: waiting for its change to arrive')] : [],
@@ -338,7 +353,7 @@ function withObject(
 function afterDeletion(state: UnendedState, now: number, { rule }: StepContext): Step {
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
-  if (state.type === 'awaiting-change') return { state: { ...state, listed: undefined, wasDeleted: true }, entries: [] }
+  if (state.type === 'awaiting-change') return { state: { ...state, wasDeleted: true }, entries: [] }
   if (rule.readyWhenAbsent === undefined)
     return {
       state: withoutObject(state, now, now),

@@ -41,8 +41,8 @@ export interface Rule {
   readonly readyWhenAbsent?: string
   /** Problems with these reasons are not logged while an awaited target is open. */
   readonly quietWhileAwaiting?: readonly ReasonCode[]
-  /** Whether the object has the expected spec (`await-change`). */
-  hasExpectedSpec?(object: KubeObject): boolean
+  /** Whether the object has the expected spec (`await-change`); undefined if the spec does not show it. */
+  hasExpectedSpec?(object: KubeObject): boolean | undefined
   /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
   assess(object: KubeObject, context: RuleContext): Assessment
 }

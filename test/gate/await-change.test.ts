@@ -1,3 +1,4 @@
+import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { ManifestObject } from '../../src/plan/manifests/manifest.ts'
 import {
@@ -16,6 +17,7 @@ const settings = { awaitChangeMs: 120_000 }
 const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
 const applied = (metadata: object = {}, status = complete()) =>
   web.deployment(status, { metadata: { generation: 2, ...metadata }, spec: { template: next } })
+const digest = (letter: string) => `sha256:${letter.repeat(64)}`
 const scaledBy = (manager: string) =>
   web.deployment(complete(2, { observedGeneration: 2 }), {
     metadata: { generation: 2, managedFields: [{ manager, operation: 'Update', subresource: 'scale' }] },
@@ -150,6 +152,139 @@ describe('a gate that awaits a change', () => {
       run([at(0, web.done, allSynced)], { settings, targets: [createTarget({ manifest: manifest(image) })] }).outcome
     expect(outcome('acme/web:v1')).toBe('ready')
     expect(outcome('acme/web:v2')).toBe('stalled')
+  })
+
+  describe('with a manifest', () => {
+    const image = (name: string) => createTemplate({ containers: [createContainer({ image: name })] })
+    const manifest = (spec: object): ManifestObject => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web' },
+      spec,
+    })
+    const wanted = manifest({ replicas: 1, template: image('acme/web:v2') })
+    const version = (generation: number, spec: object, metadata: object = {}): Observation[] =>
+      modified(
+        web.deployment(complete(1, { observedGeneration: generation }), {
+          metadata: { generation, ...metadata },
+          spec,
+        }),
+      )
+    const writtenBy = (manager: string, subresource?: string) => ({
+      managedFields: [{ manager, operation: 'Update', time: iso(30), ...(subresource && { subresource }) }],
+    })
+    const restarted = {
+      ...createTemplate(),
+      metadata: { labels: { app: 'web' }, annotations: { 'reloader.stakater.com/last-reloaded-from': 'x' } },
+    }
+    const begin = at(0, web.done, allSynced)
+    const options = { settings, targets: [createTarget({ manifest: wanted })] }
+
+    it.each<[string, Observation[]]>([
+      ['a scale by kubectl', version(2, { replicas: 2 }, writtenBy('kubectl', 'scale'))],
+      ['a patch of the number of replicas', version(2, { replicas: 2 }, writtenBy('kubectl-patch'))],
+      ['a restart of the old version', version(2, { template: restarted }, writtenBy('Reloader'))],
+      ['another image', version(2, { template: image('acme/web:v3') }, writtenBy('helm'))],
+      ['a label', version(1, {}, { labels: { a: 'b' }, ...writtenBy('kubectl-label') })],
+    ])('does not take %s for the change', (_, write) => {
+      expect(run([begin, at(30, write)], options)).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    })
+
+    it('does not take an old version for the change that is deleted and created again', () => {
+      const again = web.deployment(complete(), { metadata: { uid: 'new-uid' } })
+      const steps = [begin, at(30, deleted(web.deployment())), at(31, added(again))]
+      expect(run(steps, options)).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    })
+
+    it('gates the change also if another write was first', () => {
+      const scale = at(30, version(2, { replicas: 2 }, writtenBy('kubectl', 'scale')))
+      const restart = at(31, version(3, { replicas: 2, template: restarted }, writtenBy('Reloader')))
+      const change = at(50, version(4, { template: image('acme/web:v2') }, writtenBy('kubectl-client-side-apply')))
+      const { outcome, entries } = runUntil(60, [begin, scale, restart, change], options)
+      expect(outcome).toBeUndefined()
+      expect(entries).toContain('50 note its change has arrived')
+    })
+
+    it.each<[string, string, Observation[]]>([
+      ['its tag is pinned to a digest', 'acme/web:v1', version(2, { template: image(`acme/web:v2@${digest('b')}`) })],
+      [
+        'its tag is replaced by a digest',
+        `acme/web@${digest('a')}`,
+        version(2, { template: image(`acme/web@${digest('b')}`) }),
+      ],
+      [
+        'an autoscaler holds its replicas',
+        'acme/web:v1',
+        version(2, { replicas: 5, template: image('acme/web:v2') }, writtenBy('kube-controller-manager', 'scale')),
+      ],
+      [
+        'somebody changes what did not differ before',
+        'acme/web:v1',
+        version(2, {
+          minReadySeconds: 5,
+          template: { ...image('acme/web:v2'), metadata: { labels: { app: 'other' } } },
+        }),
+      ],
+    ])('sees the change arrive although %s', (_, before, change) => {
+      const steps = [
+        at(
+          0,
+          added(web.deployment(complete(), { spec: { replicas: 2, template: image(before) } })),
+          web.done.slice(1),
+          allSynced,
+        ),
+        at(50, change),
+      ]
+      expect(runUntil(60, steps, options).entries).toContain('50 note its change has arrived')
+    })
+
+    it('does not take the digest of before for the change', () => {
+      const pinned = (generation: number, metadata: object = {}) =>
+        web.deployment(complete(), {
+          metadata: { generation, ...metadata },
+          spec: { template: image(`acme/web@${digest('a')}`) },
+        })
+      const steps = [
+        at(0, added(pinned(1)), web.done.slice(1), allSynced),
+        at(30, modified(pinned(2, writtenBy('helm')))),
+      ]
+      expect(run(steps, options)).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    })
+  })
+
+  // The controller of such a kind writes its status with the object, which increases the generation.
+  it('takes only a new spec for the change of an object whose kind has no status subresource', () => {
+    const application = (generation: number, revision: string, rest: object = {}): KubeObject => ({
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      metadata: {
+        name: 'web',
+        namespace: 'shop',
+        uid: 'u',
+        generation,
+        managedFields: [{ manager: 'argocd-application-controller', operation: 'Update', time: iso(generation) }],
+      },
+      spec: { source: { targetRevision: revision } },
+      ...rest,
+    })
+    const target = createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Application' })
+    const kind = { group: 'argoproj.io', version: 'v1alpha1', kind: 'Application', plural: 'applications' }
+    const discovery = { type: 'DISCOVERY', resources: [{ ...kind, namespaced: true, status: false }] } as const
+    const synced = {
+      type: 'SYNCED',
+      apiVersion: 'argoproj.io/v1alpha1',
+      kind: 'Application',
+      namespace: 'shop',
+    } as const
+    const steps = [
+      at(0, discovery, added(application(1, 'v1')), synced),
+      at(20, modified(application(2, 'v1', { status: { reconciledAt: iso(20) } }))),
+      at(30, modified(application(3, 'v1', { operation: { sync: {} } }))),
+    ]
+    const options = { settings, targets: [target] }
+    expect(run(steps, options)).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    const changed = at(40, modified(application(4, 'v2')))
+    expect(runUntil(50, [...steps, changed], options).entries).toContain('40 note its change has arrived')
   })
 
   it('compares the resourceVersion of an object without a generation', () => {

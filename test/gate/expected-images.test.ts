@@ -6,7 +6,7 @@ import {
   createTemplate,
   readyStatus,
 } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, failed, run, synced } from './builders.ts'
+import { added, allSynced, at, createWorkload, failed, modified, run, synced } from './builders.ts'
 
 const built = `sha256:${'b'.repeat(64)}`
 const other = `sha256:${'c'.repeat(64)}`
@@ -84,6 +84,19 @@ describe('a rollout with expected images', () => {
     const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
     expect(run(running('', `acme/web@${built}`), { settings })).toMatchObject({ outcome: 'ready', seconds: 0 })
     expect(run(running('', 'acme/web:v1'), { settings }).reason).toBe('change-not-seen')
+  })
+
+  it('does not take an object with another digest in its spec for the awaited change', () => {
+    const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
+    const scaled = web.deployment(complete(), {
+      metadata: { generation: 2 },
+      spec: {
+        replicas: 2,
+        template: createTemplate({ containers: [createContainer({ image: `acme/web@${other}` })] }),
+      },
+    })
+    const steps = [...running('', `acme/web@${other}`), at(10, modified(scaled))]
+    expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 60 })
   })
 
   it('is not judged by its images before it is ready', () => {

@@ -69,7 +69,7 @@ function createAssessment(status: Assessment['status'], overrides: Partial<Asses
 }
 
 function found(uid: string, isFirstSight = false): TargetEvent {
-  return { type: 'found', object: createObject(uid), isFirstSight }
+  return { type: 'found', object: createObject(uid), isFirstSight, declaresStatus: true }
 }
 
 function assessed(status: Assessment['status'], overrides: Partial<Assessment> = {}): TargetEvent {
@@ -219,7 +219,12 @@ const assessments = fc.record({
 const events: fc.Arbitrary<TargetEvent> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ type: fc.constant('found' as const), object: objects, isFirstSight: fc.boolean() }),
+    arbitrary: fc.record({
+      type: fc.constant('found' as const),
+      object: objects,
+      isFirstSight: fc.boolean(),
+      declaresStatus: fc.constantFrom(true, false, undefined),
+    }),
   },
   { weight: 4, arbitrary: assessments },
   { weight: 1, arbitrary: fc.constant(deleted) },

@@ -137,10 +137,16 @@ function stayingPods(
   return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
-/** Whether a pod spec contains the expected digests, at least one of them. */
-function hasExpectedImages({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages): boolean {
-  const named = [...containers, ...initContainers].filter(({ name }) => Object.hasOwn(expected, name))
-  return named.length > 0 && named.every(({ name, image }) => digestOf(image) === expected[name])
+/** Whether a pod spec has the expected digests; undefined if none of these images has a digest in the spec. */
+function hasExpectedImages(
+  { containers = [], initContainers = [] }: PodSpec,
+  expected: ExpectedImages,
+): boolean | undefined {
+  const pinned = [...containers, ...initContainers].flatMap(({ name, image }) => {
+    const digest = digestOf(image)
+    return Object.hasOwn(expected, name) && digest !== undefined ? [digest === expected[name]] : []
+  })
+  return pinned.length === 0 ? undefined : pinned.every((isExpected) => isExpected)
 }
 
 function podSpecOf(object: KubeObject): PodSpec {
