@@ -394,8 +394,8 @@ export class Gate {
     const { all } = this.#targets
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
-    const ready = all.map(({ target, state }) => ({ target, object: objectOf(state), assessment: state.assessment }))
-    const problem = missingContainers(ready, this.#settings.expectImages, (uid) => this.store.withUid(uid), this.#now)
+    const ready = all.map(({ target, state }) => ({ target, pods: this.#targets.podsOf(state) }))
+    const problem = missingContainers(ready, this.#settings.expectImages, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
     const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
     const denied = refusals.find(deniesAccess)

@@ -11,7 +11,7 @@ import { explainedProblems } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import { type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
-import { removalMessage } from '../lifecycle/workloads/gated-pods.ts'
+import { removalMessage, stayingPods } from '../lifecycle/workloads/gated-pods.ts'
 import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { revisionsOf } from '../lifecycle/workloads/revision.ts'
 import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
@@ -27,6 +27,7 @@ import {
   requestsOf,
   step,
   type TargetEvent,
+  type TargetState,
   wasDeleted,
 } from './target-state.ts'
 import type { Entry } from './timeline.ts'
@@ -362,6 +363,15 @@ export class GatedTargets {
   /** Whether a target is certainly absent: it was deleted, or the complete list of its kind does not contain it. */
   isAbsenceKnown({ state, target }: GatedTarget): boolean {
     return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
+  }
+
+  /** The pods that a ready target runs, and those that succeeded, also if they were removed since. */
+  podsOf(state: TargetState): readonly Pod[] {
+    const object = objectOf(state)
+    const succeeded = new Map(
+      this.#pods.ended(object?.metadata.uid, 'Succeeded').map((pod) => [pod.metadata.uid, pod] as const),
+    )
+    return stayingPods(object, state.assessment, (uid) => succeeded.get(uid) ?? this.#store.withUid(uid))
   }
 
   /** Applies an event to a target. No other code changes the target's state. */

@@ -29,6 +29,8 @@ export interface RuleContext {
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
   lostPods(uid: string | undefined): readonly Pod[]
+  /** The succeeded pods of this controller, also those deleted later. */
+  succeededPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
   list(kind: string, namespace: string | undefined): readonly KubeObject[]
   /**
@@ -72,7 +74,8 @@ export function sharedContext(
     settings,
     time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
-    lostPods: (uid) => pods.lost(uid),
+    lostPods: (uid) => pods.ended(uid, 'Failed'),
+    succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),
     events: (object) => store.eventsOf(object),
     podHistory: (pod) => pods.of(pod, now),

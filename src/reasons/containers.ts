@@ -200,7 +200,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'config-missing': {
     class: 'strike',
-    when: 'a Secret, ConfigMap or a key in it has been missing for 60 s',
+    when: 'a Secret, ConfigMap or a key in it is still missing at a check of the kubelet 60 s after the first one, or 90 s while another target progresses',
     title: 'a Secret, ConfigMap or key is missing',
     headline: ({ detail: { missing } }) => {
       if (missing?.name === undefined) return undefined
@@ -215,7 +215,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'container-create-failed': {
     class: 'strike',
-    when: 'the runtime has not been able to create the container for 60 s, or to start it for the third time',
+    when: 'the runtime cannot create the container, also 60 s after its first attempt, or cannot start it for the third time',
     title: 'a container could not be created',
     headline: (problem) =>
       problem.detail.mount === undefined

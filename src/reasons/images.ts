@@ -78,7 +78,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-unauthorized': {
     class: 'strike',
-    when: 'the registry refused the pull as unauthorized, for the third time',
+    when: 'the registry refused the pull as unauthorized, for the third time; while a pull secret is missing, 60 s after the first time at the earliest',
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
     sentence: pullSentence,

@@ -257,7 +257,11 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       rollout([1, 15, 41].map((second) => pulls([second, refused('401 Unauthorized')], [second + 1, backOff]))),
       'failed image-unauthorized 41',
     ],
-    ['is a Secret that is missing for 60 s', rollout([pod(2, secretMissing)]), 'failed config-missing 62'],
+    [
+      'is a Secret that is missing at the retry after 60 s',
+      rollout([pod(2, secretMissing)]),
+      'failed config-missing 82',
+    ],
     ['is none when the Secret comes 59 s later', rollout([pod(2, secretMissing), ready(61)]), 'ready 61'],
     [
       'is not counted over two pods',

@@ -1,12 +1,29 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import {
   complete,
+  condition,
   createContainer,
   createPod,
   createReplicaSet,
+  createStatus,
   createTemplate,
+  iso,
   readyStatus,
+  terminated,
 } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, failed, modified, run, synced } from './builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createTarget,
+  createWorkload,
+  deleted,
+  failed,
+  modified,
+  run,
+  synced,
+} from './builders.ts'
 
 const built = `sha256:${'b'.repeat(64)}`
 const other = `sha256:${'c'.repeat(64)}`
@@ -84,6 +101,57 @@ describe('a rollout with expected images', () => {
     const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
     expect(run(running('', `acme/web@${built}`), { settings })).toMatchObject({ outcome: 'ready', seconds: 0 })
     expect(run(running('', 'acme/web:v1'), { settings }).reason).toBe('change-not-seen')
+  })
+
+  describe('of a Job that is removed when it has completed', () => {
+    const api = createWorkload('api')
+    const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }), api.target]
+    const job = (status: object, metadata: object = {}): KubeObject => ({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid', ...metadata },
+      spec: { selector: { matchLabels: { job: 'migrate' } } },
+      status,
+    })
+    const pod = (phase: string, imageID: string, metadata: object = {}) =>
+      createPod(
+        {
+          metadata: { name: 'migrate-a', labels: { job: 'migrate' }, ...metadata },
+          spec: { restartPolicy: 'Never', containers: [createContainer({ name: 'migrate' })] },
+          status: { phase, containerStatuses: [createStatus({ name: 'migrate', imageID, state: terminated(0, 5) })] },
+        },
+        job({}),
+      )
+    const done = job({ succeeded: 1, conditions: [condition('Complete', 'True')] })
+    const leaving = { deletionTimestamp: iso(7) }
+    const lists = { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' } as const
+    const begin = (imageID: string) => [
+      at(0, added(job({ active: 1 }), pod('Running', imageID)), api.creating, allSynced, lists),
+      at(5, modified(pod('Succeeded', imageID))),
+    ]
+    const finish = at(60, modified(api.pod(readyStatus(30)), api.deployment(complete())))
+    const seen = (imageID: string) => [
+      at(6, modified(done)),
+      at(7, modified(pod('Succeeded', imageID, leaving)), deleted(pod('Succeeded', imageID, leaving), done)),
+    ]
+    // The pod may be removed before the Job is seen to be complete.
+    const missed = (imageID: string) => [at(6, deleted(pod('Succeeded', imageID))), at(7, deleted(done))]
+
+    it.each<[string, object, (imageID: string) => FeedEvent[][], string]>([
+      ['ready if it ran the image', { outcome: 'ready', reason: '' }, seen, built],
+      ['ready if it ran the image, and its pod was removed first', { outcome: 'ready', reason: '' }, missed, built],
+      ['failed if it ran another one', { outcome: 'failed', reason: 'image-mismatch' }, seen, other],
+      [
+        'failed if it ran another one, and its pod was removed first',
+        { outcome: 'failed', reason: 'image-mismatch' },
+        missed,
+        other,
+      ],
+    ])('is %s', (_, expected, end, digest) => {
+      const imageID = `acme/migrate@${digest}`
+      const steps = [...begin(imageID), ...end(imageID), finish]
+      expect(run(steps, { targets, settings: { expectImages: { migrate: built } } })).toMatchObject(expected)
+    })
   })
 
   it('does not take an object with another digest in its spec for the awaited change', () => {

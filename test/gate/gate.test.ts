@@ -630,21 +630,45 @@ describe('a bare pod', () => {
 describe('proof by time alone', () => {
   const pendingSecret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
 
-  it('a missing Secret fails after 60 s without another event', () => {
+  it('a missing Secret fails without another event after 60 s and the time of a retry', () => {
     const steps = [at(0, web.creating, allSynced), at(2, modified(web.pod(pendingSecret)))]
-    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 62 })
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 82 })
   })
 
-  it('a missing Secret of a volume fails 60 s after the first event', () => {
-    const event = createEvent(web.pod(), {
+  const mountFailure = (last: number, count: number) =>
+    createEvent(web.pod(), {
       reason: 'FailedMount',
       message: 'MountVolume.SetUp failed for volume "v" : secret "nope" not found',
       firstTimestamp: iso(1),
+      lastTimestamp: iso(last),
+      count,
     })
-    expect(run([at(0, web.creating, allSynced), at(1.3, added(event))])).toMatchObject({
-      reason: 'config-missing',
-      seconds: 61,
-    })
+  const mountFails = [
+    at(0, web.creating, allSynced),
+    at(1.3, added(mountFailure(1, 1))),
+    at(31.5, modified(mountFailure(31, 7))),
+  ]
+
+  it('a missing Secret of a volume fails by the first check that is 60 s after the first one', () => {
+    const steps = [...mountFails, at(63.5, modified(mountFailure(63, 8)))]
+    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 63.5 })
+  })
+
+  it('a Secret of a volume that is created after the last check but one is awaited', () => {
+    const steps = [...mountFails, at(64, modified(web.pod(readyStatus(64)), web.deployment(complete())))]
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 74 })
+  })
+
+  it('a Secret that another target creates after 63 s is awaited', () => {
+    const api = createWorkload('api')
+    const steps = [
+      at(0, web.creating, api.creating, allSynced),
+      ...mountFails.slice(1),
+      at(63.5, modified(mountFailure(63, 8))),
+      at(90, modified(api.pod(readyStatus(70)), api.deployment(complete()))),
+      at(127, modified(web.pod(readyStatus(127)), web.deployment(complete()))),
+    ]
+    expect(run(steps, { targets: [web.target, api.target] })).toMatchObject({ outcome: 'ready', seconds: 137 })
   })
 
   it('a Secret that is created late is awaited', () => {

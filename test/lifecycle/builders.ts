@@ -243,6 +243,8 @@ export interface ContextOptions {
   readonly unseen?: readonly string[]
   readonly settings?: Partial<LifecycleSettings>
   readonly othersProgress?: boolean
+  /** Seconds since the start of the gate. */
+  readonly othersReadyAt?: number
   /** Whether discovery lists a status subresource for the kind; unknown by default. */
   readonly declaresStatus?: boolean
   /** History of the target; by default it is observed for the first time now. */
@@ -280,12 +282,15 @@ export function context(options: ContextOptions = {}): RuleContext {
     settings,
     history: options.history ?? observeTarget(undefined, createDeployment(), now),
     othersProgress,
+    ...(options.othersReadyAt === undefined ? {} : { othersReadyAt: moment(options.othersReadyAt) }),
     time: gateTime.time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
     lostPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
         ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
       ),
+    succeededPods: (uid) =>
+      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),
     isOfGatedRevision: options.isOfGatedRevision ?? (() => undefined),
     events: (object) => store.eventsOf(object),

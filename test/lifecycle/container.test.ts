@@ -109,6 +109,34 @@ describe('a pull that is refused', () => {
     })
   })
 
+  describe('as unauthorised, with a pull secret that is missing', () => {
+    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.unauthorized) }) })
+    const secret = createEvent(pod, { reason: 'FailedToRetrieveImagePullSecret', message: 'Unable to retrieve' })
+    const refused = (count: number, last: number) => ({
+      ...refusedTimes(words.unauthorized, count),
+      lastTimestamp: iso(last),
+    })
+
+    it.each<[string, boolean, EventObject, Look]>([
+      ['is not proven by the third refusal, 40 s after the first', false, refused(3, 41), { now: 75 }],
+      ['is proven by the next one', true, refused(4, 92), { now: 92 }],
+      [
+        'is not proven by one within 90 s while another target progresses',
+        false,
+        refused(4, 90),
+        { now: 90, othersProgress: true },
+      ],
+      [
+        'is proven by one after 90 s while another target progresses',
+        true,
+        refused(4, 92),
+        { now: 92, othersProgress: true },
+      ],
+    ])('%s', (_, proven, event, options) => {
+      expect(examine(pod, { ...options, events: [secret, event] }).problem?.proven).toBe(proven)
+    })
+  })
+
   it('is counted by its event while the status still shows that the container is being created', () => {
     const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
     const { problem } = examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] })
@@ -198,10 +226,11 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
   const pod = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', message) }) })
   const seen = sightings([2, pod])
 
+  // The kubelet checks every 10 to 15 s: a state that persists for 80 s was checked after 60 s.
   it.each([
     [2, false],
-    [61.999, false],
-    [62, true],
+    [81.999, false],
+    [82, true],
   ])('at %d s, seen since 2 s: proven is %s', (now, proven) => {
     expect(examine(pod, { now, seen })).toEqual({
       problem: expect.objectContaining({
@@ -210,8 +239,41 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
         proven,
         message: 'cannot be created: secret/nope does not exist',
       }),
-      ...(proven ? {} : { recheckAt: moment(62) }),
+      ...(proven ? {} : { recheckAt: moment(82) }),
     })
+  })
+
+  const checked = (first: number, last: number) =>
+    createEvent(pod, {
+      container: 'app',
+      reason: 'Failed',
+      message: `Error: ${message}`,
+      firstTimestamp: iso(first),
+      lastTimestamp: iso(last),
+    })
+
+  it.each<[string, boolean, EventObject, Look]>([
+    ['not proven by a check 59 s after the first, however long ago', false, checked(2, 61), { now: 75 }],
+    ['proven by a check 60 s after the first', true, checked(2, 62), { now: 62 }],
+    ['proven by a check 60 s after one shortly before the gate', true, checked(-30, 30), { now: 30 }],
+    ['not proven by a check 60 s after one long before the gate', false, checked(-61, 31), { now: 70 }],
+    ['proven without further events by the time of the next check', true, checked(2, 20), { now: 82 }],
+    [
+      'not proven by that check while another target progresses',
+      false,
+      checked(2, 62),
+      { now: 62, othersProgress: true },
+    ],
+    [
+      'proven by a check 90 s after the first while another target progresses',
+      true,
+      checked(2, 92),
+      { now: 92, othersProgress: true },
+    ],
+    ['not proven by a check before another target became ready', false, checked(2, 62), { now: 64, othersReadyAt: 63 }],
+    ['proven by a check after another target became ready', true, checked(2, 62), { now: 64, othersReadyAt: 61 }],
+  ])('is %s', (_, proven, event, options) => {
+    expect(examine(pod, { ...options, seen, events: [event] }).problem?.proven).toBe(proven)
   })
 
   it('is not confused with a container that the runtime cannot create', () => {

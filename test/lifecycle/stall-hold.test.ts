@@ -56,28 +56,34 @@ describe('a missing object', () => {
   const message = 'secret "database" not found'
   const status = podStatus({ state: waiting('CreateContainerConfigError', message) }, { phase: 'Pending' })
   const pod = createPod({ status })
-  const refused = (since: number, text = message) =>
-    createEvent(pod, { container: 'app', reason: 'Failed', message: `Error: ${text}`, firstTimestamp: iso(since) })
+  const refused = (first: number, last: number, text = message) =>
+    createEvent(pod, {
+      container: 'app',
+      reason: 'Failed',
+      message: `Error: ${text}`,
+      firstTimestamp: iso(first),
+      lastTimestamp: iso(last),
+    })
   const examine = (now: number, ...events: ReturnType<typeof refused>[]) => {
     const podHistories = new Map([[pod.metadata.uid ?? '', seenPod([12, pod])]])
     return reported(examinePod(pod, context({ now, objects: [pod, ...events], podHistories }))).problems[0]
   }
 
   it('has its minute from the first refusal, which the status shows late', () => {
-    expect(examine(61, refused(2))?.proven).toBe(false)
-    expect(examine(62, refused(2))).toMatchObject({
+    expect(examine(62, refused(2, 61))?.proven).toBe(false)
+    expect(examine(62, refused(2, 62))).toMatchObject({
       proven: true,
       detail: { missing: { kind: 'secret', name: 'database' } },
     })
   })
 
   it('has a new minute when another object is missing', () => {
-    expect(examine(71, refused(2, 'configmap "settings" not found'))?.proven).toBe(false)
+    expect(examine(71, refused(2, 71, 'configmap "settings" not found'))?.proven).toBe(false)
   })
 
   it('has its minute from the start of the gate when it was missing before', () => {
-    expect(examine(59, refused(-600))?.proven).toBe(false)
-    expect(examine(60, refused(-600))?.proven).toBe(true)
+    expect(examine(60, refused(-600, 59))?.proven).toBe(false)
+    expect(examine(60, refused(-600, 60))?.proven).toBe(true)
   })
 
   describe('of a volume', () => {

@@ -266,6 +266,18 @@ describe('a StatefulSet whose status has no revisions', () => {
     ['whose pods are not known to be updated', changed(counted), olds, {}],
     ['of whose pods nothing can be seen', changed(counted), [], { unseen: ['Pod', 'ControllerRevision'] }],
     ['whose ControllerRevisions show that its pods are old', withRevisions, [...olds, ...revisions], {}],
+    [
+      'whose only ControllerRevision is not that of its template',
+      changed(counted),
+      [...olds, ...revisions.slice(0, 1)],
+      {},
+    ],
+    [
+      'that was never changed, and whose pods have not the hash of its ControllerRevision',
+      { ...withRevisions, metadata: { ...withRevisions.metadata, generation: 1 } },
+      [...olds, ...revisions],
+      {},
+    ],
   ])('is not ready %s', (_, set, objects, options) => {
     expect(judge(set, objects, { now: 3600, ...options }).status).toBe('progressing')
   })

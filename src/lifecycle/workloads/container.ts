@@ -1,5 +1,5 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { ContainerStateTerminated, Pod, Probe } from '../../cluster/objects.ts'
+import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -14,7 +14,7 @@ const strikeMs = 30_000
 /** This time instead while another target still progresses, because the container may wait for that target. */
 const strikeWhileOthersProgressMs = 90_000
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
-export const missingObjectMs = 60_000
+const missingObjectMs = 60_000
 /**
  * If the kubelet could not create a container, it retries after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet).
  */
@@ -80,17 +80,42 @@ function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
  */
 const busyNode = /context deadline exceeded|\bis reserved\b|failed to sync \w+ cache/
 
+/** When the kubelet found an object to be missing: at its first and its latest check. Moments are on the runner's clock. */
+interface MissingChecks {
+  readonly first: number
+  readonly last: number
+  /** The maximum time until the next check: a state that persists for longer was checked again. */
+  readonly retryMs: number
+}
+
 /**
- * A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created
- * late, so the refusal must last for a minute. The kubelet retries every 10 to 15 s, so a refusal that lasts a minute
- * was repeated.
+ * Whether an object is missing for too long. It may be created late, also by another target of the gate, and only a later
+ * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not count.
  */
+export function proveMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): Proof {
+  const since = first < context.startedAt - oldPodMs ? context.startedAt : first
+  const neededMs = mayAwaitOther(last, context) ? strikeWhileOthersProgressMs : missingObjectMs
+  const isLate = last - since >= neededMs
+  return provePersisted(since, isLate ? 0 : neededMs + retryMs, context.now)
+}
+
+/** Whether what failed at this moment may have waited for another target: one still progresses, or was ready only later. */
+function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt = 0 }: RuleContext): boolean {
+  return othersProgress || othersReadyAt > failedAt
+}
+
+/** A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created late. */
 function creationProblem(facts: ContainerFacts): Problem {
   const { history, context } = facts
   const { reason = '', message = '' } = facts.status?.state?.waiting ?? {}
-  const since = refusedSince(facts, message) ?? history.waiting?.since ?? context.now
-  const proof = busyNode.test(message) ? { proven: false } : provePersisted(since, missingObjectMs, context.now)
-  const own = { count: 1, firstSeenAt: since, ...proof }
+  const event = refusalEvent(facts, message)
+  const seenAt = history.waiting?.since ?? context.now
+  // The event has the moment of the refusal; the status is updated later.
+  const first = context.time(event?.firstTimestamp ?? event?.eventTime) ?? seenAt
+  const last = event && context.time(lastOccurrence(event))
+  const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
+  const proof = busyNode.test(message) ? { proven: false } : proveMissing(checks, context)
+  const own = { count: 1, firstSeenAt: Math.max(first, context.startedAt), ...proof }
   const error = message === '' ? reason : runtimeError(message)
   // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
   const mayBeRoot = /runAsNonRoot|breaks non-root policy/.test(message)
@@ -103,16 +128,11 @@ function creationProblem(facts: ContainerFacts): Problem {
   return problemOfContainer(facts, { ...own, reason: 'config-missing', detail })
 }
 
-/**
- * When the kubelet first refused with this message, but never before the gate's start. The event shows this moment; the
- * status is updated later.
- */
-function refusedSince({ pod, container, context }: ContainerFacts, message: string): number | undefined {
-  const event = context
+/** The kubelet's event about a refusal with this message. */
+function refusalEvent({ pod, container, context }: ContainerFacts, message: string): EventObject | undefined {
+  return context
     .events(pod)
     .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
-  const first = context.time(event?.firstTimestamp ?? event?.eventTime)
-  return first === undefined ? undefined : Math.max(first, context.startedAt)
 }
 
 /** The number of refusals that prove a reason; other reasons are never proven. */
@@ -124,21 +144,31 @@ const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
 
 /**
  * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a
- * push may race the first). Strike: a refusal for missing authorization, at the third. Other problems end when the
- * registry or the network recovers. A back-off is no refusal, but the kubelet's pause before the next pull.
+ * push may race the first). Strike: a refusal for missing authorization, at the third. If the Secret with the credentials
+ * is missing, it may be created late. Other problems end when the registry or the network recovers. A back-off is no
+ * refusal, but the kubelet's pause before the next pull.
  */
 function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusals): Problem {
   const { attempts, events, firstAt, lastAt, message } = refusals
+  const { pod, context } = facts
   const count = Math.max(attempts, events)
   const needed = refusalsNeeded[reason] ?? Infinity
-  const isCurrent = isSinceStart(lastAt, facts.context)
+  const isMissing = reason === 'image-unauthorized' && context.events(pod).some(isPullSecretMissing)
+  const isFinal =
+    !isMissing || proveMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context).proven
+  const isCurrent = isFinal && isSinceStart(lastAt, context)
   return problemOfContainer(facts, {
     reason,
     count,
     firstSeenAt: firstAt,
     detail: pullDetail(refusedImage(facts, message), message),
-    ...prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, facts.context.now),
+    ...prove({ seen: count, needed, since: firstAt, atLeastMs: 0, isCurrent }, context.now),
   })
+}
+
+/** Whether the kubelet reports that a Secret of imagePullSecrets does not exist (getPullSecretsForPod, pkg/kubelet). */
+function isPullSecretMissing({ reason }: EventObject): boolean {
+  return reason === 'FailedToRetrieveImagePullSecret'
 }
 
 /**
@@ -183,8 +213,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
   const firstDeathAt = history.firstDeathAt ?? context.now
   // An instance that never started waited for no target (its startedAt is 1970).
   const startedAt = death.reason === 'StartError' ? undefined : context.time(death.startedAt)
-  const mayHaveWaited = startedAt !== undefined && (context.othersReadyAt ?? 0) > startedAt
-  const isWaiting = context.othersProgress || mayHaveWaited
+  const isWaiting = mayAwaitOther(startedAt ?? Infinity, context)
   const proof = prove(
     {
       seen: history.deaths,

@@ -82,7 +82,8 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
     assess: (object, context) => {
       const assessment = rule.assess(object, context)
       if (assessment.status !== 'ready') return assessment
-      const pods = context.list('Pod', object.metadata.namespace) as readonly Pod[]
+      const existing = context.list('Pod', object.metadata.namespace) as readonly Pod[]
+      const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
       const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
       const staying = stayingPods(object, assessment, (uid) => byUid.get(uid))
       const failure = imageMismatch(staying, expected, context.now)
@@ -93,11 +94,10 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   }
 }
 
-/** A ready target with its object and assessment. */
+/** A ready target with its gated pods that are not being deleted. */
 interface ReadyTarget {
   readonly target: Target
-  readonly object: KubeObject | undefined
-  readonly assessment: Assessment | undefined
+  readonly pods: readonly Pod[]
 }
 
 /**
@@ -107,14 +107,11 @@ interface ReadyTarget {
 export function missingContainers(
   targets: readonly ReadyTarget[],
   expected: ExpectedImages,
-  podWithUid: (uid: string) => KubeObject | undefined,
   now: number,
 ): Problem | undefined {
   const [first] = targets
   if (first === undefined || Object.keys(expected).length === 0) return undefined
-  const pods = targets.flatMap(({ object, assessment }) =>
-    object === undefined || assessment === undefined ? [] : stayingPods(object, assessment, podWithUid),
-  )
+  const pods = targets.flatMap((each) => each.pods)
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const missing = Object.keys(expected).filter((name) => !names.has(name))
   if (missing.length === 0) return undefined
@@ -129,9 +126,9 @@ export function missingContainers(
 }
 
 /** The gated pods that are not being deleted. */
-function stayingPods(
-  object: KubeObject,
-  assessment: Assessment,
+export function stayingPods(
+  object: KubeObject | undefined,
+  assessment: Assessment | undefined,
   podWithUid: (uid: string) => KubeObject | undefined,
 ): readonly Pod[] {
   return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)

@@ -97,7 +97,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     stallHold: isWorking ? 'its containers are running' : (hold.stallHold ?? (retry && 'its next try has to wait')),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
     recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
-    pods: new Set(owned.flatMap((pod) => pod.metadata.uid ?? [])),
+    pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
 }

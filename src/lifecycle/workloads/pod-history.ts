@@ -72,8 +72,8 @@ export class PodHistories {
   readonly #observations = new Map<string, PodObservations>()
   /** When the template of each controller of pods was last changed; cleared when a revision changes. */
   readonly #changes = new Map<string, number | undefined>()
-  /** Failed pods, by the uid of their controller and then by their own uid. */
-  readonly #lost = new Map<string, Map<string, Pod>>()
+  /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
+  readonly #ended = new Map<string, Map<string, Pod>>()
   /** A cache of histories, because an assessment reads each one several times. */
   #histories = new WeakMap<PodObservations, PodHistory>()
 
@@ -113,16 +113,20 @@ export class PodHistories {
     return { changedAt: this.#changes.get(owner.uid), minReadyMs: (minReadySeconds(found) ?? 0) * 1_000 }
   }
 
-  /** The failed pods of a controller, also those deleted later. Pods that failed during their deletion do not count. */
-  lost(controller: string | undefined): readonly Pod[] {
-    return [...(this.#lost.get(controller ?? '')?.values() ?? [])]
+  /**
+   * The pods of a controller that ended in this phase, also those deleted later. Pods that ended during their deletion do
+   * not count.
+   */
+  ended(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
+    return [...(this.#ended.get(controller ?? '')?.values() ?? [])].filter(({ status }) => status?.phase === phase)
   }
 
   #observePod(pod: Pod, now: number): void {
     const { uid, deletionTimestamp, ownerReferences = [] } = pod.metadata
     const owner = ownerReferences.find(({ controller }) => controller)?.uid
-    if (pod.status?.phase === 'Failed' && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
-      this.#lost.set(owner, (this.#lost.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
+    const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
+    if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
+      this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid !== undefined)
       this.#observations.set(uid, observePod(this.#observations.get(uid), pod, now, this.#gateTime))
   }

@@ -4,10 +4,9 @@ import type { MissingObject } from '../../reasons/containers.ts'
 import type { NodeState, SchedulingCause, UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
-import { isSinceStart, prove } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { missingObjectMs } from './container.ts'
+import { proveMissing } from './container.ts'
 import { missingObject } from './kubelet-messages.ts'
 import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-object.ts'
 
@@ -235,6 +234,8 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   }
 }
 
+/** The kubelet doubles the time between two attempts to mount a volume, up to this limit (exponentialbackoff, pkg/util/goroutinemap). */
+const mountRetryMs = 122_000
 const deviceFailure = 'FailedPrepareDynamicResources'
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
 /** The events of kubelet and attach controller before the containers (pkg/kubelet/events). */
@@ -247,8 +248,7 @@ const setupFailures: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A strike problem: a Secret or ConfigMap of a volume does not exist for a minute since the first refusal or the gate's start,
- * whichever is later. The kubelet retries at growing intervals (up to 2 minutes), and must have checked again since.
+ * A strike problem: a Secret or ConfigMap of a volume is missing for too long. The kubelet checks at growing intervals (up to 2 minutes).
  * A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried without end.
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
@@ -263,10 +263,12 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
   if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: failure, proven: false }
-  const since = Math.max(first, context.startedAt)
-  const isCurrent = isSinceStart(last, context)
-  const proof = prove({ seen: 1, needed: 1, since, atLeastMs: missingObjectMs, isCurrent }, context.now)
-  return { ...own, reason: 'config-missing', detail: { ...failure, missing }, ...proof }
+  return {
+    ...own,
+    reason: 'config-missing',
+    detail: { ...failure, missing },
+    ...proveMissing({ first, last, retryMs: mountRetryMs }, context),
+  }
 }
 
 /** The error of a sandbox. The second form of a missing handler is that of containerd, the first that of CRI-O. */

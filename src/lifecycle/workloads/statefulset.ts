@@ -50,7 +50,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, context)
   const revision = status.updateRevision ?? updateRevision?.metadata.name
-  const counted = updatedReplicas(set, revision, owned, context)
+  const counted = updatedReplicas(set, revision, owned)
   const isNew = (pod: Pod) =>
     revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
   const old = wanted.filter((pod) => !isReplaced(pod) && !isNew(pod))
@@ -114,23 +114,20 @@ function findUpdateRevision({ metadata, spec, status }: StatefulSet, context: Ru
 
 /**
  * The number of pods of the present revision. If the current revision is the updated one, `currentReplicas` counts the
- * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. Without revisions in
- * the status, this holds only for a template that was never changed.
+ * same pods (updateStatus, pkg/controller/statefulset) and replaces a missing `updatedReplicas`. The controller writes
+ * both revisions: a status without them proves nothing. Then the pods with the hash of the present template count; if
+ * its revision is unknown, `currentReplicas` of an object that was never changed.
  */
 function updatedReplicas(
   { metadata, status = {} }: StatefulSet,
   revision: string | undefined,
   owned: readonly Pod[],
-  context: RuleContext,
 ): number {
   const { updatedReplicas, currentReplicas = 0, currentRevision, updateRevision } = status
-  const isUnchanged =
-    updateRevision === undefined
-      ? metadata.generation === 1 || context.owned(metadata.uid, 'ControllerRevision').length === 1
-      : currentRevision === updateRevision
-  if (isUnchanged) return Math.max(updatedReplicas ?? 0, currentReplicas)
-  if (updatedReplicas !== undefined || revision === undefined || updateRevision !== undefined)
-    return updatedReplicas ?? 0
+  if (updateRevision !== undefined)
+    return currentRevision === updateRevision ? Math.max(updatedReplicas ?? 0, currentReplicas) : (updatedReplicas ?? 0)
+  if (updatedReplicas !== undefined) return updatedReplicas
+  if (revision === undefined) return metadata.generation === 1 ? currentReplicas : 0
   return owned.filter((pod) => !isReplaced(pod) && pod.metadata.labels?.[hashLabel] === revision).length
 }
 

@@ -1,11 +1,12 @@
 import {
+  all,
   containerDied,
   deploymentComplete,
   pullRefused,
   secondsAfterEvent,
   secondsAfterStart,
 } from '../cluster-states.ts'
-import { container, coreObject, deployment, template } from '../objects.ts'
+import { container, coreObject, deployment, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web' }
@@ -47,7 +48,7 @@ export const missingObjects: Scenario[] = [
     setup: (fixture) => fixture.apply(deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('secret "database" not found', 60),
-    takesSeconds: 63,
+    takesSeconds: 73,
   },
   {
     ...web,
@@ -55,7 +56,7 @@ export const missingObjects: Scenario[] = [
     setup: (fixture) => fixture.apply(secret('database'), deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent("couldn't find key password", 60),
-    takesSeconds: 63,
+    takesSeconds: 73,
   },
   {
     ...web,
@@ -64,7 +65,7 @@ export const missingObjects: Scenario[] = [
       fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('configmap "settings" not found', 60),
-    takesSeconds: 63,
+    takesSeconds: 73,
   },
   {
     ...web,
@@ -80,6 +81,49 @@ export const missingObjects: Scenario[] = [
   },
   {
     ...web,
+    // The kubelet doubles the time between its attempts: it tries after 31 and 63 s.
+    name: 'configmap-volume-late',
+    setup: (fixture) =>
+      fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
+    during: async (fixture) => {
+      await fixture.wait(36)
+      await fixture.apply(coreObject('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: deploymentComplete('web'),
+    takesSeconds: 66,
+  },
+  {
+    ...web,
+    name: 'secret-of-another-target',
+    inputs: { resources: 'deployment/web\ndeployment/database' },
+    setup: (fixture) =>
+      fixture.apply(
+        deployment('web', fromSecret('database', 'user')),
+        deployment('database', { script: slowStart(80) }, { replicas: 1 }),
+      ),
+    during: async (fixture) => {
+      await fixture.wait(73)
+      await fixture.apply(secret('database'))
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: all(deploymentComplete('web'), deploymentComplete('database')),
+    takesSeconds: 88,
+  },
+  {
+    ...web,
+    // The fourth refusal is the first one that is 60 s after the first.
+    name: 'pull-secret-missing',
+    setup: (fixture) => {
+      const pods = { imagePullSecrets: [{ name: 'registry' }] }
+      return fixture.apply(deployment('web', {}, template('web', { image: '127.0.0.1:5995/denied/app:v2' }, pods)))
+    },
+    expect: { outcome: 'failed', reason: 'image-unauthorized' },
+    decidedBy: pullRefused('pull access denied', 4),
+    takesSeconds: 97,
+  },
+  {
+    ...web,
     name: 'configmap-volume-key-missing',
     setup: async (fixture) => {
       await fixture.apply(coreObject('ConfigMap', 'settings', { data: { 'app.conf': 'on' } }))
@@ -88,7 +132,7 @@ export const missingObjects: Scenario[] = [
     },
     expect: { outcome: 'failed', reason: 'config-missing' },
     decidedBy: secondsAfterEvent('non-existent config key: web.conf', 60),
-    takesSeconds: 63,
+    takesSeconds: 73,
   },
   {
     ...web,

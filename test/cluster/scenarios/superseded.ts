@@ -140,6 +140,28 @@ export const superseded: Scenario[] = [
   },
   {
     ...web,
+    // A scale and a restart of the old version come first.
+    name: 'change-awaited-among-others',
+    inputs: { manifests: 'web.yaml', 'await-change': '60s' },
+    setup: async (fixture) => {
+      fixture.write('web.yaml', JSON.stringify(deployment('web', { image: 'v2' })))
+      await fixture.rollOut(deployment('web'))
+    },
+    during: async (fixture) => {
+      await fixture.patch('Deployment', 'web', { spec: { replicas: 3 } })
+      const annotations = { 'reloader.stakater.com/last-reloaded-from': 'settings' }
+      await fixture.patch('Deployment', 'web', { spec: { template: { metadata: { annotations } } } })
+      await fixture.until('the restart is complete', deploymentComplete('web'))
+      await fixture.wait(5)
+      await fixture.rollOut(deployment('web', { image: 'v2' }))
+      fixture.markDecided()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    contains: { log: ['its change has arrived'] },
+    takesSeconds: 25,
+  },
+  {
+    ...web,
     name: 'change-not-seen',
     inputs: { ...web.inputs, 'await-change': '6s' },
     setup: (fixture) => fixture.rollOut(deployment('web')),
