@@ -20,7 +20,7 @@ import { withComparableManifests } from './plan/manifests/differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
 import { listRequest, type Resolution, resolveReferences, writtenMilestones } from './plan/resolve.ts'
-import { matchSelections, type ResolvedPlan, resolveTargets } from './plan/resolve-targets.ts'
+import { type MatchWait, matchSelections, type ResolvedPlan, resolveTargets } from './plan/resolve-targets.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
@@ -55,7 +55,7 @@ export interface Rollout extends RolloutInputs {
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called once with a sentence if the first requests fail and are repeated for longer than 2 s. */
+  /** Called with a sentence if the first requests fail and are repeated for longer than 2 s, or a selector waits for its first match. */
   readonly onRetry?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
@@ -212,13 +212,28 @@ async function planTargets(
   }
   const namesOf = async (request: WatchRequest) =>
     (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
-  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf))
+  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout)))
   const live = await readLive(cluster, [...plan.manifests.keys()])
   const annotated = applyLiveAnnotations(plan, live, writtenTimeoutMs(rollout.inputs))
   return {
     ...annotated,
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
+  }
+}
+
+/** A selector waits as long as a name would: for its change, else for its creation, else as long as the gate. */
+function matchWait({ inputs, clock, cancelled, onRetry }: Rollout): MatchWait {
+  const { awaitChangeMs, milestoneTimeoutsMs, timeoutMs } = inputs
+  return {
+    limitMs: ({ clocks }) =>
+      awaitChangeMs ||
+      (clocks.milestoneTimeoutsMs?.['created'] ?? milestoneTimeoutsMs['created']) ||
+      timeoutMs ||
+      Infinity,
+    clock,
+    signal: cancelled,
+    onWaiting: (selectors) => onRetry?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
   }
 }
 

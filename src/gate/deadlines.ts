@@ -84,6 +84,8 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   const timeoutMs = milestoneTimeoutMs(current, target, settings)
   if (timeoutMs === 0) return undefined
   const verdict = (): TargetVerdict => {
+    if (current === 'created' && target.selector !== undefined)
+      return verdictOf('failed', 'not-found', { isSelector: true })
     if (current === 'created') return { ...verdictOf('failed', 'not-found', { timeoutMs }), logText: 'does not exist' }
     const detail = { timeoutMs, milestone: current, state: describeState(state) }
     const verdict = verdictOf('timed-out', 'still-running', detail)
@@ -127,7 +129,8 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
   const { state, target } = gated
   const { outcome } = withoutProblem
   if (state.type === 'awaiting-change') return { ...changeDeadline(gated).verdict(), outcome }
-  if (objectOf(state) === undefined) return verdictOf(outcome, 'not-found', {})
+  if (objectOf(state) === undefined)
+    return verdictOf(outcome, 'not-found', target.selector === undefined ? {} : { isSelector: true })
   const problem = state.assessment?.problems[0]
   if (problem === undefined) return withoutProblem
   return problemVerdict(outcome, problem, state.assessment, target)

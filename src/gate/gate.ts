@@ -99,10 +99,7 @@ export class Gate {
       now: () => this.#now,
       log: this.#log,
     })
-    const unmatched = verdictOf('failed', 'not-found', { isSelector: true })
-    const verdict = { ...unmatched, logText: unmatched.message }
-    for (const gated of this.#targets.all)
-      if (gated.target.selector !== undefined) this.#targets.apply(gated, { type: 'end', verdict })
+    // A gate without targets is ready.
     this.#conclude()
     this.#updateDeadlines()
   }

@@ -128,9 +128,7 @@ export class GatedTargets {
 
   /** The watches that all targets need, and those that explain them. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all
-      .filter(({ target }) => target.selector === undefined)
-      .flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
+    this.#requests ??= this.all.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
     return this.#requests
   }
 
@@ -360,9 +358,14 @@ export class GatedTargets {
     return requestsOf(gated).some((request) => this.#store.listState(request) === 'pending')
   }
 
-  /** Whether a target is certainly absent: it was deleted, or the complete list of its kind does not contain it. */
+  /**
+   * Whether a target is certainly absent: it was deleted, the complete list of its kind does not contain it, or its selector
+   * matched nothing when the targets were resolved.
+   */
   isAbsenceKnown({ state, target }: GatedTarget): boolean {
-    return wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
+    return (
+      target.selector !== undefined || wasDeleted(state) || this.#store.listState(targetWatch(target)) === 'complete'
+    )
   }
 
   /** The pods that a ready target runs, and those that succeeded, also if they were removed since. */

@@ -537,10 +537,13 @@ export function objectOf(state: TargetState): KubeObject | undefined {
     : state.seen?.object
 }
 
-/** The watches that the target needs, as far as they are known. */
+/** The watches that the target needs, as far as they are known. A selector that matched nothing names no object to watch. */
 export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
-  return state.seen?.requests ?? [targetWatch(target)]
+  return state.seen?.requests ?? (target.selector === undefined ? [targetWatch(target)] : noRequests)
 }
+
+/** One array: the gate compares them by identity. */
+const noRequests: readonly WatchRequest[] = []
 
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */
 export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {

@@ -1,10 +1,11 @@
+import { type Clock, sleep } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
-import type { ParsedReferences, SkippedLine } from './reference.ts'
+import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
-import { definedClocks, nameKey, type Target } from './target.ts'
+import { definedClocks, displayName, nameKey, type Target } from './target.ts'
 
 /** The targets of the gate. */
 export interface Plan {
@@ -19,16 +20,70 @@ export interface ResolvedPlan extends Plan {
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
+/** Finds the names of the objects that a selection matches. */
+type NamesOf = (selection: WatchRequest) => readonly string[]
+
+/** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */
+export interface MatchWait {
+  /** How long the line waits, in milliseconds. */
+  readonly limitMs: (reference: Reference) => number
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Called once with the selectors that match nothing yet: `deployment -l app=web`. */
+  readonly onWaiting: (selectors: readonly string[]) => void
+}
+
+const pollMs = 1_000
+/** One apply creates the objects of a selector one after the other, so the first match may not be the only one. */
+export const completeMs = 5_000
+
 /**
- * Finds the objects that each selection of a resolution matches.
+ * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
+ * match, once no further one has come for 5 s.
  * @param list returns the names of the objects that match a request now
+ * @param wait by default, no line waits
  */
 export async function matchSelections(
-  { selections }: Resolution,
+  { resolved, selections }: Resolution,
   list: (selection: WatchRequest) => Promise<readonly string[]>,
-): Promise<(selection: WatchRequest) => readonly string[]> {
-  const names = new Map(await Promise.all(selections.map(async (each) => [each, await list(each)] as const)))
-  return (selection) => names.get(selection) ?? []
+  wait?: MatchWait,
+): Promise<NamesOf> {
+  const names = new Map<string, readonly string[]>()
+  const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
+  /** Returns whether the number of matches has changed. */
+  const read = async (requests: readonly WatchRequest[]) => {
+    const changes = await Promise.all(
+      requests.map(async (request) => {
+        const found = await list(request)
+        const isChanged = found.length !== namesOf(request).length
+        names.set(JSON.stringify(request), found)
+        return isChanged
+      }),
+    )
+    return changes.includes(true)
+  }
+  await read(selections)
+  if (wait === undefined) return namesOf
+  const { clock, limitMs, signal, onWaiting } = wait
+  const lines = [...selectorsByLine(resolved).values()].filter(
+    (entries) =>
+      entries[0]?.reference.waitFor?.type !== 'delete' &&
+      entries.every((entry) => namesOf(listRequest(entry)).length === 0),
+  )
+  const waiting = lines.map((entries) => ({ entries, requests: entries.map(listRequest) }))
+  const startedAt = clock.now()
+  let changedAt = Number.NEGATIVE_INFINITY
+  const isOpen = ({ entries: [first], requests }: (typeof waiting)[number]) =>
+    first !== undefined &&
+    requests.every((request) => namesOf(request).length === 0) &&
+    clock.now() - startedAt < limitMs(first.reference)
+  if (waiting.some(isOpen))
+    onWaiting(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target))))
+  while ((waiting.some(isOpen) || clock.now() - changedAt < completeMs) && !signal.aborted) {
+    await sleep(clock, pollMs, signal)
+    if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
+  }
+  return namesOf
 }
 
 /** A reference with the names of its objects: its own, or those that its selector matches. */
@@ -42,10 +97,7 @@ interface MatchedReference extends ResolvedReference {
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
  * @throws UserError if two lines have different values for the same flag of a target
  */
-export function resolveTargets(
-  { parsed, resolved, selections }: Resolution,
-  namesOf: (selection: WatchRequest) => readonly string[],
-): ResolvedPlan {
+export function resolveTargets({ parsed, resolved, selections }: Resolution, namesOf: NamesOf): ResolvedPlan {
   const { input, skipped } = parsed
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const matched = resolved.map((entry): MatchedReference => {
@@ -90,7 +142,7 @@ function collectDrafts(matched: readonly MatchedReference[], input: string): Rea
 }
 
 /** The references that select targets. `deploy,sts -l app=web` is one line with a reference for each kind. */
-function selectorsByLine(matched: readonly MatchedReference[]): ReadonlyMap<number, readonly MatchedReference[]> {
+function selectorsByLine<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<number, readonly T[]> {
   const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
   return Map.groupBy(selecting, ({ reference }) => reference.line)
 }

@@ -10,6 +10,7 @@ import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
+import { completeMs } from '../plan/resolve-targets.ts'
 import { readEvents } from './reader.ts'
 
 /**
@@ -37,7 +38,8 @@ export class RecordingIndex {
       const { apiVersion, kind, metadata } = event.object
       const known = this.#kindIndex(apiVersion, kind)
       this.#addNamespace(known, metadata.namespace)
-      if (!known.isListed && kind !== 'Event') known.objects.set(metadata.name, metadata)
+      if (kind !== 'Event' && event.type !== 'DELETED' && !known.objects.has(metadata.name))
+        known.objects.set(metadata.name, { ...metadata, createdAt: known.isListed ? event.at : undefined })
     }
   }
 
@@ -72,14 +74,19 @@ export class RecordingIndex {
     return this.#namespaces.size === 1 ? [...this.#namespaces][0] : undefined
   }
 
-  /** The names in the first list of a kind that match the selector. */
+  /**
+   * The names in the first list of a kind that match the selector. If none does, those of the first match and of 5 s more, as
+   * a gate waits for them (`matchSelections`).
+   */
   namesOf({ apiVersion, kind, namespace, labelSelector = '' }: WatchRequest): readonly string[] {
-    return [...this.#kinds.values()]
+    const matches = [...this.#kinds.values()]
       .filter((known) => known.kind === kind && groupOf(known.apiVersion) === groupOf(apiVersion))
       .flatMap(({ objects }) => [...objects.values()])
       .filter((object) => namespace === undefined || (object.namespace ?? namespace) === namespace)
       .filter(({ labels }) => matchesSelector(labelSelector, labels ?? {}))
-      .map(({ name }) => name)
+    const firstAt = Math.min(...matches.map(({ createdAt = Number.NEGATIVE_INFINITY }) => createdAt))
+    const until = firstAt + completeMs
+    return matches.filter(({ createdAt = firstAt }) => createdAt <= until).map(({ name }) => name)
   }
 
   #kindIndex(apiVersion: string, kind: string): KindIndex {
@@ -105,9 +112,17 @@ export class RecordingIndex {
 /** The objects of one kind in a recording. */
 interface KindIndex extends KindName {
   isNamespaced: boolean
-  /** Whether the first list is complete. A selector does not select objects that appear later. */
+  /** Whether the first list is complete. */
   isListed: boolean
-  readonly objects: Map<string, { name: string; namespace?: string; labels?: Record<string, string> }>
+  readonly objects: Map<string, IndexedObject>
+}
+
+interface IndexedObject {
+  readonly name: string
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>>
+  /** When it was first seen, in milliseconds since the epoch; undefined in the first list. */
+  readonly createdAt?: number | undefined
 }
 
 /** Whether a resource serves this kind, in any version. */

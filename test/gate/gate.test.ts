@@ -829,11 +829,11 @@ describe('targets of one kind and name in two namespaces', () => {
 describe('a selector that matched nothing', () => {
   const nothing = createTarget({ name: '', selector: 'app=shop' })
 
-  it('fails its target at once', () => {
+  it('fails its target after the time for `created`, as a name does', () => {
     expect(run([], { targets: [nothing] })).toMatchObject({
       outcome: 'failed',
       reason: 'not-found',
-      seconds: 0,
+      seconds: 30,
       message: 'deployment -l app=shop matches nothing',
     })
   })
@@ -847,7 +847,16 @@ describe('a selector that matched nothing', () => {
   it('ends the gate 5 s later when other targets are open', () => {
     expect(run([at(1, web.creating, allSynced)], { targets: [nothing, web.target] })).toMatchObject({
       reason: 'not-found',
-      seconds: 5,
+      seconds: 35,
+    })
+  })
+
+  it('stalls its target when its change has not arrived in time', () => {
+    const settings = { awaitChangeMs: 60_000 }
+    expect(run([], { targets: [nothing], settings })).toMatchObject({
+      outcome: 'stalled',
+      reason: 'change-not-seen',
+      seconds: 60,
     })
   })
 })
