@@ -98,7 +98,8 @@ export function conditionProblem(
 
 /**
  * A strike problem: a reported failure of the present generation that has persisted.
- * @param retriedMs how long an error must persist that the controller retries, from its first sight under this spec
+ * @param retriedMs if the controller may retry: how long the failure and the complete status must have been unchanged under
+ * this spec
  */
 export function reportedProblem(
   object: KubeObject,
@@ -107,7 +108,10 @@ export function reportedProblem(
   retriedMs?: number,
 ): Problem<'reported-failed'> {
   const seenAt = context.history.failures.get(signalKey(signals[0])) ?? context.now
-  const since = retriedMs === undefined ? failingSince(object, signals[0], context) : seenAt
+  const since =
+    retriedMs === undefined
+      ? failingSince(object, signals[0], context)
+      : Math.max(seenAt, context.history.statusMovedAt)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',

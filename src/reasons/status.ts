@@ -86,7 +86,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'reported-failed': {
     class: 'strike',
-    when: 'the object has reported a failure of the observed generation for 10 s, or, for 60 s, an error or a bad health that may pass',
+    when: 'the object has reported for 10 s that its controller has given up, or a failure of the observed generation in a status that has been unchanged for 2 minutes',
     title: 'it reports a failure',
     headline: (_problem, cause) => cause?.headline,
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {

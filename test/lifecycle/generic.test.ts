@@ -12,7 +12,7 @@ function resource(status?: object, metadata: object = {}): KubeObject {
   }
 }
 
-function assess(object: KubeObject, now = 60) {
+function assess(object: KubeObject, now = 120) {
   return reported(genericRule.assess(object, context({ now, history: seenTarget([0, object]) })))
 }
 
@@ -78,12 +78,12 @@ describe('a kind without a rule of its own', () => {
     ['is not suspended by a flag that is negated', resource({ notPaused: true, ready: true }), 'ready'],
     [
       'fails when it has been stalled for 10 s',
-      resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(50) })] }),
+      resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(110) })] }),
       'failed',
     ],
     [
       'does not fail when it has been stalled for less',
-      resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(51) })] }),
+      resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(111) })] }),
       'progressing',
     ],
     [
@@ -113,9 +113,9 @@ describe('a kind without a rule of its own', () => {
   })
 
   it('that is stalled is assessed again after 10 s', () => {
-    const object = resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(55) })] })
+    const object = resource({ conditions: [condition('Stalled', 'True', { lastTransitionTime: iso(115) })] })
     expect(assess(object)).toMatchObject({
-      recheckAt: moment(65),
+      recheckAt: moment(125),
       problems: [{ reason: 'reported-failed', class: 'strike', proven: false }],
     })
   })
@@ -292,46 +292,66 @@ describe('a kind without a rule of its own is judged by', () => {
     ['a generation that is null, which is ignored', { observedGeneration: null, conditions: [ready] }, 'ready'],
     ['a larger generation, from before it was restored', { observedGeneration: 7, conditions: [ready] }, 'ready'],
     ['a generation that was never observed', { observedGeneration: -1, conditions: [ready] }, 'progressing'],
-    ['an error that has stood for a minute', { error: { message: 'no such bucket' } }, 'failed'],
+    ['an error that has been unchanged for two minutes', { error: { message: 'no such bucket' } }, 'failed'],
     ['no error where it is ready', { ready: true, error: 'an old one' }, 'ready'],
   ])('%s', (_, status, expected) => {
     expect(assess(resource(status)).status).toBe(expected)
   })
 
-  it('an error text, which must persist longer than a state', () => {
-    expect(assess(resource({ error: 'no such bucket' }), 59)).toMatchObject({
+  it.each<[string, object]>([
+    ['an error text', { error: 'no such bucket' }],
+    ['a failed state', { phase: 'Failed' }],
+    ['a failed condition', { conditions: [condition('Failure', 'True', { reason: 'InvalidSize' })] }],
+    ['the error of an attempt', { conditions: [condition('ReconcileError', 'True', { reason: 'Failed' })] }],
+    ['its health', { conditions: [condition('Degraded', 'True')] }],
+    ['a bad health in a field', { phase: 'unhealthy' }],
+  ])('%s, once the status is unchanged for two minutes: most controllers retry', (_, status) => {
+    const object = resource(status)
+    expect(assess(object, 119)).toMatchObject({ status: 'progressing', recheckAt: moment(120) })
+    expect(assess(object, 120).failure).toMatchObject({ reason: 'reported-failed' })
+  })
+
+  it('a failure whose status still changes, other than in its times: its controller retries', () => {
+    const attempt = (retries: number, at: number) => resource({ phase: 'Failed', retries, lastTried: iso(at) })
+    const judge = (...versions: readonly [number, KubeObject][]) =>
+      reported(
+        genericRule.assess(
+          versions.at(-1)?.[1] ?? attempt(0, 0),
+          context({ now: 125, history: seenTarget(...versions) }),
+        ),
+      )
+    expect(judge([0, attempt(1, 0)], [60, attempt(2, 60)])).toMatchObject({
       status: 'progressing',
-      recheckAt: moment(60),
+      problems: [{ reason: 'reported-failed' }],
+      recheckAt: moment(180),
     })
-    expect(assess(resource({ phase: 'Failed' }), 9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
-    expect(assess(resource({ phase: 'Failed' }), 10).failure).toMatchObject({
-      reason: 'reported-failed',
-      message: 'phase is Failed',
-    })
+    expect(judge([0, attempt(1, 0)], [60, attempt(1, 60)]).status).toBe('failed')
   })
 
-  it('a failed state whose message names what it waits for, as an error: its controller may repeat it', () => {
-    const failed = resource({ phase: 'Failed', message: 'configmaps "settings" not found' })
-    expect(assess(failed, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
-    expect(assess(failed, 60).status).toBe('failed')
-    const stalled = condition('Stalled', 'True', { message: 'configmaps "settings" not found' })
-    expect(assess(resource({ observedGeneration: 2, conditions: [stalled] }), 10).status).toBe('failed')
-  })
-
-  it.each([
-    ['a state', { state: 'ERROR' }],
-    ['a condition', { conditions: [condition('ReconcileError', 'True', { reason: 'Failed' })] }],
+  it.each<[string, object]>([
+    ['a failed state', { phase: 'Failed', message: 'configmaps "settings" not found' }],
     [
-      'a failed state beside a condition that names what it waits for',
+      'a failed state beside a condition with the message',
       { phase: 'Failed', conditions: [condition('Ready', 'False', { message: 'no matches for kind "Bucket"' })] },
     ],
-    ['a health that a start passes through', { phase: 'unhealthy' }],
-    ['a condition about its health', { conditions: [condition('Degraded', 'True')] }],
-  ])('the error of one attempt, as an error: %s', (_, status) => {
-    expect([assess(resource(status), 59).status, assess(resource(status), 60).status]).toEqual([
-      'progressing',
+    [
+      'a failed condition',
+      { conditions: [condition('Error', 'True', { reason: 'OperandNotReady', message: 'waiting for pods' })] },
+    ],
+    ['a bad health', { health: 'unhealthy', message: 'member 2 is not ready' }],
+  ])('no failure in %s that names something else which is not ready or not found', (_, status) => {
+    expect(assess(resource(status), 600)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false' }],
+    })
+  })
+
+  it('the end of its controller, whatever the message names', () => {
+    const stalled = condition('Stalled', 'True', { message: 'configmaps "settings" not found' })
+    expect(assess(resource({ observedGeneration: 2, conditions: [stalled] }), 10).status).toBe('failed')
+    expect(assess({ ...resource({ phase: 'Failed', message: 'pod not found' }), kind: 'Workflow' }, 10).status).toBe(
       'failed',
-    ])
+    )
   })
 
   it('the error that ended work at once: it is not repeated', () => {
@@ -389,13 +409,13 @@ describe('a kind without a rule of its own is judged by', () => {
       const history = seenTarget([0, object], [5, object])
       return reported(genericRule.assess(object, context({ now, history, othersProgress })))
     }
-    const refused = [condition('Ready', 'False', error)]
+    const refused = [condition('Synced', 'False', error)]
 
-    it('is a failure when the controller has retried for a minute under this spec', () => {
-      expect(judge(59, refused)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })
-      expect(judge(60, refused).failure).toMatchObject({
+    it('is a failure once the status is unchanged for two minutes under this spec', () => {
+      expect(judge(119, refused)).toMatchObject({ status: 'progressing', recheckAt: moment(120) })
+      expect(judge(120, refused).failure).toMatchObject({
         reason: 'reported-failed',
-        message: 'Ready is False (SyncError): no such bucket',
+        message: 'Synced is False (SyncError): no such bucket',
       })
     })
 
@@ -422,18 +442,22 @@ describe('a kind without a rule of its own is judged by', () => {
       ['a quota', 'pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=2, limited: cpu=4'],
       ['a concurrent change', 'the object has been modified; please apply your changes to the latest version'],
     ])('is no failure while its error names %s: only a deadline ends it', (_, message) => {
-      const waiting = [condition('Ready', 'False', { ...error, message })]
+      const waiting = [condition('Synced', 'False', { ...error, message })]
       expect(judge(600, waiting)).toMatchObject({ status: 'progressing', problems: [{ reason: 'condition-false' }] })
     })
 
     it('is no failure where crossplane-runtime writes it, which repeats every reconciliation within a minute', () => {
       const invalid = { ...error, reason: 'ReconcileError', message: 'cannot compose resources: spec.region is empty' }
       expect(judge(600, [condition('Synced', 'False', invalid)]).status).toBe('progressing')
-      expect(judge(600, [condition('Ready', 'False', invalid)]).status).toBe('failed')
+      expect(judge(600, [condition('Linked', 'False', invalid)]).status).toBe('failed')
     })
 
-    it('is no failure with a reason that names none', () => {
-      expect(judge(600, [condition('Ready', 'False', { ...error, reason: 'Waiting' })]).status).toBe('progressing')
+    it('is no failure with a reason that names none, and none as Ready', () => {
+      expect(judge(600, [condition('Synced', 'False', { ...error, reason: 'Waiting' })]).status).toBe('progressing')
+      expect(judge(600, [condition('Ready', 'False', error)])).toMatchObject({
+        status: 'progressing',
+        problems: [{ reason: 'condition-false', message: 'Ready is False (SyncError): no such bucket' }],
+      })
     })
   })
 
@@ -464,7 +488,7 @@ describe('a kind without a rule of its own is judged by', () => {
     const other = resource({ phase: 'Pending' })
     const history = seenTarget([0, other], [5, object], [12, object])
     const status = (now: number) => reported(genericRule.assess(object, context({ now, history }))).status
-    expect([status(14), status(15)]).toEqual(['progressing', 'failed'])
+    expect([status(124), status(125)]).toEqual(['progressing', 'failed'])
   })
 
   it('no failure while its controller is reconciling', () => {

@@ -15,12 +15,11 @@ import { isTimedPause, progressStates } from './status-progress.ts'
 import { type Signal, tokensOf, words } from './status-vocabulary.ts'
 
 /**
- * How long an error (a text, a state, or the reason of a False condition) must persist: controllers retry, and a missing object
- * may be created later. `errorBesideOthersMs` applies while another target still progresses, because that target may be
- * the missing object.
+ * How long a failure must be unchanged unless the controller has given up: most controllers retry. `retriedBesideOthersMs`
+ * applies while another target still progresses, because the object may need that target.
  */
-const errorMs = 60_000
-const errorBesideOthersMs = 180_000
+const retriedMs = 120_000
+const retriedBesideOthersMs = 180_000
 
 /**
  * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
@@ -135,11 +134,10 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
   const [first, ...others] = signals
   if (first === undefined) return []
   if (meaning === 'failed') {
-    const isError = first.weight === 'error'
-    if (isError && signals.some(mayEndByItself)) return [conditionProblem(object, signals, context)]
-    const isRetried = isError || isOneAttempt(first, object)
-    const retriedMs = context.othersProgress ? errorBesideOthersMs : errorMs
-    return [reportedProblem(object, [first, ...others], context, isRetried ? retriedMs : undefined)]
+    if (hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
+    if (namesDependency(object, signals)) return [conditionProblem(object, signals, context)]
+    const unchangedMs = context.othersProgress ? retriedBesideOthersMs : retriedMs
+    return [reportedProblem(object, [first, ...others], context, unchangedMs)]
   }
   if (meaning !== 'suspended' || (first.weight !== 'spec' && isTimedPause(object)))
     return [conditionProblem(object, signals, context)]
@@ -152,17 +150,15 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
   ]
 }
 
-/**
- * Whether a failed state may be that of one attempt: its name or value is an error, or a health that a start passes
- * through (KubeVela: `unhealthy`), or it may end without a change of the object. Stalled=True is not, nor is the end of
- * a Job-like object.
- */
-function isOneAttempt({ name, value = '', weight }: Signal, object: KubeObject): boolean {
-  if (weight === 'summary' || isPieceOfWork(object)) return false
-  const isPassing = [...tokensOf(name), ...tokensOf(value)].some((token) =>
-    /^(?:err|unhealthy|degraded|red$)/.test(token),
-  )
-  return isPassing || readSignals(object).some((each) => each.meaning !== 'ready' && mayEndByItself(each))
+/** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
+function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
+  return weight === 'summary' || (weight === 'whole' && isPieceOfWork(object))
+}
+
+/** Whether the failed signals, or the others if these have no message, name something else that is not ready or found. */
+function namesDependency(object: KubeObject, signals: readonly Signal[]): boolean {
+  const others = signals.some(({ message }) => message) ? [] : readSignals(object)
+  return [...signals, ...others].some((each) => each.meaning !== 'ready' && mayEndByItself(each))
 }
 
 /**

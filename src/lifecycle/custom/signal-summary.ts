@@ -54,7 +54,9 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   ]
   const [meaning, decisive] = candidates.find(([, found]) => found.length > 0) ?? [undefined, []]
   if (meaning === undefined || meaning === 'ready') return { meaning, signals: decisive, isReconciling }
-  const errors = meaning === 'progressing' && !isReconciling && !isWorking(signals) ? decisive.filter(isError) : []
+  // Ready=False is no failure, whatever its reason: many controllers set it at each attempt.
+  const mayFail = meaning === 'progressing' && !isReconciling && !isWorking(signals)
+  const errors = mayFail ? decisive.filter((each) => isError(each) && each.weight !== 'summary') : []
   if (errors.length > 0)
     return { meaning: 'failed', signals: quoteOnce(errors.map((each) => ({ ...each, weight: 'error' }))) }
   const quoted =
@@ -64,11 +66,9 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   return { meaning, signals: quoteOnce(quoted), isReconciling }
 }
 
-/** Whether a condition is not good, and its reason is a failure: Ready=False with the reason `SyncError`. */
-export function isError({ meaning, value, reason, condition }: Signal): boolean {
-  return (
-    condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason ?? '') === 'failed'
-  )
+/** Whether a condition is not good, and its reason is a failure: Synced=False with the reason `SyncError`. */
+export function isError({ meaning, value, reason = '', condition }: Signal): boolean {
+  return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
 }
 
 /**
