@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
-import { describeMistake, errorText, throwMistakes, UserError } from './errors.ts'
+import { describeMistakes, errorText, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
 import {
   type EndedTimeline,
@@ -77,7 +77,7 @@ export async function runAction(): Promise<void> {
     const work = read.inputs.written.has('merge') ? mergeGates(job) : gate(job)
     const complete = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
-      for (const mistake of error.mistakes) core.error(plain(describeMistake(mistake)))
+      for (const text of describeMistakes(error.mistakes)) core.error(plain(text))
       return misconfiguredTimeline(error, startedAt, systemClock.now())
     })
     // The runner masks secrets only in its log, not in files or on GitHub.

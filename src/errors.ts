@@ -25,7 +25,7 @@ export class UserError extends Error {
   readonly mistakes: readonly Mistake[]
 
   constructor(mistakes: readonly Mistake[], reason: MistakeReason = 'input-invalid') {
-    super(mistakes.map(describeMistake).join('\n'))
+    super(describeMistakes(mistakes).join('\n'))
     this.name = 'UserError'
     this.reason = reason
     this.mistakes = mistakes
@@ -62,9 +62,24 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/** A message of another program, without its end, so that a full stop and a sentence may follow. */
+export function withoutEnd(message: string): string {
+  return message.replace(/[.:\s]{1,9}$/, '')
+}
+
 /** `resources, line 3: …` */
 export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
+}
+
+/** A reader corrects the first ones and tries again: the wrong file has thousands. */
+const maxDescribed = 50
+
+/** The texts of mistakes: of the first 50, and how many more there are. */
+export function describeMistakes(mistakes: readonly Mistake[]): readonly string[] {
+  const texts = mistakes.slice(0, maxDescribed).map(describeMistake)
+  const more = mistakes.length - texts.length
+  return more === 0 ? texts : [...texts, `${more} more mistake${more === 1 ? '' : 's'}.`]
 }
 
 /** `resources, line 3` */

@@ -191,6 +191,7 @@ export function connectTo(inputs: Inputs, { mask, onSource, onRetry, clock }: Co
     mask,
     onSource,
     onRetry,
+    timeoutMs: inputs.timeoutMs,
     clock,
     secrets,
     isOnlyServer,

@@ -1,4 +1,4 @@
-import { didYouMean, nearest } from '../src/errors.ts'
+import { describeMistakes, didYouMean, nearest, UserError } from '../src/errors.ts'
 
 describe('nearest', () => {
   it('names near words, the nearest first', () => {
@@ -25,6 +25,22 @@ describe('nearest', () => {
     ['x'.repeat(10_000), 'x'.repeat(10_000)],
   ])('finds %s and %s too far apart', (word, candidate) => {
     expect(nearest(word, [candidate])).toEqual([])
+  })
+})
+
+describe('describeMistakes', () => {
+  const mistakes = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ input: 'resources', line: index + 1, message: 'Wrong.' }))
+
+  it.each([
+    [50, 'resources, line 50: Wrong.'],
+    [51, '1 more mistake.'],
+    [10_000, '9950 more mistakes.'],
+  ])('describes at most 50 of %i, and counts the others', (count, last) => {
+    const texts = describeMistakes(mistakes(count))
+    expect(texts).toHaveLength(Math.min(count, 51))
+    expect(texts.at(-1)).toBe(last)
+    expect(new UserError(mistakes(count)).message).toBe(texts.join('\n'))
   })
 })
 

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import type { Secrets } from '../cluster/secrets.ts'
-import { describeMistake, UserError } from '../errors.ts'
+import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
 import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
@@ -83,7 +83,7 @@ export function endWithMistakes(
   report?: readonly [startedAt: number, finishedAt: number],
 ): number {
   if (!(error instanceof UserError)) throw error
-  for (const mistake of error.mistakes) printMessage(stderr, describeMistake(mistake))
+  for (const text of describeMistakes(error.mistakes)) printMessage(stderr, text)
   if (report !== undefined) printReport(stdout, misconfiguredTimeline(error, ...report))
   return misconfiguredCode
 }

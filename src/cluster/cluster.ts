@@ -31,6 +31,8 @@ interface ConnectOptions {
   readonly onSource?: (source: string) => void
   /** Called once with a sentence if the first requests fail and are repeated for longer than 2 s. */
   readonly onRetry?: (message: string) => void
+  /** How long the first requests are repeated at most, in milliseconds; 0 or more than 30 s: 30 s. */
+  readonly timeoutMs?: number
   /** Further secrets to redact in everything that the cluster returns. */
   readonly secrets?: readonly string[]
   /** `rollout-gate/1.2.3` */
@@ -70,7 +72,7 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
   const addSecret = (value: string) => secretsIn(value).forEach(secrets.add)
   const known = { redactText: secrets.redact, redactTemplate: initial.redact, addSecret }
-  return new Cluster(kubeconfig, client, clock, known, options.onRetry)
+  return new Cluster(kubeconfig, client, clock, known, options)
 }
 
 /** Shorter secrets stay in the objects (`admin` may be a password and is a word); the output redacts them too. */
@@ -89,7 +91,7 @@ export class Cluster {
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
-  readonly #onRetry: ((message: string) => void) | undefined
+  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'>
   readonly #reflectors = new Map<string, Reflector>()
   readonly #firstLists: FirstLists
   #discovered: (Discovery & { readonly at: number }) | undefined
@@ -103,7 +105,7 @@ export class Cluster {
     client: Client,
     clock: Clock,
     known: KnownSecrets,
-    onRetry?: (message: string) => void,
+    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'> = {},
   ) {
     this.redact = createRedactor(undefined, known)
     this.#known = known
@@ -113,7 +115,7 @@ export class Cluster {
     this.#kubeconfig = kubeconfig
     this.#client = client
     this.#clock = clock
-    this.#onRetry = onRetry
+    this.#initial = initial
     this.#firstLists = new FirstLists(clock)
   }
 
@@ -124,7 +126,8 @@ export class Cluster {
 
   get #connection() {
     const { server, context, user, proxy, certificateEndsAt } = this.#kubeconfig
-    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt, onRetry: this.#onRetry }
+    const { onRetry, timeoutMs } = this.#initial
+    return { clock: this.#clock, server, context, user, proxy, certificateEndsAt, onRetry, timeoutMs }
   }
 
   /** Server time minus local time, in milliseconds; each answer makes it more exact. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { UserError } from '../errors.ts'
+import { UserError, withoutEnd } from '../errors.ts'
 
 /** The `exec` section of a kubeconfig's user (client.authentication.k8s.io/v1). */
 export interface ExecPlugin {
@@ -92,7 +92,7 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }
-  const output = oneLine(stderr.trim().slice(-500))
+  const output = withoutEnd(oneLine(stderr.trim().slice(-500)))
   return refused(
     `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
       `${output ? `: ${output}` : ''}. Log in to the cloud in a step before this one.`,

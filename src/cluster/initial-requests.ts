@@ -1,4 +1,4 @@
-import { type MistakeReason, UserError } from '../errors.ts'
+import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
 import { type Clock, sleep } from './clock.ts'
 import {
   ApiError,
@@ -11,7 +11,7 @@ import {
   retryAfterOf,
 } from './failures.ts'
 
-/** How long the first requests are repeated. */
+/** How long the first requests are repeated, unless the gate's timeout is shorter. */
 const maxInitialMs = 30_000
 
 /** Repetitions within this time are not reported. */
@@ -29,6 +29,8 @@ export interface Connection {
   readonly certificateEndsAt?: number | undefined
   /** Called once for requests that are repeated for longer than 2 s, with a sentence about it. */
   readonly onRetry?: ((message: string) => void) | undefined
+  /** The timeout of the gate; 0: none. */
+  readonly timeoutMs?: number | undefined
 }
 
 interface Forbidden {
@@ -37,7 +39,7 @@ interface Forbidden {
 }
 
 /**
- * Runs the first requests, and repeats them for 30 s while the server does not answer or is overloaded. Throws a
+ * Runs the first requests, and repeats them for up to 30 s while the server does not answer or is overloaded. Throws a
  * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
  * reached.
  * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
@@ -47,9 +49,10 @@ export async function runInitially<T>(
   forbidden: Forbidden,
   requests: () => Promise<T>,
 ): Promise<T> {
-  const { clock, server, onRetry } = connection
+  const { clock, server, onRetry, timeoutMs } = connection
   const startedAt = clock.now()
-  const giveUpAt = startedAt + maxInitialMs
+  const limitMs = Math.min(timeoutMs || maxInitialMs, maxInitialMs)
+  const giveUpAt = startedAt + limitMs
   let isReported = false
   for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
     try {
@@ -61,7 +64,7 @@ export async function runInitially<T>(
           isReported = true
           const why = error instanceof Error ? withoutEnd(error.message) : 'no answer'
           onRetry?.(
-            `The cluster ${new URL(server).host} does not answer yet: ${why}. Trying again for up to ${maxInitialMs / 1000} s.`,
+            `The cluster ${new URL(server).host} does not answer yet: ${why}. Trying again for up to ${limitMs / 1000} s.`,
           )
         }
         await sleep(clock, waitMs, new AbortController().signal)
@@ -159,9 +162,4 @@ function explainTls(error: ConnectionError): string {
   if (/WRONG_VERSION_NUMBER|wrong version number|EPROTO/.test(cause))
     return `the server does not use TLS (${code}). Is its address http://, or is a proxy in the way?`
   return `${message} (${code}). The certificate-authority-data of the kubeconfig must contain the CA that signed the server's certificate.`
-}
-
-/** A message that a sentence may follow. */
-function withoutEnd(message: string): string {
-  return message.replace(/[.:\s]{1,9}$/, '')
 }

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import type { KubeConfig } from '@kubernetes/client-node/dist/config.js'
-import { UserError } from '../errors.ts'
+import { didYouMean, UserError } from '../errors.ts'
 import type { ExecPlugin } from './exec-plugin.ts'
 import {
   defaultPlaces,
@@ -122,9 +122,9 @@ function chooseContext(document: KubeconfigDocument, wanted: string | undefined)
   }
   const context = document.contexts.find((entry) => entry.name === name)
   if (!context) {
-    throw mistake(
-      `The kubeconfig has no context "${name}"${wanted ? '' : ', which its current-context names'}. It has: ${names.join(', ')}.`,
-    )
+    const end = `It has: ${names.join(', ')}.${didYouMean(name, names)}`
+    if (!wanted) throw mistake(`The kubeconfig has no context "${name}", which its current-context names. ${end}`)
+    throw new UserError([{ input: 'context', message: `The kubeconfig has no context "${name}". ${end}` }])
   }
   return context
 }

@@ -1,5 +1,5 @@
 import { deniedAccess } from '../cluster/failures.ts'
-import { describeMistake, type UserError } from '../errors.ts'
+import { describeMistakes, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
@@ -170,7 +170,7 @@ export function misconfiguredTimeline(
   startedAt: number,
   finishedAt: number,
 ): EndedTimeline {
-  const message = mistakes.map(describeMistake).join('\n')
+  const message = describeMistakes(mistakes).join('\n')
   return emptyTimeline({ outcome: 'misconfigured', reason, message }, startedAt, finishedAt)
 }
 

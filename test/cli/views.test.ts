@@ -50,7 +50,7 @@ test('a mistake in the kubeconfig or its context names the flag', async () => {
   const server = await start()
   const { stderr, code } = run(server, ['trace', 'pod/web', '--context=pord'])
   expect(await code).toBe(2)
-  expect(stderr.text).toMatch(/^--kubeconfig: The kubeconfig has no context "pord"/)
+  expect(stderr.text).toMatch(/^--context: The kubeconfig has no context "pord"/)
 })
 
 describe('trace', () => {

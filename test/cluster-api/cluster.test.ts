@@ -23,7 +23,14 @@ async function start(options: ApiServerOptions = {}, token = 'sesame-open', cloc
   return { server, ...opened }
 }
 
-function open(kubeconfig: string, clock: Clock = systemClock) {
+/** Nothing listens on this port. */
+const unreachable = JSON.stringify({
+  'current-context': 'test',
+  contexts: [{ name: 'test', context: { cluster: 'test' } }],
+  clusters: [{ name: 'test', cluster: { server: 'http://127.0.0.1:9' } }],
+})
+
+function open(kubeconfig: string, clock: Clock = systemClock, timeoutMs = 0) {
   const masked: string[] = []
   const notices: string[] = []
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
@@ -33,6 +40,7 @@ function open(kubeconfig: string, clock: Clock = systemClock) {
       clock,
       mask: (secret) => masked.push(secret),
       onRetry: (message) => notices.push(message),
+      timeoutMs,
       userAgent: 'rollout-gate/1',
       places,
     },
@@ -140,6 +148,20 @@ describe('first requests that fail', () => {
     expect(await failed).toMatchObject({ reason: 'api-unreachable', message: expect.stringContaining('ECONNREFUSED') })
     expect(clock.now() - startedAt).toBeGreaterThan(26_000)
     expect(clock.now() - startedAt).toBeLessThanOrEqual(30_000)
+  })
+
+  test('for a server that does not answer, before a shorter timeout of the gate has passed', async () => {
+    const clock = new ManualClock()
+    const { cluster, notices } = open(unreachable, clock, 5_000)
+    const startedAt = clock.now()
+    const failed = userError(cluster.discover())
+    for (const delayMs of [200, 400, 800, 1600]) {
+      await clock.untilPending(delayMs)
+      clock.advance(delayMs)
+    }
+    expect(await failed).toMatchObject({ reason: 'api-unreachable' })
+    expect(clock.now() - startedAt).toBeLessThanOrEqual(5_000)
+    expect(notices[0]).toContain('Trying again for up to 5 s.')
   })
 
   test('not for a server that answers within that time', async () => {

@@ -65,6 +65,11 @@ test('the error of a missing program contains its name and the hint of the kubec
   expect(error.message).toContain("The kubeconfig's hint: Install it: see the manual")
 })
 
+test('the error of a failing plugin has one full stop after the output, whatever the output ends with', async () => {
+  const error = await refusal(plugin("console.error('No region is specified.'); process.exit(1)"))
+  expect(error.message).toContain('exit code 1: No region is specified. Log in to the cloud')
+})
+
 test('the error of a failing plugin contains the end of its output', async () => {
   const error = await refusal(
     plugin("console.error('x'.repeat(9999)); console.error('Unable to locate credentials'); process.exit(253)"),

@@ -120,7 +120,7 @@ describe('where the kubeconfig comes from', () => {
   test('a mistake names the kubeconfig that was found', () => {
     write('.kube/config', text({ name: 'home' }))
     expect(mistake({ context: 'prod' })).toBe(
-      'kubeconfig: The kubeconfig has no context "prod". It has: home. The kubeconfig is ~/.kube/config, because none is given.',
+      'context: The kubeconfig has no context "prod". It has: home. The kubeconfig is ~/.kube/config, because none is given.',
     )
   })
 })
@@ -170,7 +170,7 @@ describe('context and namespace', () => {
 
   test('an unknown context is answered with those that exist', () => {
     expect(mistake({ kubeconfig: text(), context: 'pord' })).toBe(
-      'kubeconfig: The kubeconfig has no context "pord". It has: prod.',
+      'context: The kubeconfig has no context "pord". It has: prod. Did you mean prod?',
     )
   })
 
