@@ -1,6 +1,6 @@
 import { deploymentComplete } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
-import { deployment } from '../objects.ts'
+import { container, deployment, job, slowStart } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
 
 const web = { inputs: { resources: 'deployment/web' }, kubectl: 'deployment/web', decidedBy: deploymentComplete('web') }
@@ -44,7 +44,30 @@ export const expectedImages: Scenario[] = [
     expect: { outcome: 'failed', reason: 'image-mismatch' },
     takesSeconds: 6,
   },
+  {
+    ...web,
+    // The Job and its pod are removed before the Deployment is ready.
+    name: 'image-of-a-removed-job',
+    inputs: { resources: 'job/migrate\ndeployment/web' },
+    setup: async (fixture) => {
+      const work = { ...container({ script: 'sleep 5', readiness: 'none' }), name: 'migrate' }
+      await fixture.apply(
+        job('migrate', '', { ttlSecondsAfterFinished: 1 }, { containers: [work] }),
+        deployment('web', { script: slowStart(15) }),
+      )
+      await fixture.until('the pod of the Job runs', () => migrationDigest(fixture))
+    },
+    inputsFrom: (fixture) => ({ 'expect-images': `migrate=${migrationDigest(fixture)}` }),
+    expect: { outcome: 'ready', reason: '' },
+    takesSeconds: 18,
+  },
 ]
+
+/** The digest of the Job's image; undefined until its container has started. */
+function migrationDigest({ informer }: Fixture): string | undefined {
+  const pod = informer.all('Pod').find(({ metadata }) => metadata.name.startsWith('migrate-'))
+  return pod?.['status'].containerStatuses?.[0].imageID.split('@').at(-1) || undefined
+}
 
 /** The digest in the `imageID` of a pod; a pulled image has `registry/app@sha256:…`. */
 function digestIn({ informer }: Fixture): string {
