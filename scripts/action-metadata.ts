@@ -65,9 +65,12 @@ export function actionTypes(): string {
 }
 
 function inputType({ placeholder, isLines }: InputDefinition): ActionType {
-  const listOf = (separator: string) => ({ type: 'list', separator, 'list-item': { type: 'string' } }) as const
+  const listOf = (separator: string, item: ActionType = { type: 'string' }) =>
+    ({ type: 'list', separator, 'list-item': item }) as const
+  const enumOf = (words: readonly string[]) => ({ type: 'enum', 'allowed-values': words }) as const
   if (isLines) return listOf('\n')
-  if (placeholder.includes('|')) return { type: 'enum', 'allowed-values': placeholder.split('|') }
+  if (placeholder.includes('|')) return enumOf(placeholder.split('|'))
+  if (placeholder.includes(',')) return listOf(',', enumOf(placeholder.split(',')))
   switch (placeholder) {
     case '':
       return { type: 'boolean' }

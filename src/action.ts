@@ -15,10 +15,11 @@ import {
   redactTimeline,
 } from './gate/timeline.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
+import { describeExtra } from './github/failure.ts'
 import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
 import { currentRun, type WorkflowRun } from './github/workflow-run.ts'
-import { type Inputs, inputDefinitions, mistakesBesideMerge, readInputs } from './inputs.ts'
-import { buildOutputs, type ExtraOutputs, extraOutputs, setOutputs } from './outputs.ts'
+import { type Inputs, inputNames, knownExtras, mistakesBesideMerge, readInputs } from './inputs.ts'
+import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, placeOf } from './report/annotations.ts'
@@ -64,7 +65,7 @@ export async function runAction(): Promise<void> {
     await extras?.finish(timeline, cancelled.signal)
   }
   try {
-    const texts = inputDefinitions.map(({ name }) => [name, core.getInput(name, { trimWhitespace: false })])
+    const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
     const read = readInputs(Object.fromEntries(texts))
     const run = workflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)
@@ -98,12 +99,12 @@ function recordExtras(state: JobState, links: ExtraOutputs): Pick<ExtrasHooks, '
   return {
     onOpened: (opened) => {
       write('The state', () => state.opened(opened))
-      const output = extraOutputs[opened.input]
+      const { output } = knownExtras[opened.extra]
       if (output === undefined) return
       links[output] = opened.url || String(opened.id)
       write('The outputs', () => setOutputs({ [output]: links[output] }))
     },
-    onClosed: (input) => write('The state', () => state.closed(input)),
+    onClosed: (extra) => write('The state', () => state.closed(extra)),
   }
 }
 
@@ -133,14 +134,14 @@ export async function runPost(): Promise<void> {
     const endedItself = await endAction(left.pid, join(dirname(process.argv[1] ?? ''), 'index.js'), systemClock)
     // Checks and statuses show whether they are open, comments do not: a process that ended by itself has closed its
     // comment.
-    const open = endedItself ? left.open.filter(({ input }) => input !== 'comment') : left.open
+    const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
     const { createOctokit } = await import('./github/extras.ts')
     const { closeExtras } = await import('./github/close.ts')
     await closeExtras(
       { ...left, open },
       { octokit: createOctokit(token), run: currentRun(process.env, undefined), clock: systemClock },
       {
-        onClosed: (input) => console.log(`${input} was still open, and is closed now.`),
+        onClosed: (extra) => console.log(`${describeExtra(extra)} was still open, and is closed now.`),
         onWarning: (text) => core.warning(plain(text)),
       },
     )
@@ -248,12 +249,11 @@ async function openExtras(
   tracked: TrackedFiles,
   state: Pick<ExtrasHooks, 'onOpened' | 'onClosed'>,
 ): Promise<Extras | undefined> {
-  const { checkRun, commitStatus, deploymentStatus, comment } = inputs
-  if (!checkRun && !commitStatus && !deploymentStatus && !comment) return undefined
+  if (inputs.reportTo.length === 0) return undefined
   if (inputs.githubToken === undefined || mistakes.some(({ input }) => placesOfExtras.includes(input))) return undefined
   const cause = run instanceof Error ? run.message : run.conflict
   if (run instanceof Error || cause !== undefined) {
-    core.warning(plain(`check-run, commit-status, deployment-status and comment are off: ${cause}`))
+    core.warning(plain(`report-to is off: ${cause}`))
     return undefined
   }
   const { openExtras } = await import('./github/extras.ts')

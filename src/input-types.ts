@@ -1,5 +1,5 @@
 import { parseDuration } from './duration.ts'
-import { type AddMistake, quote } from './errors.ts'
+import { type AddMistake, didYouMean, quote } from './errors.ts'
 
 /** Converts the text of an input to its value; undefined after a mistake. */
 export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
@@ -50,6 +50,19 @@ export function oneOf<const W extends string>(...words: W[]): ValueType<W> {
       const word = words.find((word) => word === written)
       if (word === undefined) addMistake(`${quote(written)} is not one of ${words.join(', ')}.`)
       return word
+    },
+  }
+}
+
+/** Any of some words, separated by commas or lines. Words that do not exist are mistakes, and are left out. */
+export function listOf<const W extends string>(...words: W[]): ValueType<readonly W[]> {
+  return {
+    placeholder: words.join(','),
+    parse: (written, addMistake) => {
+      const items = [...new Set(written.split(/[,\r\n]/).map((item) => item.trim()))].filter((item) => item !== '')
+      for (const item of items.filter((item) => !words.some((word) => word === item)))
+        addMistake(`${quote(item)} is not one of ${words.join(', ')}.${didYouMean(item, words)}`)
+      return words.filter((word) => items.includes(word))
     },
   }
 }

@@ -5,6 +5,7 @@ import {
   duration,
   jobNumber,
   lines,
+  listOf,
   matrix,
   number,
   oneOf,
@@ -167,16 +168,18 @@ const environmentName = pattern(
 )
 const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
 
-/** The permission that the token needs for each extra on GitHub, by input. */
-export const extraPermissions = {
-  'check-run': 'checks: write',
-  'commit-status': 'statuses: write',
-  'deployment-status': 'deployments: write',
-  comment: 'pull-requests: write',
+/** The extras on GitHub by their names in `report-to`: the permission that the token needs, and the output of what is written. */
+export const knownExtras = {
+  check: { permission: 'checks: write', output: 'check-run-url' },
+  'commit-status': { permission: 'statuses: write', output: undefined },
+  deployment: { permission: 'deployments: write', output: 'deployment-id' },
+  comment: { permission: 'pull-requests: write', output: 'comment-url' },
 } as const
 
-/** The input that enables an extra on GitHub. */
-export type ExtraInput = keyof typeof extraPermissions
+/** An extra on GitHub, as `report-to` names it. */
+export type ExtraName = keyof typeof knownExtras
+
+const extraNames = Object.keys(knownExtras) as readonly ExtraName[]
 
 /** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
 const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, isForMerge: true, flag: 'none' } as const
@@ -366,37 +369,16 @@ const definitions = {
   githubToken: input(text, {
     name: 'github-token',
     ...forGitHub,
-    description: 'The token for `check-run`, `commit-status`, `deployment-status` and `comment`.',
+    description: 'The token for `report-to`.',
     details:
-      'The gate itself needs no token. The token of the job, `github.token`, suffices if the job has the permissions of these extras. The token is masked in the log. Default: none.',
+      'Nothing else needs a token. The token of the job, `github.token`, suffices if the job has the permissions that `report-to` needs. The token is masked in the log. Default: none.',
   }),
-  checkRun: input(boolean, {
-    name: 'check-run',
-    default: 'false',
+  reportTo: input(listOf<ExtraName>(...extraNames), {
+    name: 'report-to',
     ...forGitHub,
-    description: 'Whether to show the rollout as a check of the commit, live.',
-    details: `A branch rule can require the check, to prevent merges after a failed rollout. Needs \`github-token\` and the permission \`${extraPermissions['check-run']}\`.`,
-  }),
-  commitStatus: input(boolean, {
-    name: 'commit-status',
-    default: 'false',
-    ...forGitHub,
-    description: 'Whether to show the rollout as a status of the commit: one line with a link to the log.',
-    details: `A branch rule can require the status by its name. Needs \`github-token\` and the permission \`${extraPermissions['commit-status']}\`.`,
-  }),
-  deploymentStatus: input(boolean, {
-    name: 'deployment-status',
-    default: 'false',
-    ...forGitHub,
-    description: 'Whether to write the status of a GitHub deployment.',
-    details: `The deployment is the one that triggered the workflow, or a new one for \`environment\`. Needs \`github-token\` and the permission \`${extraPermissions['deployment-status']}\`.`,
-  }),
-  comment: input(boolean, {
-    name: 'comment',
-    default: 'false',
-    ...forGitHub,
-    description: 'Whether to write one comment on the pull request, and to update it.',
-    details: `Needs \`github-token\` and the permission \`${extraPermissions.comment}\`.`,
+    description:
+      'Where the rollout is shown on GitHub, live: any of `check`, `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
+    details: `\`check\` is a check of the commit (permission \`${knownExtras.check.permission}\`), \`commit-status\` one line with a link to the log (\`${knownExtras['commit-status'].permission}\`): a branch rule can require both by their name. \`deployment\` is the status of the deployment that triggered the workflow, or of a new one for \`environment\` (\`${knownExtras.deployment.permission}\`). \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
   name: input(gateName, {
     name: 'name',
@@ -415,23 +397,15 @@ const definitions = {
   environment: input(environmentName, {
     name: 'environment',
     ...forGitHub,
-    description: 'The environment of the deployment that `deployment-status` creates.',
+    description: 'The environment of the deployment that `report-to: deployment` creates.',
     details:
-      "If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
+      "The environment of a pull request is transient. If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
   }),
   environmentUrl: input(webAddress, {
     name: 'environment-url',
     ...forGitHub,
     description: 'The web address of the deployed application, to which the deployment links.',
     details: 'Default: the host of the first Ingress in `manifests`, if there is one.',
-  }),
-  transientEnvironment: input(boolean, {
-    name: 'transient-environment',
-    default: 'false',
-    ...forGitHub,
-    description: 'Whether the environment is temporary, such as that of a preview.',
-    details:
-      'GitHub lists a temporary environment too, until somebody deletes it. Use one `environment` for all previews, or delete it with the preview.',
   }),
   matrix: input(matrix, {
     name: 'matrix',
@@ -462,8 +436,26 @@ export const inputDefinitions: readonly InputDefinition[] = Object.values(defini
 
 const byName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
 
+function nowReportTo(extra: ExtraName): string {
+  return `It is an item of \`report-to\` now: \`report-to: ${extra}\`.`
+}
+
+/** Inputs of earlier versions, with what replaces them. */
+const formerInputs: ReadonlyMap<string, string> = new Map([
+  ['check-run', nowReportTo('check')],
+  ['commit-status', nowReportTo('commit-status')],
+  ['deployment-status', nowReportTo('deployment')],
+  ['comment', nowReportTo('comment')],
+  ['transient-environment', 'Remove it: the environment of a pull request is transient without it.'],
+])
+
+/** The names to read: what the user wrote under a former name is a mistake, and not ignored. */
+export const inputNames: readonly string[] = [...byName.keys(), ...formerInputs.keys()]
+
 /** The mistake of an unknown input, with the nearest name. */
 export function unknownInput(name: string): Mistake {
+  const former = formerInputs.get(name)
+  if (former !== undefined) return { input: name, message: former }
   const hint = didYouMean(name, byName.keys()) || ` There are ${[...byName.keys()].join(', ')}.`
   return { input: name, message: `There is no input of this name.${hint}` }
 }
@@ -492,34 +484,32 @@ export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
     if (!isValid) written.delete(name)
     return [property, value ?? parse(definition.default, () => {})]
   })
+  const inputs = { ...Object.fromEntries(values), written } as Inputs
   return {
-    inputs: { ...Object.fromEntries(values), written } as Inputs,
-    mistakes: [...mistakes, ...withoutToken(new Map(given))],
+    inputs,
+    mistakes: [...mistakes, ...withoutToken(inputs)],
   }
 }
 
-/** The mistakes of extras that are enabled without a token. */
-function withoutToken(given: ReadonlyMap<string, string>): Mistake[] {
-  if (given.has('github-token')) return []
-  return Object.entries(extraPermissions)
-    .filter(([name]) => given.get(name)?.toLowerCase() === 'true')
-    .map(([input, permission]) => ({
-      input,
-      message: `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`,
-    }))
+/** The mistake of extras that are enabled without a token. */
+function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
+  if (githubToken !== undefined || reportTo.length === 0) return []
+  const permissions = reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')
+  const message = `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
+  return [{ input: 'report-to', message }]
 }
 
 /** The mistakes of inputs that a merge of reports does not use, and of one that it needs. */
-export function mistakesBesideMerge({ written, deploymentStatus, environment }: Inputs): readonly Mistake[] {
+export function mistakesBesideMerge({ written, reportTo, environment }: Inputs): readonly Mistake[] {
   const unused = inputDefinitions
     .filter(({ name, isForMerge }) => !isForMerge && written.has(name))
     .map(({ name }) => ({
       input: name,
       message: 'It has no effect with `merge`, which watches no cluster. Remove it, or gate in a step of its own.',
     }))
-  if (!deploymentStatus || environment !== undefined) return unused
-  const message = 'With `merge` it needs `environment`, because the reports may be of several clusters.'
-  return [...unused, { input: 'deployment-status', message }]
+  if (!reportTo.includes('deployment') || environment !== undefined) return unused
+  const message = 'With `merge`, `deployment` needs `environment`, because the reports may be of several clusters.'
+  return [...unused, { input: 'report-to', message }]
 }
 
 /**

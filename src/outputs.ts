@@ -1,21 +1,14 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
 import type { EndedTimeline } from './gate/timeline.ts'
-import type { ExtraInput } from './inputs.ts'
+import type { ExtraName, knownExtras } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { slowestStep } from './report/milestone-steps.ts'
 
-/** The output of each extra, by the input that enables it. Set again as soon as the extra has written to GitHub. */
-export const extraOutputs = {
-  'check-run': 'check-run-url',
-  'commit-status': undefined,
-  'deployment-status': 'deployment-id',
-  comment: 'comment-url',
-} as const satisfies Readonly<Record<ExtraInput, string | undefined>>
-
-export type ExtraOutputs = Partial<Record<NonNullable<(typeof extraOutputs)[ExtraInput]>, string>>
+/** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
+export type ExtraOutputs = Partial<Record<NonNullable<(typeof knownExtras)[ExtraName]['output']>, string>>
 
 /** What a gate leaves behind. */
 interface Results {
@@ -77,17 +70,17 @@ export const outputDefinitions = {
     value: (_, { summary }) => summary,
   },
   'check-run-url': {
-    description: 'The page of the check that `check-run` wrote.',
+    description: 'The page of the check that `report-to: check` wrote.',
     details: 'Empty without one.',
     value: (_, { extras }) => extras?.['check-run-url'] ?? '',
   },
   'comment-url': {
-    description: 'The address of the comment that `comment` wrote.',
+    description: 'The address of the comment that `report-to: comment` wrote.',
     details: 'Empty without one.',
     value: (_, { extras }) => extras?.['comment-url'] ?? '',
   },
   'deployment-id': {
-    description: 'The number of the deployment whose status `deployment-status` wrote.',
+    description: 'The number of the deployment whose status `report-to: deployment` wrote.',
     details: 'Empty without one.',
     value: (_, { extras }) => extras?.['deployment-id'] ?? '',
   },

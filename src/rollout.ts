@@ -186,7 +186,7 @@ function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly He
  */
 export function connectTo(inputs: Inputs, { mask, onSource, onRetry, clock }: Connection): Cluster {
   const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
-  const isOnlyServer = !inputs.checkRun && !inputs.deploymentStatus && !inputs.comment
+  const isOnlyServer = inputs.reportTo.length === 0
   return connect(inputs, {
     mask,
     onSource,

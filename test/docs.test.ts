@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { gateName } from '../src/github/texts.ts'
-import { extraPermissions, readInputs } from '../src/inputs.ts'
+import { knownExtras, parseInputs, readInputs } from '../src/inputs.ts'
 import { readExpectations, recordedLines, recordingPath, replayOnce } from './support/recordings.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -66,16 +66,16 @@ describe('docs/github.md', () => {
 
   it('has each extra with its permission in its first ten lines', () => {
     const lines = text.split('\n', 10)
-    for (const [input, permission] of Object.entries(extraPermissions)) {
+    for (const [name, { permission }] of Object.entries(knownExtras)) {
       expect(
-        lines.filter((line) => line.includes(`\`${input}: true\``) && line.includes(`\`${permission}\``)),
+        lines.filter((line) => line.startsWith(`| \`${name}\` `) && line.includes(`\`${permission}\``)),
       ).toHaveLength(1)
     }
   })
 
   it('gives the job the permissions of its extras, and no others', () => {
-    const enabled = Object.entries(extraPermissions).filter(([input]) => String(inputs[input]) === 'true')
-    const permissions = ['contents: read', ...enabled.map(([, permission]) => permission)]
+    const enabled = parseInputs({ 'github-token': 'x', 'report-to': inputs['report-to'] }).reportTo
+    const permissions = ['contents: read', ...enabled.map((name) => knownExtras[name].permission)]
     expect(workflow.jobs.deploy.permissions).toEqual(parse(permissions.join('\n')))
   })
 

@@ -8,6 +8,7 @@ import {
   parseExpectedImages,
   parseInputs,
   parseMilestoneTimeouts,
+  readInputs,
   unknownInput,
 } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
@@ -55,15 +56,11 @@ const table: Record<
   merge: ['merge', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
-  checkRun: ['check-run', false, 'true', true],
-  commitStatus: ['commit-status', false, 'true', true],
-  deploymentStatus: ['deployment-status', false, 'True', true],
-  comment: ['comment', false, 'true', true],
+  reportTo: ['report-to', [], 'check, comment\ncommit-status,check', ['check', 'commit-status', 'comment']],
   name: ['name', undefined, 'Rollout of shop', 'Rollout of shop'],
   sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
   environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
   environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
-  transientEnvironment: ['transient-environment', false, 'true', true],
   matrix: ['matrix', [], '{"region": "eu", "tiers": [1, {"a": true, "b": null}]}', ['eu', '1', 'true']],
   jobId: ['job-id', undefined, '501', '501'],
 }
@@ -180,26 +177,37 @@ describe('parseInputs', () => {
     expect((thrown as UserError).reason).toBe('input-invalid')
   })
 
-  it('asks for the token and the permission of each extra that is on without one', () => {
-    const ask = (permission: string) =>
-      `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and give the job the permission \`${permission}\`.`
-    expect(
-      messagesOf({
-        'check-run': 'true',
-        'commit-status': 'true',
-        'deployment-status': 'TRUE',
-        comment: 'true',
-        timeout: '5',
-      }),
-    ).toEqual([
+  it('asks for the token and the permissions of the extras that are on without one', () => {
+    const ask = (permissions: string) =>
+      `report-to: It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
+    expect(messagesOf({ 'report-to': 'check,commit-status,deployment,comment', timeout: '5' })).toEqual([
       'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-      `check-run: ${ask('checks: write')}`,
-      `commit-status: ${ask('statuses: write')}`,
-      `deployment-status: ${ask('deployments: write')}`,
-      `comment: ${ask('pull-requests: write')}`,
+      ask('`checks: write`, `statuses: write`, `deployments: write`, `pull-requests: write`'),
     ])
-    expect(messagesOf({ 'check-run': 'false' })).toEqual([])
-    expect(messagesOf({ 'check-run': 'true', 'github-token': 'ghs_0123' })).toEqual([])
+    expect(messagesOf({ 'report-to': 'check' })).toEqual([ask('`checks: write`')])
+    expect(messagesOf({ 'report-to': ',' })).toEqual([])
+    expect(messagesOf({ 'report-to': 'check', 'github-token': 'ghs_0123' })).toEqual([])
+  })
+
+  it('keeps the extras that exist beside one that does not, so that they show the mistake', () => {
+    const { inputs, mistakes } = readInputs({ 'report-to': 'chek, comment', 'github-token': 'ghs_0123' })
+    expect(inputs.reportTo).toEqual(['comment'])
+    expect(mistakes).toEqual([
+      {
+        input: 'report-to',
+        message: '"chek" is not one of check, commit-status, deployment, comment. Did you mean check?',
+      },
+    ])
+  })
+
+  it.each([
+    ['check-run', 'true', 'It is an item of `report-to` now: `report-to: check`.'],
+    ['commit-status', 'false', 'It is an item of `report-to` now: `report-to: commit-status`.'],
+    ['deployment-status', 'true', 'It is an item of `report-to` now: `report-to: deployment`.'],
+    ['comment', 'true', 'It is an item of `report-to` now: `report-to: comment`.'],
+    ['transient-environment', 'true', 'Remove it: the environment of a pull request is transient without it.'],
+  ])('refuses the former input %s with the present one', (input, text, message) => {
+    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
   })
 
   it('accepts no name of a property of JavaScript objects', () => {

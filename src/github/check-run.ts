@@ -13,7 +13,7 @@ const checksPerPage = 100
 
 /** A live check of the commit. A branch rule can require this check by its name. */
 export class CheckRun implements Extra {
-  readonly input = 'check-run'
+  readonly name = 'check'
   readonly #shared: Shared
   #id: number | undefined
   #annotated = 0
@@ -63,7 +63,7 @@ export class CheckRun implements Extra {
       found ?? (await checks.create({ ...check, name, head_sha: headSha, external_id: markOf(origin.run) }))
     this.#id = data.id
     this.#annotated = 0
-    onOpened({ input: this.input, id: data.id, url: data.html_url ?? '', headSha, name })
+    onOpened({ extra: this.name, id: data.id, url: data.html_url ?? '', headSha, name })
   }
 
   /**

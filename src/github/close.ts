@@ -1,6 +1,6 @@
 import type { Clock } from '../cluster/clock.ts'
 import { emptyTimeline } from '../gate/timeline.ts'
-import type { ExtraInput } from '../inputs.ts'
+import type { ExtraName } from '../inputs.ts'
 import { markdown } from '../report/escape.ts'
 import { conclusionOf } from './check-run.ts'
 import { commentMarker } from './comment.ts'
@@ -39,7 +39,7 @@ type Close = (context: ClosingContext, opened: Opened, signal: AbortSignal) => P
 export async function closeExtras(
   { verdict, open }: LeftOpen,
   { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
-  log: { readonly onClosed: (input: ExtraInput) => void; readonly onWarning: (text: string) => void },
+  log: { readonly onClosed: (extra: ExtraName) => void; readonly onWarning: (text: string) => void },
 ): Promise<void> {
   const title = verdict?.title ?? leftOpenTitle
   const context: ClosingContext = { octokit, run, verdict, title }
@@ -49,19 +49,19 @@ export async function closeExtras(
   const stop = clock.after(closeMs, () => late.abort())
   await Promise.all(
     open.map(async (opened) => {
-      const { input } = opened
+      const { extra } = opened
       const show = async (_: unknown, signal: AbortSignal) => {
-        if (await closers[input](context, opened, signal)) log.onClosed(input)
+        if (await closers[extra](context, opened, signal)) log.onClosed(extra)
       }
-      const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, input, run))
-      await new UpdateThrottle({ input, show }, clock, onFailure).finish(timeline, late.signal, now + closeMs)
+      const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, extra, run))
+      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(timeline, late.signal, now + closeMs)
     }),
   )
   stop()
 }
 
-const closers: Readonly<Record<ExtraInput, Close>> = {
-  'check-run': async ({ octokit, run, verdict, title }, { id }, signal) => {
+const closers: Readonly<Record<ExtraName, Close>> = {
+  check: async ({ octokit, run, verdict, title }, { id }, signal) => {
     const check = { ...requestOf(run, signal), check_run_id: id }
     const found = await ifPresent(octokit.rest.checks.get(check))
     if (found === undefined || found.data.status === 'completed') return false
@@ -86,7 +86,7 @@ const closers: Readonly<Record<ExtraInput, Close>> = {
     })
     return true
   },
-  'deployment-status': async ({ octokit, run, verdict, title }, { id }, signal) => {
+  deployment: async ({ octokit, run, verdict, title }, { id }, signal) => {
     const request = { ...requestOf(run, signal), deployment_id: id }
     const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: latestStatuses })
     const latest = latestOf(data)

@@ -10,7 +10,7 @@ const pageSize = 100
 
 /** One comment on the pull request, updated during the rollout. */
 export class Comment implements Extra {
-  readonly input = 'comment'
+  readonly name = 'comment'
   readonly #shared: Shared
   readonly #onMissing: (text: string) => void
   #id: number | undefined
@@ -52,7 +52,7 @@ export class Comment implements Extra {
 
   #open({ id, html_url }: { readonly id: number; readonly html_url: string }, { headSha }: Links): void {
     const { name, onOpened } = this.#shared
-    if (this.#id !== id) onOpened({ input: this.input, id, url: html_url, headSha, name })
+    if (this.#id !== id) onOpened({ extra: this.name, id, url: html_url, headSha, name })
     this.#id = id
   }
 

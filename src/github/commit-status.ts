@@ -6,7 +6,7 @@ import { requestOf } from './workflow-run.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {
-  readonly input = 'commit-status'
+  readonly name = 'commit-status'
   readonly #shared: Shared
   #isOpened = false
 
@@ -26,7 +26,7 @@ export class CommitStatus implements Extra {
       description: title(timeline, descriptionLimit),
       target_url: await origin.logUrl(),
     })
-    if (!this.#isOpened) onOpened({ input: this.input, id: data.id, url: data.url, headSha, name })
+    if (!this.#isOpened) onOpened({ extra: this.name, id: data.id, url: data.url, headSha, name })
     this.#isOpened = true
   }
 }

@@ -20,14 +20,14 @@ interface Mark {
 
 type State = 'in_progress' | 'success' | 'failure' | 'error' | 'inactive'
 
-interface DeploymentSettings extends Pick<Inputs, 'environment' | 'transientEnvironment'> {
+interface DeploymentSettings extends Pick<Inputs, 'environment'> {
   /** Called when a status is written. */
   readonly environmentUrl: () => string | undefined
 }
 
 /** The status of the deployment that triggered the workflow, or of a new one. */
 export class DeploymentStatus implements Extra {
-  readonly input = 'deployment-status'
+  readonly name = 'deployment'
   readonly #shared: Shared
   readonly #settings: DeploymentSettings
   #id: number | undefined
@@ -61,13 +61,13 @@ export class DeploymentStatus implements Extra {
   async #open(id: number, signal: AbortSignal): Promise<void> {
     if (this.#isOpened) return
     const { origin, name, onOpened } = this.#shared
-    onOpened({ input: this.input, id, url: '', headSha: await origin.commit(signal), name })
+    onOpened({ extra: this.name, id, url: '', headSha: await origin.commit(signal), name })
     this.#isOpened = true
   }
 
   async #create(timeline: Timeline, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
-    const { environment = environmentName(timeline), transientEnvironment } = this.#settings
+    const { environment = environmentName(timeline) } = this.#settings
     // Without a connection to the cluster, the environment is unknown.
     if (environment === '') return undefined
     const sha = await origin.commit(signal)
@@ -78,7 +78,7 @@ export class DeploymentStatus implements Extra {
       ref: sha,
       environment,
       payload: { gate: name, mark: markOf(origin.run) } satisfies Mark,
-      transient_environment: transientEnvironment,
+      transient_environment: origin.run.isOpenPullRequest,
       description: 'Rollout Gate',
       // The change is already applied: no merge, and no required checks.
       auto_merge: false,

@@ -1,12 +1,11 @@
 import type { Timeline } from '../gate/timeline.ts'
-import type { ExtraInput } from '../inputs.ts'
+import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Octokit, Origin } from './origin.ts'
 
 /** Shows the rollout on GitHub outside the job log. */
 export interface Extra {
-  /** The input that enables the extra. */
-  readonly input: ExtraInput
+  readonly name: ExtraName
   /**
    * Creates or updates the check, comment or status. The caller may call it again after a failure. Rejects with the
    * error of octokit, or if the signal is aborted.
@@ -31,7 +30,7 @@ export interface Shared {
  * check that blocks merging. These fields suffice to close it in another process.
  */
 export interface Opened {
-  readonly input: ExtraInput
+  readonly extra: ExtraName
   /** The number of the check run, the commit status, the deployment or the comment. */
   readonly id: number
   /** The page of the check, the comment or the status. Empty for a deployment. */

@@ -1,7 +1,7 @@
 import { defaults, GitHub, getOctokitOptions } from '@actions/github/lib/utils'
 import type { Clock } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
-import type { ExtraInput, Inputs } from '../inputs.ts'
+import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -23,7 +23,7 @@ export interface ExtrasHooks {
   /** Called when an extra begins to write to an object, also if it has to create it anew. */
   readonly onOpened: (opened: Opened) => void
   /** Called when an extra shows the outcome. */
-  readonly onClosed: (input: ExtraInput) => void
+  readonly onClosed: (extra: ExtraName) => void
 }
 
 /**
@@ -35,13 +35,13 @@ const finishWhenCancelledMs = 4_000
 
 /** All enabled extras. They do not change the verdict: a failed extra is a warning. */
 export class Extras {
-  readonly #throttles: ReadonlyMap<ExtraInput, UpdateThrottle>
+  readonly #throttles: ReadonlyMap<ExtraName, UpdateThrottle>
   readonly #clock: Clock
   readonly #onClosed: ExtrasHooks['onClosed']
   #present: (() => Timeline) | undefined
   #references: readonly Reference[] = []
 
-  constructor(throttles: ReadonlyMap<ExtraInput, UpdateThrottle>, clock: Clock, onClosed: ExtrasHooks['onClosed']) {
+  constructor(throttles: ReadonlyMap<ExtraName, UpdateThrottle>, clock: Clock, onClosed: ExtrasHooks['onClosed']) {
     this.#throttles = throttles
     this.#clock = clock
     this.#onClosed = onClosed
@@ -79,8 +79,8 @@ export class Extras {
     stops.push(this.#clock.after(limitMs, abort))
     cancelled.addEventListener('abort', onCancelled)
     await Promise.all(
-      [...this.#throttles].map(async ([input, throttle]) => {
-        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(input)
+      [...this.#throttles].map(async ([extra, throttle]) => {
+        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(extra)
       }),
     )
     cancelled.removeEventListener('abort', onCancelled)
@@ -108,17 +108,16 @@ export function openExtras(
     tracked,
     onOpened,
   }
-  const enabled: Extra[] = []
-  if (inputs.checkRun) enabled.push(new CheckRun(shared))
-  if (inputs.commitStatus) enabled.push(new CommitStatus(shared))
-  if (inputs.deploymentStatus) {
-    const url = () => inputs.environmentUrl ?? environmentUrl(extras.references)
-    enabled.push(new DeploymentStatus(shared, { ...inputs, environmentUrl: url }))
+  const url = () => inputs.environmentUrl ?? environmentUrl(extras.references)
+  const makers: Readonly<Record<ExtraName, () => Extra>> = {
+    check: () => new CheckRun(shared),
+    'commit-status': () => new CommitStatus(shared),
+    deployment: () => new DeploymentStatus(shared, { ...inputs, environmentUrl: url }),
+    comment: () => new Comment(shared, onNotice),
   }
-  if (inputs.comment) enabled.push(new Comment(shared, onNotice))
-  const throttles = enabled.map((extra) => {
-    const onFailure = (failure: Failure) => onWarning(describeFailure(failure, extra.input, run))
-    return [extra.input, new UpdateThrottle(extra, clock, onFailure)] as const
+  const throttles = inputs.reportTo.map((name) => {
+    const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
+    return [name, new UpdateThrottle(makers[name](), clock, onFailure)] as const
   })
   const extras = new Extras(new Map(throttles), clock, onClosed)
   return extras

@@ -1,5 +1,5 @@
 import { errorText } from '../errors.ts'
-import { type ExtraInput, extraPermissions } from '../inputs.ts'
+import { type ExtraName, knownExtras } from '../inputs.ts'
 import { plain } from '../report/escape.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
@@ -98,14 +98,19 @@ const readOnlyTokens = {
   dependabot: "Dependabot's workflows get a read-only token, unless `permissions:` grants more.",
 }
 
+/** `The commit status` */
+export function describeExtra(extra: ExtraName): string {
+  return `The ${extra.replaceAll('-', ' ')}`
+}
+
 /** The warning for the user, with the fix. Safe to print. */
 export function describeFailure(
   { type, cause, permission }: Failure,
-  input: ExtraInput,
+  extra: ExtraName,
   { readOnlyBecause }: Pick<WorkflowRun, 'readOnlyBecause'>,
 ): string {
-  const start = `The verdict stands, but ${input} could not be written: ${plain(cause)}.`
+  const start = `The verdict stands, but ${describeExtra(extra).toLowerCase()} could not be written: ${plain(cause)}.`
   if (type !== 'forbidden') return start
   const why = readOnlyBecause === undefined ? '' : ` ${readOnlyTokens[readOnlyBecause]}`
-  return `${start} It needs a github-token with the permission \`${permission ?? extraPermissions[input]}\`: write it under \`permissions:\` of the job.${why}`
+  return `${start} It needs a github-token with the permission \`${permission ?? knownExtras[extra].permission}\`: write it under \`permissions:\` of the job.${why}`
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { getState, saveState } from '@actions/core'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Outcome } from '../gate/timeline.ts'
-import type { ExtraInput } from '../inputs.ts'
+import type { ExtraName } from '../inputs.ts'
 import type { Opened } from './extra.ts'
 
 /** What the action leaves for its step at the end of the job. It contains no token. */
@@ -21,16 +21,16 @@ const stateName = 'open'
 
 /** Records what the extras have open on GitHub. The runner keeps the last record, also if the process is killed. */
 export class JobState {
-  readonly #open = new Map<ExtraInput, Opened>()
+  readonly #open = new Map<ExtraName, Opened>()
   #verdict: LeftOpen['verdict']
 
   readonly opened = (opened: Opened): void => {
-    this.#open.set(opened.input, opened)
+    this.#open.set(opened.extra, opened)
     this.#save()
   }
 
-  readonly closed = (input: ExtraInput): void => {
-    if (this.#open.delete(input)) this.#save()
+  readonly closed = (extra: ExtraName): void => {
+    if (this.#open.delete(extra)) this.#save()
   }
 
   /** The first verdict counts: a crash after it does not change it. */

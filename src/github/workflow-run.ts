@@ -16,6 +16,8 @@ export interface WorkflowRun {
   readonly pullRequest?: number | 'none' | undefined
   /** The branch of a fork, `owner:branch`: the head of a pull request that the event does not contain. */
   readonly forkBranch?: string | undefined
+  /** Whether the event is about an open pull request. One that is closed may be merged, and its environment permanent. */
+  readonly isOpenPullRequest: boolean
   /** Whether `headSha` may be the merge commit of the pull request, as the checkout of a comment's workflow may be. */
   readonly mayBeMergeCommit?: boolean
   /** The deployment that triggered the workflow. */
@@ -47,6 +49,8 @@ interface ListedPullRequest {
 interface CheckedCommit {
   readonly head_sha?: string
   readonly head_branch?: string | null
+  /** The event that triggered a workflow run. */
+  readonly event?: string
   readonly head_repository?: { readonly full_name?: string; readonly owner?: { readonly login?: string } } | null
   readonly pull_requests?: readonly ListedPullRequest[]
 }
@@ -56,10 +60,11 @@ export interface Payload {
   readonly repository?: { readonly id?: number; readonly full_name?: string }
   readonly pull_request?: {
     readonly number?: number
+    readonly state?: string
     readonly head?: { readonly sha?: string; readonly repo?: { readonly full_name?: string } | null }
   }
   /** `pull_request` is set if the issue is a pull request. */
-  readonly issue?: { readonly number?: number; readonly pull_request?: object }
+  readonly issue?: { readonly number?: number; readonly state?: string; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }
   readonly workflow_run?: CheckedCommit
   readonly check_run?: CheckedCommit
@@ -121,6 +126,7 @@ export function readWorkflowRun(
     ...(sha === undefined ? commitOf(event, subject, need('GITHUB_SHA'), checkedOut) : { headSha: sha }),
     pullRequest: subject.pullRequest,
     forkBranch: subject.forkBranch,
+    isOpenPullRequest: isOpenPullRequest(payload),
     deploymentId: payload.deployment?.id,
     repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
     runId: Number(variables['GITHUB_RUN_ID']),
@@ -156,6 +162,13 @@ function commitOf(
   if (checkedOut !== undefined && checkedOut !== githubSha) return { headSha: checkedOut, mayBeMergeCommit: true }
   const place = checkedOut === undefined ? 'no checkout' : `the commit ${githubSha.slice(0, 7)} of the default branch`
   return { conflict: `The event ${event} contains no commit, and the workspace contains ${place}. ${fix}` }
+}
+
+/** The event of a workflow run lists pull requests also for a push to a branch that is the head of one. */
+function isOpenPullRequest({ pull_request, issue, workflow_run }: Payload): boolean {
+  const subject = pull_request ?? (issue?.pull_request === undefined ? undefined : issue)
+  if (subject !== undefined) return subject.state !== 'closed'
+  return workflow_run?.event?.startsWith('pull_request') === true
 }
 
 /** What an event is about. Without `headSha`, `GITHUB_SHA` is the commit. */

@@ -18,7 +18,7 @@ const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('ap
 /** The gate with the extras that belong to a commit or a pull request. */
 function gate(inputs: Readonly<Record<string, string>>): Step {
   const kubeconfig = expression('secrets.KUBECONFIG')
-  const extras = { 'check-run': 'true', 'commit-status': 'true', 'deployment-status': 'true', comment: 'true' }
+  const extras = { 'report-to': 'check, commit-status, deployment, comment' }
   return {
     id: 'gate',
     uses: './',
@@ -213,8 +213,8 @@ export async function mergeBlock(fixture: WorkflowFixture, check: Check): Promis
  */
 function killingNode(): string {
   const path = join(mkdtempSync(join(tmpdir(), 'rollout-gate-node-')), 'node')
-  const isOpen = ['check-run', 'commit-status', 'deployment-status', 'comment']
-    .map((input) => `grep -q '"${input}"' "$GITHUB_STATE"`)
+  const isOpen = ['check', 'commit-status', 'deployment', 'comment']
+    .map((extra) => `grep -q '"extra":"${extra}"' "$GITHUB_STATE"`)
     .join(' && ')
   // Other shells drop variables such as INPUT_CHECK-RUN.
   const script = `#!/bin/bash

@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/gate/timeline.ts'
 import { closeExtras } from '../../src/github/close.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
-import type { ExtraInput } from '../../src/inputs.ts'
+import type { ExtraName } from '../../src/inputs.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { createContext, headSha } from './action-contexts.ts'
 import { type GitHubServer, startGitHub } from './github-server.ts'
@@ -17,7 +17,7 @@ const name = 'Rollout'
 let github: GitHubServer
 let octokit: ReturnType<typeof getOctokit>
 let written: StoredWrites
-let closed: ExtraInput[]
+let closed: ExtraName[]
 let warnings: string[]
 
 beforeAll(async () => {
@@ -63,15 +63,15 @@ async function open(): Promise<LeftOpen['open']> {
   const comment = await issues.createComment({ ...own, issue_number: 12, body: 'so far' })
   const opened = { url: '', headSha, name }
   return [
-    { ...opened, input: 'check-run', id: check.data.id },
-    { ...opened, input: 'commit-status', id: 2 },
-    { ...opened, input: 'deployment-status', id },
-    { ...opened, input: 'comment', id: comment.data.id },
+    { ...opened, extra: 'check', id: check.data.id },
+    { ...opened, extra: 'commit-status', id: 2 },
+    { ...opened, extra: 'deployment', id },
+    { ...opened, extra: 'comment', id: comment.data.id },
   ]
 }
 
 async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Promise<void> {
-  const log = { onClosed: (input: ExtraInput) => closed.push(input), onWarning: (text: string) => warnings.push(text) }
+  const log = { onClosed: (extra: ExtraName) => closed.push(extra), onWarning: (text: string) => warnings.push(text) }
   const clock = new EventLoopClock(Date.now(), 20, () => {})
   let isOver = false
   const closing = closeExtras({ pid: 1, open, verdict }, { octokit, run, clock }, log).finally(() => {
@@ -81,7 +81,7 @@ async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Pro
   await closing
 }
 
-const all: ExtraInput[] = ['check-run', 'commit-status', 'deployment-status', 'comment']
+const all: ExtraName[] = ['check', 'commit-status', 'deployment', 'comment']
 
 test.each<[Outcome | undefined, string, string, string]>([
   [undefined, 'cancelled', 'error', 'error'],
@@ -116,7 +116,7 @@ test.each<[Outcome | undefined, string, string, string]>([
 )
 
 test('what shows an outcome already keeps it', async () => {
-  const left = (await open()).filter(({ input }) => input !== 'comment')
+  const left = (await open()).filter(({ extra }) => extra !== 'comment')
   await close(left, { outcome: 'ready', title: 'Rollout ready' })
   closed = []
   const before = structuredClone(written)
@@ -126,7 +126,7 @@ test('what shows an outcome already keeps it', async () => {
 })
 
 test('what a later run of the same commit wrote is left to that run', async () => {
-  const left = (await open()).filter(({ input }) => ['commit-status', 'deployment-status'].includes(input))
+  const left = (await open()).filter(({ extra }) => ['commit-status', 'deployment'].includes(extra))
   const later = 'https://github.com/acme/shop/actions/runs/777/job/9'
   const { repos } = octokit.rest
   await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: later })
@@ -142,7 +142,7 @@ test('what a later run of the same commit wrote is left to that run', async () =
 })
 
 test('what was deleted meanwhile is not missed', async () => {
-  const left = (await open()).filter(({ input }) => ['check-run', 'comment'].includes(input))
+  const left = (await open()).filter(({ extra }) => ['check', 'comment'].includes(extra))
   written.checks.length = 0
   written.comments.length = 0
   await close(left)

@@ -7,7 +7,7 @@ import { DeploymentStatus, environmentName, environmentUrl } from '../../src/git
 import type { Extra, Opened } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { type Octokit, Origin } from '../../src/github/origin.ts'
-import type { ExtraInput } from '../../src/inputs.ts'
+import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFile, TrackedFiles } from '../../src/workspace.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
@@ -68,15 +68,15 @@ function shareOf(context: ActionContext, origin = originOf(context)) {
   return { octokit, origin, name, tracked, onOpened: (each: Opened) => opened.push(each) }
 }
 
-const deployment = { environment: undefined, transientEnvironment: false, environmentUrl: () => 'https://shop.example' }
+const deployment = { environment: undefined, environmentUrl: () => 'https://shop.example' }
 
-const makers: Readonly<Record<ExtraInput, (context: ActionContext, origin?: Origin) => Extra>> = {
-  'check-run': (...from) => new CheckRun(shareOf(...from)),
+const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origin) => Extra>> = {
+  check: (...from) => new CheckRun(shareOf(...from)),
   'commit-status': (...from) => new CommitStatus(shareOf(...from)),
-  'deployment-status': (...from) => new DeploymentStatus(shareOf(...from), deployment),
+  deployment: (...from) => new DeploymentStatus(shareOf(...from), deployment),
   comment: (...from) => new Comment(shareOf(...from), (text) => notices.push(text)),
 }
-const inputs = Object.keys(makers) as ExtraInput[]
+const extraNames = Object.keys(makers) as ExtraName[]
 
 function open(overrides: Partial<Timeline> = {}): Timeline {
   const { verdict: _, ...timeline } = createTimeline(overrides)
@@ -94,7 +94,7 @@ function bodies(operation: string): Record<string, unknown>[] {
 
 describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployment }) => {
   it('the check is created for the right commit, then updated', async () => {
-    const extra = makers['check-run'](context)
+    const extra = makers.check(context)
     await extra.show(open(), never)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
@@ -112,7 +112,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
   })
 
   it('the deployment is the one that triggered the run, or a new one for the right commit', async () => {
-    const extra = makers['deployment-status'](context)
+    const extra = makers.deployment(context)
     await extra.show(open(), never)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
@@ -166,7 +166,7 @@ describe('the check', () => {
     ['misconfigured', 'failure'],
     ['unknown', 'failure'],
   ] as const)('of the outcome %s has the conclusion %s', async (outcome, conclusion) => {
-    await makers['check-run'](createContext()).show(ended(outcome), never)
+    await makers.check(createContext()).show(ended(outcome), never)
     expect(bodies('checks/create')).toMatchObject([
       {
         status: 'completed',
@@ -180,7 +180,7 @@ describe('the check', () => {
 
   it('links to the log of the job in its summary, because GitHub ignores the address of its details', async () => {
     const { checks } = storeWrites(github)
-    const extra = makers['check-run'](createContext())
+    const extra = makers.check(createContext())
     for (const timeline of [open(), createTimeline()]) {
       await extra.show(timeline, never)
       expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
@@ -224,7 +224,7 @@ describe('the check', () => {
       target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
       outcome: 'failed',
     })
-    await makers['check-run'](createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
+    await makers.check(createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
     const batches = bodies('checks/update').map(({ output }) => (output as { annotations: object[] }).annotations)
     expect(bodies('checks/create')).toMatchObject([{ status: 'completed' }])
     expect(batches.map((batch) => batch.length)).toEqual([50, 50, 20])
@@ -242,7 +242,7 @@ describe('the check', () => {
     const targets = Array.from({ length: 60 }, (_, index) =>
       createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
     )
-    const extra = makers['check-run'](createContext())
+    const extra = makers.check(createContext())
     github.refuse = ({ body }) => (Object(body['output']).annotations?.length === 10 ? { status: 502 } : undefined)
     await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
     github.refuse = () => undefined
@@ -258,7 +258,7 @@ describe('the check', () => {
 describe('every timeline of the report tests', () => {
   it.each(Object.entries(cases))('%s is shown by all', async (_, timeline) => {
     const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-    for (const input of inputs) await makers[input](context).show(timeline, never)
+    for (const each of extraNames) await makers[each](context).show(timeline, never)
     const [check] = bodies('checks/create')
     const [comment] = bodies('issues/create-comment')
     const [status] = bodies('repos/create-deployment-status')
@@ -282,7 +282,7 @@ test("a timeline that exceeds GitHub's limits is shortened for each", async () =
     ),
   })
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
-  for (const input of inputs) await makers[input](context).show(createTimeline({ targets: [failed], verdict }), never)
+  for (const each of extraNames) await makers[each](context).show(createTimeline({ targets: [failed], verdict }), never)
   const lengths = [
     Object(bodies('checks/create')[0]?.['output']).summary.length,
     Object(bodies('issues/create-comment')[0]).body.length,
@@ -302,28 +302,28 @@ describe('the deployment', () => {
     ['cancelled', 'inactive'],
     ['unknown', 'error'],
   ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
-    await makers['deployment-status'](createContext()).show(ended(outcome), never)
+    await makers.deployment(createContext()).show(ended(outcome), never)
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state }])
   })
 
-  it('has the environment of the inputs', async () => {
-    const settings = { ...deployment, environment: 'preview/pr-12', transientEnvironment: true }
-    await new DeploymentStatus(shareOf(createContext()), settings).show(createTimeline(), never)
+  it('has the environment of the inputs, which is transient on a pull request', async () => {
+    const settings = { ...deployment, environment: 'preview/pr-12' }
+    const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
+    for (const context of [createContext(), onPullRequest])
+      await new DeploymentStatus(shareOf(context), settings).show(createTimeline(), never)
     expect(bodies('repos/create-deployment')).toMatchObject([
+      { environment: 'preview/pr-12', transient_environment: false },
       { environment: 'preview/pr-12', transient_environment: true },
     ])
   })
 
   it('is not created when no cluster was reached', async () => {
-    await makers['deployment-status'](createContext()).show(
-      { ...ended('misconfigured'), context: '', targets: [] },
-      never,
-    )
+    await makers.deployment(createContext()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
     expect(github.requests).toEqual([])
   })
 
   it('is not created twice when only its status could not be written', async () => {
-    const extra = makers['deployment-status'](createContext())
+    const extra = makers.deployment(createContext())
     github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
     await expect(extra.show(createTimeline(), never)).rejects.toThrow()
     github.refuse = () => undefined
@@ -494,7 +494,7 @@ describe('the origin', () => {
     answer('pulls/get', { number: 12, head: { sha: headSha } })
     const context = createIssueComment()
     const origin = originOf(context)
-    for (const input of inputs) await makers[input](context, origin).show(createTimeline(), never)
+    for (const each of extraNames) await makers[each](context, origin).show(createTimeline(), never)
     expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
     expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
     expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
@@ -555,16 +555,17 @@ describe('the origin', () => {
 
   it('whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
     github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
-    const error = await makers['check-run'](createIssueComment())
+    const error = await makers
+      .check(createIssueComment())
       .show(createTimeline(), never)
       .catch((error: unknown) => error)
-    const words = describeFailure(readFailure(error, 0), 'check-run', {})
+    const words = describeFailure(readFailure(error, 0), 'check', {})
     expect(words).toContain('a github-token with the permission `pull-requests: read`')
     expect(operations()).toEqual(['pulls/get'])
   })
 
   it('whose look-up failed for a while is looked up again', async () => {
-    const extra = makers['check-run'](createIssueComment())
+    const extra = makers.check(createIssueComment())
     github.refuse = () => ({ status: 502 })
     await expect(extra.show(createTimeline(), never)).rejects.toThrow()
     github.refuse = () => undefined
@@ -617,7 +618,7 @@ describe('what was deleted meanwhile is created anew', () => {
   it('a check, with its annotations', async () => {
     const target = createTarget({ source: { file: 'a.yaml', line: 1 } })
     const targets = [createTargetRecord({ target, outcome: 'failed' })]
-    const extra = makers['check-run'](context)
+    const extra = makers.check(context)
     await extra.show(createTimeline({ targets }), never)
     written.checks.splice(0)
     await extra.show(createTimeline({ targets }), never)
@@ -645,7 +646,7 @@ describe('what was deleted meanwhile is created anew', () => {
   })
 
   it('nothing, if the token lost its permission', async () => {
-    const extra = makers['check-run'](context)
+    const extra = makers.check(context)
     await extra.show(open(), never)
     github.refuse = () => ({ status: 404, message: 'Not Found' })
     const error = await extra.show(createTimeline(), never).catch((error: unknown) => error)
@@ -671,10 +672,10 @@ describe('what this attempt of the run has created already', () => {
   }
 
   it.each([
-    ['check-run', 'checks/create', 'checks'],
-    ['deployment-status', 'repos/create-deployment', 'deployments'],
-  ] as const)('is found after a lost response, and not created twice: %s', async (input, operation, list) => {
-    const extra = makers[input](createContext())
+    ['check', 'checks/create', 'checks'],
+    ['deployment', 'repos/create-deployment', 'deployments'],
+  ] as const)('is found after a lost response, and not created twice: %s', async (each, operation, list) => {
+    const extra = makers[each](createContext())
     const store = github.handlers.get(operation)
     loseResponse(operation)
     await expect(extra.show(open(), never)).rejects.toThrow()
@@ -684,28 +685,28 @@ describe('what this attempt of the run has created already', () => {
   })
 
   it.each([
-    ['check-run', 'checks'],
-    ['deployment-status', 'deployments'],
-  ] as const)('by an earlier step is continued: %s', async (input, list) => {
-    await makers[input](createContext()).show(open(), never)
-    await makers[input](createContext()).show(createTimeline(), never)
+    ['check', 'checks'],
+    ['deployment', 'deployments'],
+  ] as const)('by an earlier step is continued: %s', async (extra, list) => {
+    await makers[extra](createContext()).show(open(), never)
+    await makers[extra](createContext()).show(createTimeline(), never)
     expect(written[list]).toHaveLength(1)
   })
 
   it('is not the check of another run, of another attempt or of another gate', async () => {
-    await makers['check-run'](createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
-    await makers['check-run'](attempt(1)).show(createTimeline(), never)
+    await makers.check(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
+    await makers.check(attempt(1)).show(createTimeline(), never)
     await new CheckRun({ ...shareOf(attempt(2)), name: 'Another gate' }).show(open(), never)
-    await makers['check-run'](attempt(2)).show(createTimeline(), never)
+    await makers.check(attempt(2)).show(createTimeline(), never)
     expect(written.checks.map(({ status }) => status)).toEqual(['in_progress', 'completed', 'in_progress', 'completed'])
   })
 
   it('ends what an earlier attempt left in progress, and nothing of another run', async () => {
-    await makers['check-run'](attempt(1)).show(open(), never)
-    await makers['check-run'](createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
-    await makers['deployment-status'](attempt(1)).show(open(), never)
-    await makers['check-run'](attempt(2)).show(open(), never)
-    await makers['deployment-status'](attempt(2)).show(open(), never)
+    await makers.check(attempt(1)).show(open(), never)
+    await makers.check(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
+    await makers.deployment(attempt(1)).show(open(), never)
+    await makers.check(attempt(2)).show(open(), never)
+    await makers.deployment(attempt(2)).show(open(), never)
     expect(written.checks).toMatchObject([
       { status: 'completed', conclusion: 'cancelled' },
       { status: 'in_progress' },
@@ -724,13 +725,13 @@ describe('what an extra writes to', () => {
 
   it('is reported once, when it is created', async () => {
     storeWrites(github)
-    for (const input of inputs) {
-      const extra = makers[input](context)
+    for (const each of extraNames) {
+      const extra = makers[each](context)
       await extra.show(open(), never)
       await extra.show(createTimeline(), never)
     }
-    expect(opened.map(({ input, headSha, name }) => ({ input, headSha, name }))).toEqual(
-      inputs.map((input) => ({ input, headSha, name })),
+    expect(opened.map(({ extra, headSha, name }) => ({ extra, headSha, name }))).toEqual(
+      extraNames.map((extra) => ({ extra, headSha, name })),
     )
   })
 
@@ -739,11 +740,11 @@ describe('what an extra writes to', () => {
     await makers.comment(context).show(createTimeline(), never)
     await makers.comment(context).show(createTimeline(), never)
     const deployed = createEventContext('deployment', { deployment: { id: 5, sha: headSha } })
-    await makers['deployment-status'](deployed).show(createTimeline(), never)
-    expect(opened.map(({ input, id }) => [input, id])).toEqual([
+    await makers.deployment(deployed).show(createTimeline(), never)
+    expect(opened.map(({ extra, id }) => [extra, id])).toEqual([
       ['comment', 1],
       ['comment', 1],
-      ['deployment-status', 5],
+      ['deployment', 5],
     ])
   })
 })
@@ -751,35 +752,35 @@ describe('what an extra writes to', () => {
 describe('a failed request', () => {
   const now = Date.UTC(2025, 0, 1)
   const permissions = {
-    'check-run': 'checks: write',
+    check: 'checks: write',
     'commit-status': 'statuses: write',
-    'deployment-status': 'deployments: write',
+    deployment: 'deployments: write',
     comment: 'pull-requests: write',
   }
 
-  async function failureOf(input: ExtraInput, context = createContext()) {
-    const error = await makers[input](context)
+  async function failureOf(name: ExtraName, context = createContext()) {
+    const error = await makers[name](context)
       .show(createTimeline(), never)
       .catch((error: unknown) => error)
     const failure = readFailure(error, now)
-    return { ...failure, words: describeFailure(failure, input, readRun(context)) }
+    return { ...failure, words: describeFailure(failure, name, readRun(context)) }
   }
 
-  it.each(inputs)('for %s without the permission names the permission', async (input) => {
+  it.each(extraNames)('for %s without the permission names the permission', async (extra) => {
     for (const status of [403, 404]) {
       github.refuse = () => ({ status, message: 'Resource not accessible by integration' })
-      const failure = await failureOf(input)
+      const failure = await failureOf(extra)
       expect(failure.type).toBe('forbidden')
       expect(failure.words).toBe(
-        `The verdict stands, but ${input} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[input]}\`: write it under \`permissions:\` of the job.`,
+        `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job.`,
       )
     }
   })
 
-  it.each(inputs)('for %s is temporary with 5xx, rate limits and lost connections', async (input) => {
+  it.each(extraNames)('for %s is temporary with 5xx, rate limits and lost connections', async (extra) => {
     for (const status of [500, 502, 503]) {
       github.refuse = () => ({ status })
-      expect(await failureOf(input)).toMatchObject({
+      expect(await failureOf(extra)).toMatchObject({
         type: 'temporary',
         cause: `GitHub answered ${status}`,
         retryAfterMs: 0,
@@ -794,30 +795,30 @@ describe('a failed request', () => {
     ]
     for (const [status, headers, retryAfterMs] of refusals) {
       github.refuse = () => ({ status, headers })
-      expect(await failureOf(input)).toMatchObject({
+      expect(await failureOf(extra)).toMatchObject({
         type: 'temporary',
         cause: "GitHub's rate limit is used up",
         retryAfterMs,
       })
     }
     github.refuse = () => ({ status: 403, message: 'You have exceeded a secondary rate limit.' })
-    expect(await failureOf(input)).toMatchObject({ type: 'temporary' })
+    expect(await failureOf(extra)).toMatchObject({ type: 'temporary' })
     github.refuse = () => 'cut'
-    expect((await failureOf(input)).words).toMatch(/could not be written: GitHub could not be reached \(.+\)\.$/)
+    expect((await failureOf(extra)).words).toMatch(/could not be written: GitHub could not be reached \(.+\)\.$/)
   })
 
-  it.each(inputs)('for %s that GitHub rejects is reported on one line', async (input) => {
+  it.each(extraNames)('for %s that GitHub rejects is reported on one line', async (extra) => {
     github.refuse = () => ({ status: 422, message: 'Validation Failed\n::error::pwned' })
-    const { type, words } = await failureOf(input)
+    const { type, words } = await failureOf(extra)
     expect(type).toBe('invalid')
     expect(words).toBe(
-      `The verdict stands, but ${input} could not be written: GitHub answered 422 (Validation Failed ::error::pwned).`,
+      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered 422 (Validation Failed ::error::pwned).`,
     )
   })
 
-  it.each(inputs)('for %s with a rejected token is reported without the token', async (input) => {
+  it.each(extraNames)('for %s with a rejected token is reported without the token', async (extra) => {
     github.refuse = () => ({ status: 401, message: 'Bad credentials' })
-    const { type, words } = await failureOf(input)
+    const { type, words } = await failureOf(extra)
     expect(type).toBe('forbidden')
     expect(words).toContain('GitHub does not accept the token')
     expect(words).not.toContain('ghs_0123')
@@ -827,9 +828,7 @@ describe('a failed request', () => {
     github.refuse = () => ({ status: 403 })
     const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
     expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
-    expect((await failureOf('check-run', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(
-      /Dependabot/,
-    )
+    expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
   })
 
   it('may be an error of our own', () => {

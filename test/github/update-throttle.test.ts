@@ -13,7 +13,7 @@ type Answer = () => Promise<void>
 
 /** Records when it is shown, in seconds since the start, and answers with `answer`. */
 class FakeExtra implements Extra {
-  readonly input = 'check-run'
+  readonly name = 'check'
   readonly shown: string[] = []
   readonly #clock: ManualClock
   answer: Answer = async () => {}
@@ -42,7 +42,7 @@ function setUp() {
   const closed: string[] = []
   const job = new AbortController()
   const throttle = new UpdateThrottle(extra, clock, (failure) => failures.push(failure))
-  const extras = new Extras(new Map([[extra.input, throttle]]), clock, (input) => closed.push(input))
+  const extras = new Extras(new Map([[extra.name, throttle]]), clock, (name) => closed.push(name))
   const { verdict: _, ...open } = createTimeline()
   /** Advances the clock second by second. */
   const pass = async (seconds: number, each = () => {}) => {
@@ -175,7 +175,7 @@ describe('the end', () => {
     await pass(60)
     await finished
     expect(extra.shown).toEqual(['0 ready', '60 ready'])
-    expect(closed).toEqual(['check-run'])
+    expect(closed).toEqual(['check'])
     expect(failures).toEqual([])
   })
 
@@ -271,7 +271,7 @@ describe('the end', () => {
       await pass(1)
       await finished
       expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready'])
-      expect(closed).toEqual(['check-run'])
+      expect(closed).toEqual(['check'])
       expect(failures).toEqual([])
     },
   )

@@ -56,6 +56,36 @@ describe('the commit, the pull request and the deployment', () => {
   })
 })
 
+describe('an open pull request', () => {
+  const pull_request = createPullRequest()
+  const issue = { number: 12, pull_request: {} }
+  const checked = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
+
+  it.each([
+    ['pull_request', { pull_request: { ...pull_request, state: 'open' } }],
+    ['pull_request_target', { pull_request }],
+    ['issue_comment', { issue: { ...issue, state: 'open' } }],
+    ['workflow_run', { workflow_run: { ...checked, event: 'pull_request' } }],
+  ])('is the subject of %s', (event, payload) => {
+    expect(readRun(createEventContext(event, payload)).isOpenPullRequest).toBe(true)
+  })
+
+  it.each([
+    ['push', {}],
+    ['pull_request, closed and merged', { pull_request: { ...pull_request, state: 'closed' } }],
+    ['issue_comment on an issue', { issue: { number: 12, state: 'open' } }],
+    ['issue_comment on a closed pull request', { issue: { ...issue, state: 'closed' } }],
+    [
+      'workflow_run of a push to the head of a pull request',
+      { workflow_run: { ...checked, event: 'push', pull_requests: [{ number: 12 }] } },
+    ],
+    ['merge_group, which may be deployed to a permanent environment', { merge_group: { head_sha: headSha } }],
+  ])('is not the subject of %s', (event, payload) => {
+    const [name = ''] = event.split(/[ ,]/)
+    expect(readRun(createEventContext(name, payload)).isOpenPullRequest).toBe(false)
+  })
+})
+
 describe('the commit in the workspace, if the input sha is not set', () => {
   const other = '3'.repeat(40)
   const contextOf = (event: string) => {

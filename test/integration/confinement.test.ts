@@ -85,7 +85,7 @@ test('it explains a failure with no more than that', async () => {
 test('with an extra, it also connects to the GitHub server of the job', async () => {
   const github = await startGitHub()
   try {
-    const inputs = { 'github-token': 'ghs_sesame0123456789', 'check-run': 'true' }
+    const inputs = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check' }
     const ended = await runConfined('already-finished', inputs, pullRequestEnvironment(folder, github.url))
     expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
     expect(ended.connections.toSorted()).toEqual([addressOf(server.url), addressOf(github.url)].toSorted())

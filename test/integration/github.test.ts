@@ -14,7 +14,7 @@ import { type ActionRun, type StartedAction, startAction } from '../support/runn
 import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
-const allExtras = { 'github-token': token, 'check-run': 'true', 'deployment-status': 'true', comment: 'true' }
+const allExtras = { 'github-token': token, 'report-to': 'check, deployment, comment' }
 let folder: string
 let server: ApiServer
 let github: GitHubServer
@@ -92,7 +92,7 @@ test('the check is completed although neither summary nor outputs can be written
   const namespace = await playAll('already-finished')
   const absent = join(folder, 'no', 'such', 'folder', 'file')
   const env = { GITHUB_STEP_SUMMARY: absent, RUNNER_TEMP: join(folder, 'outputs.txt') }
-  const ended = await start({ 'github-token': token, 'check-run': 'true', namespace }, env).ended
+  const ended = await start({ 'github-token': token, 'report-to': 'check', namespace }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   const checks = github.requests.filter(({ operation }) => operation.startsWith('checks/'))
   expect(checks.at(-1)?.body).toMatchObject({ status: 'completed', conclusion: 'success' })
@@ -174,7 +174,8 @@ test('a rollout that a comment on a pull request started is shown on its head, n
   github.handlers.set('pulls/get', () => ({ status: 200, body: { number: 12, head: { sha: headSha } } }))
   const written = storeWrites(github)
   const env = writeEnvironment(folder, github.url, createIssueComment())
-  const ended = await start({ ...allExtras, 'commit-status': 'true', namespace }, env).ended
+  const ended = await start({ ...allExtras, 'report-to': 'check, commit-status, deployment, comment', namespace }, env)
+    .ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   expect(written.checks).toMatchObject([{ head_sha: headSha, conclusion: 'success' }])
   expect(written.statuses.at(-1)).toMatchObject({ sha: headSha, state: 'success' })
@@ -188,15 +189,15 @@ test.each<[string, Record<string, string>, string?]>([
   ['a file that does not exist', { manifests: 'k8s/' }, 'deployment/web, k8s/'],
   ['a secret that does not exist', { kubeconfig: '' }],
   ['a kubeconfig that is cut off', { kubeconfig: 'apiVersion: v1\nkind:' }],
-  ['another extra', { comment: 'yes' }],
+  ['another extra', { 'report-to': 'check, commit-status, coment' }],
+  ['a former input', { 'deployment-status': 'true' }],
 ])(
   'a mistake in %s replaces the green check and status of the run before',
   async (_, mistake, what = 'deployment/web') => {
     const written = storeWrites(github)
     const inputs = {
       'github-token': token,
-      'check-run': 'true',
-      'commit-status': 'true',
+      'report-to': 'check, commit-status',
       namespace: 'shop',
       ...mistake,
     }
@@ -218,7 +219,7 @@ test.each([
 })
 
 test('an extra without a token is a mistake: the cluster is asked for its kinds alone, to report all mistakes at once', async () => {
-  const ended = await start({ 'check-run': 'true' }).ended
+  const ended = await start({ 'report-to': 'check' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(ended.outputs['message']).toContain(`github-token: \${{ github.token }}`)
   expect(github.requests).toEqual([])
@@ -227,7 +228,7 @@ test('an extra without a token is a mistake: the cluster is asked for its kinds 
 
 test.each([
   ['outside of a workflow', { GITHUB_REPOSITORY: undefined, GITHUB_EVENT_PATH: undefined }, /GITHUB_REPOSITORY/],
-  ['with an event that cannot be read', { GITHUB_EVENT_PATH: import.meta.filename }, /are off: /],
+  ['with an event that cannot be read', { GITHUB_EVENT_PATH: import.meta.filename }, /report-to is off: /],
 ])('%s the extras are off, which is a warning', async (_, env, words) => {
   const namespace = await playAll('already-finished')
   const ended = await start({ ...allExtras, namespace }, env).ended

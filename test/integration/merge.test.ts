@@ -92,9 +92,9 @@ it('all mistakes of inputs that a merge does not use are reported at once', asyn
 
 it('deployment-status without an environment is a mistake', async () => {
   writeReports({ eu: 'one-ready', us: 'one-ready' })
-  const ended = await run({ merge, 'deployment-status': 'true', 'github-token': 'ghs_sesame0123456789' })
+  const ended = await run({ merge, 'report-to': 'deployment', 'github-token': 'ghs_sesame0123456789' })
   expect(errorsOf(ended)).toEqual([
-    'deployment-status: With `merge` it needs `environment`, because the reports may be of several clusters.',
+    'report-to: With `merge`, `deployment` needs `environment`, because the reports may be of several clusters.',
   ])
 })
 
@@ -109,7 +109,7 @@ it('the extras on GitHub show the merged outcome', async () => {
   writeReports({ eu: 'one-ready', us: 'missing-image' })
   const github = await startGitHub()
   const written = storeWrites(github)
-  const extras = { 'github-token': 'ghs_sesame0123456789', 'check-run': 'true', comment: 'true', name: 'All clusters' }
+  const extras = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check, comment', name: 'All clusters' }
   const ended = await startInProcess(folder, { merge, ...extras }, { env: pullRequestEnvironment(folder, github.url) })
     .ended
   await github.close()

@@ -12,7 +12,7 @@ import { type ActionRun, startAction } from '../support/runner.ts'
 import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
-const extras = { 'check-run': 'true', 'commit-status': 'true', 'deployment-status': 'true', comment: 'true' }
+const extras = { 'report-to': 'check, commit-status, deployment, comment' }
 let folder: string
 let server: ApiServer
 let github: GitHubServer
@@ -54,7 +54,7 @@ async function open(): Promise<ReturnType<typeof startAction>> {
   })
   await Promise.all([opened, action.watching])
   // The last answer may still be on its way.
-  while (action.job.state['STATE_open']?.match(/"input"/g)?.length !== operations.length) await pause(20)
+  while (action.job.state['STATE_open']?.match(/"extra"/g)?.length !== operations.length) await pause(20)
   return action
 }
 

@@ -171,9 +171,7 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
     resources: 'secret/db configmap/settings deployment/web pod/migrate',
     record,
     'github-token': planted.gitHubToken,
-    'check-run': 'true',
-    comment: 'true',
-    'deployment-status': 'true',
+    'report-to': 'check, comment, deployment',
   }
   const env = pullRequestEnvironment(folder, github.url)
   const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
