@@ -138,6 +138,7 @@ export interface PodSpec {
   readinessGates?: { conditionType: string }[]
   schedulerName?: string
   schedulingGates?: { name: string }[]
+  tolerations?: Toleration[]
   volumes?: Volume[]
 }
 
@@ -325,8 +326,22 @@ export interface PersistentVolumeClaim extends KubeObject {
   status?: { phase?: string; conditions?: Condition[] }
 }
 
+export interface Taint {
+  key: string
+  value?: string
+  effect?: string
+}
+
+/** Without `key`, it tolerates all taints; without `effect`, every effect. */
+export interface Toleration {
+  key?: string
+  operator?: string
+  value?: string
+  effect?: string
+}
+
 export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: { key: string; value?: string; effect?: string }[] }
+  spec?: { unschedulable?: boolean; taints?: Taint[] }
   status?: { conditions?: Condition[] }
 }
 

@@ -80,7 +80,7 @@ export const knownKinds: readonly KnownKind[] = [
     rule: daemonSetRule,
     behind: [pods],
     readyWhen:
-      'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone or just joined are reported, not awaited; with OnDelete, all existing pods are ready',
+      'the present generation is observed and the pods of all its nodes are updated, available and settled; nodes that are not ready, cordoned, gone, just joined or have a taint that its pods do not tolerate are reported, not awaited; with OnDelete, all existing pods are ready',
   },
   {
     apiVersion: 'apps/v1',

@@ -124,6 +124,61 @@ describe('a DaemonSet is ready', () => {
   })
 })
 
+describe('a node with a taint that the pods do not tolerate', () => {
+  const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }
+  const tainted = (taint: object): Node => ({ ...createNode('n2'), spec: { taints: [taint as { key: string }] } })
+  const tolerating = (...tolerations: object[]) => ({ template: createTemplate({ tolerations }) })
+  const running = agent('n1', readyStatus(1))
+
+  // The controller neither counts the node nor deletes its pod: NodeShouldRunDaemonPod, pkg/controller/daemon.
+  it.each([
+    ['an old pod', agent('n2', readyStatus(1), 'old')],
+    ['an old pod that is not ready', agent('n2', pending, 'old')],
+    ['a new pod that is not ready', agent('n2', pending)],
+    ['a new pod that is ready', agent('n2', readyStatus(1))],
+  ])('is not awaited with %s: the controller does not count it', (_, pod) => {
+    expect(judge(createSet({ status: done(1) }), [createNode('n1'), tainted(disrupted), running, pod]).status).toBe(
+      'ready',
+    )
+  })
+
+  it('is named while its pod is not finished', () => {
+    const assessment = judge(createSet({ status: done(1) }), [
+      createNode('n1'),
+      tainted(disrupted),
+      running,
+      agent('n2', pending),
+    ])
+    expect(assessment.notes).toEqual(['not waiting for n2 (it has the taint karpenter.sh/disrupted)'])
+  })
+
+  it.each([
+    ['that the pods tolerate by key', disrupted, tolerating({ key: disrupted.key, operator: 'Exists' })],
+    ['that the pods tolerate like all taints', disrupted, tolerating({ operator: 'Exists' })],
+    ['that the pods tolerate by value', { ...disrupted, value: 'a' }, tolerating({ key: disrupted.key, value: 'a' })],
+    ['that only prefers other nodes', { ...disrupted, effect: 'PreferNoSchedule' }, {}],
+    [
+      'that the controller tolerates for its pods',
+      { key: 'node.kubernetes.io/disk-pressure', effect: 'NoSchedule' },
+      {},
+    ],
+  ])('is awaited if it has a taint %s', (_, taint, spec) => {
+    const set = createSet({ spec, status: done(2, { updatedNumberScheduled: 1, numberAvailable: 1 }) })
+    const objects = [createNode('n1'), tainted(taint), running, agent('n2', pending)]
+    expect(judge(set, objects).status).toBe('progressing')
+  })
+
+  it.each([
+    ['another value', { key: disrupted.key, value: 'b' }],
+    ['another effect', { key: disrupted.key, operator: 'Exists', effect: 'NoExecute' }],
+    ['another key', { key: 'dedicated', operator: 'Exists' }],
+  ])('is not awaited if the pods tolerate %s', (_, toleration) => {
+    const set = createSet({ spec: tolerating(toleration), status: done(1) })
+    const objects = [createNode('n1'), tainted({ ...disrupted, value: 'a' }), running, agent('n2', pending, 'old')]
+    expect(judge(set, objects).status).toBe('ready')
+  })
+})
+
 describe('a DaemonSet does not wait for a node', () => {
   const status = done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 })
   const set = createSet({ status })

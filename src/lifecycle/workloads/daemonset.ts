@@ -1,4 +1,4 @@
-import type { DaemonSet, KubeObject, Node, Pod } from '../../cluster/objects.ts'
+import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
@@ -27,7 +27,7 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/ Ready by the conditions of `kubectl
  * rollout status`: the present generation is observed, and the pods of all its nodes are updated and available. In
  * addition, these pods have settled. When one new pod is ready, the gate only reports other nodes that are not ready,
- * cordoned, gone or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old
+ * cordoned, gone, tainted or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old
  * ones are reported.
  */
 export const daemonSetRule: Rule = {
@@ -50,7 +50,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
   const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
-  const excuse = excuses(owned, desired, context)
+  const excuse = excuses(set, owned, desired, context)
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
@@ -146,24 +146,60 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
 }
 
 /**
- * Why a node is not awaited: it is not ready, cordoned, gone, or joined since the gate's start. If that is so for all
- * desired nodes, each is awaited: no other node shows whether the new pods run.
+ * Why a node is not awaited: it is not ready, cordoned, gone, tainted, or joined since the gate's start. If that is so for
+ * all desired nodes, each is awaited: no other node shows whether the new pods run.
  */
-function excuses(owned: readonly Pod[], desired: number, context: RuleContext): (node: string) => string | undefined {
+function excuses(
+  set: DaemonSet,
+  owned: readonly Pod[],
+  desired: number,
+  context: RuleContext,
+): (node: string) => string | undefined {
+  const tolerations = set.spec?.template?.spec?.tolerations ?? []
   const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
   const excuse = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
+    const taint = repellingTaint(node, tolerations)
+    if (taint !== undefined) return `it has the taint ${taint.key}`
     if (node.spec?.unschedulable === true) return 'cordoned'
     if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
     return (context.time(node.metadata.creationTimestamp) ?? 0) <= context.startedAt
       ? undefined
       : 'joined since the gate began'
   }
-  // The controller counts no node that is gone.
-  const excused = new Set(owned.map(nodeOf).filter((node) => nodes.has(node) && excuse(node) !== undefined))
+  // The controller does not count these nodes.
+  const isUncounted = (name: string) => {
+    const node = nodes.get(name)
+    return node === undefined || repellingTaint(node, tolerations) !== undefined
+  }
+  const excused = new Set(owned.map(nodeOf).filter((node) => !isUncounted(node) && excuse(node) !== undefined))
   return desired > 0 && excused.size >= desired ? () => undefined : excuse
+}
+
+/** The controller adds tolerations for these taints to the pods: AddOrUpdateDaemonPodTolerations, pkg/controller/daemon/util. */
+const tolerated =
+  /^node\.kubernetes\.io\/(?:not-ready|unreachable|disk-pressure|memory-pressure|pid-pressure|unschedulable|network-unavailable)$/
+
+/**
+ * A taint that excludes new pods from a node: the controller does not count the node, creates no pod there, and with
+ * NoSchedule leaves an existing one (NodeShouldRunDaemonPod, pkg/controller/daemon).
+ */
+function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: readonly Toleration[]) {
+  return taints.find(
+    (taint) =>
+      (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') &&
+      !tolerated.test(taint.key) &&
+      !tolerations.some((toleration) => tolerates(toleration, taint)),
+  )
+}
+
+/** ToleratesTaint, k8s.io/component-helpers/scheduling/corev1. */
+function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, taint: Taint): boolean {
+  if (effect && effect !== taint.effect) return false
+  if (key && key !== taint.key) return false
+  return operator === 'Exists' || (operator === 'Equal' && value === (taint.value ?? ''))
 }
 
 /**
