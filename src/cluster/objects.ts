@@ -338,6 +338,8 @@ export interface Toleration {
   operator?: string
   value?: string
   effect?: string
+  /** How long it tolerates a taint with the effect NoExecute; absent: without end. */
+  tolerationSeconds?: number
 }
 
 export interface Node extends KubeObject {

@@ -21,11 +21,15 @@ const taintsCommand = clusterCommand('get', 'nodes', '-o', 'custom-columns=NODE:
 export type UnschedulableDetail =
   | { readonly schedulingGates: readonly string[] }
   | { readonly scheduler: string }
-  | {
-      /** The number of nodes in the cluster; absent if the scheduler does not report it. */
-      readonly nodes?: number
-      readonly causes: readonly SchedulingCause[]
-    }
+  | FoundCauses
+
+export interface FoundCauses {
+  /** The number of nodes in the cluster; absent if the scheduler does not report it. */
+  readonly nodes?: number
+  readonly causes: readonly SchedulingCause[]
+  /** Why an autoscaler adds no node, as it reports it. */
+  readonly autoscaler?: string
+}
 
 /** Why nodes do not fit a pod; `nodes` is their number, absent if the pod itself is the cause. */
 export type SchedulingCause = { readonly nodes?: number } & (
@@ -216,7 +220,8 @@ function unschedulableSentence({ detail }: ProblemFields<UnschedulableDetail>, c
     )
   }
   if ('scheduler' in detail) return predicate(`has no node, and its scheduler ${detail.scheduler} does not report why`)
-  return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}`)
+  const refusal = detail.autoscaler ? `; its autoscaler adds no node: ${detail.autoscaler}` : ''
+  return predicate(`cannot be scheduled: ${nodeWords(detail)}${cause === undefined ? '' : `: ${cause}`}${refusal}`)
 }
 
 /** `of 3 nodes, 2 lack cpu, 1 is cordoned`, `the only node lacks cpu`. */
@@ -305,6 +310,9 @@ function schedulingHint(facts: HintFacts<UnschedulableDetail>): string {
   const causes = detail?.causes ?? []
   const has = (...types: SchedulingCause['type'][]) => causes.some(({ type }) => types.includes(type))
   const advice = [
+    ...(detail?.autoscaler
+      ? ['Raise the limit of the autoscaler, or change what it reports as incompatible: it adds no node for this pod.']
+      : []),
     ...causes.flatMap((cause) => (cause.type === 'resource' ? [resourceAdvice(cause.resource, facts)] : [])),
     ...(has('node-selector') ? [selectorAdvice(facts)] : []),
     ...taintAdvice(causes),

@@ -238,6 +238,34 @@ describe('a Deployment fails', () => {
   })
 })
 
+describe('a progress deadline that was exceeded before the gate', () => {
+  const standing = createDeployment({
+    status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1, conditions: [deadline] },
+  })
+  const refused = newPod('a', podStatus({ state: waiting('ImagePullBackOff') }, { phase: 'Pending' }))
+  const pull = (second: number, count = 3) =>
+    createEvent(refused, {
+      container: 'app',
+      reason: 'Failed',
+      message: 'Failed to pull image "acme/web:v1": failed to resolve reference "acme/web:v1": not found',
+      count,
+      firstTimestamp: iso(-900),
+      lastTimestamp: iso(second),
+    })
+  const look = (...objects: KubeObject[]) => assess(standing, [replicaSet, refused, ...objects], { now: 60 })
+
+  it('does not count while the last attempt of its pod is older than the gate: a push may have mended it', () => {
+    expect(look(pull(-200))).toMatchObject({
+      status: 'progressing',
+      stallHold: 'a pod is tried again for the first time since the gate began',
+    })
+  })
+
+  it('gives way to the next attempt of its pod', () => {
+    expect(look(pull(40, 4))).toMatchObject({ status: 'failed', failure: { reason: 'image-not-found' } })
+  })
+})
+
 describe('the progress deadline', () => {
   const numbers = complete(1, { availableReplicas: 0, readyReplicas: 0 })
   const fine = createDeployment({ status: { ...numbers, conditions: [condition('Progressing', 'True')] } })
@@ -513,11 +541,67 @@ describe('a Deployment has a stall hold', () => {
     expect(assess(deployment(), [replicaSet, settled]).stallHold).toBeUndefined()
   })
 
-  it('while old pods are within their grace period, and not beyond', () => {
-    const old = oldPod('o', readyStatus(-60), { deletionTimestamp: iso(90) })
-    const look = (now: number) => assess(deployment(), [oldSet, replicaSet, settled, old], { now })
-    expect(look(60)).toMatchObject({ stallHold: 'a pod is within its grace period', recheckAt: moment(90) })
-    expect(look(90).stallHold).toBeUndefined()
+  it('while the pods that an autoscaler adds to its complete rollout have no room, and not while the rollout itself lacks room', () => {
+    const unscheduled = newPod('n', {
+      phase: 'Pending',
+      conditions: [condition('PodScheduled', 'False', { reason: 'Unschedulable' })],
+    })
+    const scaled = (reason: string) => {
+      const conditions = [condition('Progressing', 'True', { reason })]
+      return createDeployment({ spec: { replicas: 2 }, status: { ...complete(2), availableReplicas: 1, conditions } })
+    }
+    const look = (reason: string) => assess(scaled(reason), [replicaSet, settled, unscheduled]).stallHold
+    expect(look('NewReplicaSetAvailable')).toBe('its rollout is complete, and the pods of a scale wait for room')
+    expect(look('ReplicaSetUpdated')).toBeUndefined()
+  })
+
+  it('until its ReplicaSet tries again to create a pod that the quota refused', () => {
+    const message = 'pods "web-1-x" is forbidden: exceeded quota: small'
+    const failed = [
+      condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message, lastTransitionTime: iso(0) }),
+    ]
+    const refused = createReplicaSet({ status: { conditions: failed } })
+    const attempts = createEvent(refused, {
+      reason: 'FailedCreate',
+      message,
+      count: 16,
+      firstTimestamp: iso(0),
+      lastTimestamp: iso(163),
+    })
+    const deployment = createDeployment({ status: { observedGeneration: 1, conditions: failed } })
+    const look = (now: number) => assess(deployment, [refused, attempts], { now })
+    expect(look(320)).toMatchObject({ stallHold: 'its controller tries again later', recheckAt: moment(336) })
+    expect(look(336).stallHold).toBeUndefined()
+  })
+
+  describe('while old pods drain,', () => {
+    const draining = oldPod('o', readyStatus(-60), { deletionTimestamp: iso(90) })
+    const hold = { stallHold: 'a pod is within its grace period', recheckAt: moment(90) }
+    const withoutRoom = newPod('n', {
+      phase: 'Pending',
+      conditions: [
+        condition('PodScheduled', 'False', {
+          reason: 'Unschedulable',
+          message: '0/1 nodes are available: 1 Insufficient cpu.',
+        }),
+      ],
+    })
+
+    it('if the strategy Recreate waits for their end, and not beyond their grace period', () => {
+      const recreated = deployment({ strategy: { type: 'Recreate' } })
+      const look = (now: number) =>
+        assess({ ...recreated, status: complete(1, { updatedReplicas: 0 }) }, [oldSet, draining], { now })
+      expect(look(60)).toMatchObject(hold)
+      expect(look(90).stallHold).toBeUndefined()
+    })
+
+    it('if a new pod has no room beside them', () => {
+      expect(assess(deployment(), [oldSet, replicaSet, withoutRoom, draining], { now: 60 })).toMatchObject(hold)
+    })
+
+    it('but not if a rolling update goes on without their end', () => {
+      expect(assess(deployment(), [oldSet, replicaSet, settled, draining], { now: 60 }).stallHold).toBeUndefined()
+    })
   })
 })
 

@@ -510,14 +510,74 @@ describe('a pod has a stall hold', () => {
     expect(stallHold(pod, 41)).toBeUndefined()
   })
 
+  const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
+  const homeless = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
+  const reports = (reason: string, at: number, message = '') =>
+    createEvent(homeless, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
+  const refused = 'Failed to schedule pod, all available instance types exceed limits for nodepool: "default"'
+
   it.each([
-    ['TriggeredScaleUp', true],
-    ['Nominated', true],
-    ['NotTriggerScaleUp', false],
-  ])('when an autoscaler reports %s: %s', (reason, given) => {
-    const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
-    const pod = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
-    expect(stallHold(pod, 300, createEvent(pod, { reason, type: 'Normal' })) !== undefined).toBe(given)
+    ['TriggeredScaleUp', true, [reports('TriggeredScaleUp', 5)]],
+    ['Nominated', true, [reports('Nominated', 5)]],
+    ['NotTriggerScaleUp', false, [reports('NotTriggerScaleUp', 5)]],
+    [
+      'NotTriggerScaleUp after TriggeredScaleUp',
+      false,
+      [reports('TriggeredScaleUp', 5), reports('NotTriggerScaleUp', 9)],
+    ],
+    [
+      'a refusal of Karpenter after Nominated',
+      false,
+      [reports('Nominated', 5), reports('FailedScheduling', 9, refused)],
+    ],
+    [
+      'Nominated before a message of the scheduler',
+      true,
+      [reports('Nominated', 5), reports('FailedScheduling', 9, '0/3 nodes are available: 3 Insufficient cpu.')],
+    ],
+  ])('when an autoscaler reports %s: %s', (_, given, events) => {
+    expect(stallHold(homeless, 300, ...events) !== undefined).toBe(given)
+  })
+
+  describe('while the node of a pod does not respond', () => {
+    const tolerating = (tolerationSeconds?: number) => ({
+      tolerations: ['not-ready', 'unreachable'].map((name) => ({
+        key: `node.kubernetes.io/${name}`,
+        operator: 'Exists',
+        effect: 'NoExecute',
+        ...(tolerationSeconds === undefined ? {} : { tolerationSeconds }),
+      })),
+    })
+    const lost = (spec: object) => {
+      const { conditions: _, ...status } = readyStatus(1)
+      const conditions = [
+        condition('ContainersReady', 'True'),
+        { type: 'Ready', status: 'False', lastTransitionTime: iso(50) },
+      ]
+      return createBarePod({ spec, status: { ...status, conditions } })
+    }
+    const text = 'its node does not respond, and it tolerates that for a time'
+
+    it('for as long as the pod tolerates it, and 10 s for its replacement', () => {
+      expect(stallHold(lost(tolerating(300)), 359)).toBe(text)
+      expect(stallHold(lost(tolerating(300)), 360)).toBeUndefined()
+    })
+
+    it('but not if it tolerates that without end, as a pod of a DaemonSet', () => {
+      expect(stallHold(lost(tolerating()), 100)).toBeUndefined()
+    })
+
+    it('also if the node was lost while the pod was created', () => {
+      const node = {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'n1', uid: 'n1' },
+        status: { conditions: [condition('Ready', 'Unknown', { lastTransitionTime: iso(50) })] },
+      }
+      const pod = createBarePod({ spec: { ...tolerating(300), nodeName: 'n1' }, status: { phase: 'Pending' } })
+      expect(stallHold(pod, 300, node)).toBe(text)
+      expect(stallHold(pod, 360, node)).toBeUndefined()
+    })
   })
 })
 

@@ -98,6 +98,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
       ...rolloutCreationProblem(deployment, current, replicaSets, context),
       ...(observed ? progressDeadlineProblem(deployment, examined, context) : []),
     ],
+    stallHold: deploymentHold(deployment, examined, old, context),
     explain: explainDeadline,
     notes: [
       ...notesOf(examined.state, ready),
@@ -200,9 +201,39 @@ function progressDeadlineProblem(
       },
       // The controller does not report the cause; the problem of a pod does.
       cause: state?.problems[0] ?? stuck.problems[0],
-      ...provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now),
+      ...(existedBefore && hasUnprovenPod(state)
+        ? { proven: false }
+        : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now)),
     },
   ]
+}
+
+/**
+ * Whether a pod has a problem that only repetition proves, and that is not proven yet. Its cause may have been mended with
+ * the same apply, which the next attempt shows.
+ */
+function hasUnprovenPod(state: ExaminedPods['state']): boolean {
+  return state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
+}
+
+/**
+ * The stall hold of a report that stood before the gate, until the next attempt of a pod, and of a rollout that is complete
+ * (DeploymentComplete, pkg/controller/deployment/util) while an autoscaler adds pods that have no room.
+ */
+function deploymentHold(
+  deployment: Deployment,
+  { state }: ExaminedPods,
+  old: number,
+  { history }: RuleContext,
+): { readonly stallHold: string } | undefined {
+  const { reason } = condition(deployment, 'Progressing') ?? {}
+  const reasonBefore = condition(history.first as Deployment, 'Progressing')?.reason
+  if (reason === deadlineExceeded && reasonBefore === deadlineExceeded && hasUnprovenPod(state))
+    return { stallHold: 'a pod is tried again for the first time since the gate began' }
+  const hasNoRoom = state?.problems.some((problem) => problem.reason === 'unschedulable')
+  return isObserved(deployment) && reason === 'NewReplicaSetAvailable' && old === 0 && hasNoRoom
+    ? { stallHold: 'its rollout is complete, and the pods of a scale wait for room' }
+    : undefined
 }
 
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */

@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { EventObject, Pod } from '../../cluster/objects.ts'
+import type { EventObject, Node, Pod } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
-import type { NodeState, SchedulingCause, UnschedulableDetail } from '../../reasons/pods.ts'
+import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { nodeRequest } from '../rule.ts'
@@ -88,10 +88,41 @@ function missingResourceClaim(pod: Pod, context: RuleContext): SchedulingCause |
  * reported for 40 s.
  */
 function lostNode(pod: Pod, context: RuleContext): Problem | undefined {
+  if (!isLostWithNode(pod)) return undefined
+  return nodeProblem(pod, 'lost', context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? context.now)
+}
+
+function isLostWithNode(pod: Pod): boolean {
   const ready = condition(pod, 'Ready')
-  if (ready?.status !== 'False' || ready.reason || condition(pod, 'ContainersReady')?.status !== 'True')
-    return undefined
-  return nodeProblem(pod, 'lost', context.time(ready.lastTransitionTime) ?? context.now)
+  return ready?.status === 'False' && !ready.reason && condition(pod, 'ContainersReady')?.status === 'True'
+}
+
+/** After the toleration, the controller still has to delete the pod, and its owner to replace it. */
+const replacedMs = 10_000
+const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready']
+
+/**
+ * Until when a pod tolerates that its node does not respond, on the runner's clock: then it is deleted, and its owner
+ * replaces it (pkg/controller/tainteviction). 300 s by default (plugin/pkg/admission/defaulttolerationseconds). Undefined
+ * if the node responds as far as known, or for a pod that tolerates it without end.
+ */
+export function lostNodeToleratedUntil(pod: Pod, context: RuleContext): number | undefined {
+  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, context)
+  const lostAt = context.time(since)
+  const tolerated = (pod.spec?.tolerations ?? []).filter(
+    ({ key, effect }) => (!key || nodeTaints.includes(key)) && (!effect || effect === 'NoExecute'),
+  )
+  const seconds = tolerated.map(({ tolerationSeconds = Infinity }) => tolerationSeconds)
+  const longest = Math.max(0, ...seconds)
+  return lostAt === undefined || longest === Infinity ? undefined : lostAt + longest * 1_000 + replacedMs
+}
+
+/** Since when the node of a pod without containers is not ready: it was lost while the pod was created. */
+function silentSince({ spec, status }: Pod, context: RuleContext): string | null | undefined {
+  if (status?.phase !== 'Pending' || !spec?.nodeName) return undefined
+  const node = context.list('Node', undefined).find(({ metadata }) => metadata.name === spec.nodeName)
+  const ready = node && condition(node as Node, 'Ready')
+  return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
 }
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
@@ -128,7 +159,7 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
   const detail =
     reason === 'SchedulingGated'
       ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
-      : schedulingCauses(message ?? reason ?? 'no node fits')
+      : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, context)?.refusal }
   return {
     reason: 'unschedulable',
     subject: `pod/${pod.metadata.name}`,
@@ -138,6 +169,27 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
     proven: false,
     cause: waitsForClaims(detail) ? unboundClaim(pod, context) : undefined,
   }
+}
+
+/** Karpenter writes its refusals with the scheduler's reason `FailedScheduling`, so its message decides. */
+const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
+
+/**
+ * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of
+ * cluster-autoscaler (clusterstate/utils and processors/status), Nominated and FailedScheduling of Karpenter
+ * (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it adds no node.
+ */
+export function scaleUp(
+  pod: Pod,
+  context: RuleContext,
+): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
+  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
+  const isRefusal = ({ reason, message = '' }: EventObject) =>
+    reason === 'NotTriggerScaleUp' || (reason === 'FailedScheduling' && karpenterRefusal.test(message))
+  const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
+  const last = context.events(pod).findLast((event) => isStart(event) || isRefusal(event))
+  if (last === undefined) return undefined
+  return isStart(last) ? { isAdding: true } : { isAdding: false, refusal: last.message ?? '' }
 }
 
 /** The cause of each message of the scheduler's plugins (pkg/scheduler/framework/plugins, each ErrReason…). */
@@ -177,7 +229,7 @@ const causes: readonly (readonly [RegExp, (...groups: readonly string[]) => Sche
  * The causes in the scheduler's message about an unschedulable pod, such as `0/3 nodes are available: 2 Insufficient
  * cpu, 1 node(s) had untolerated taint {gpu: }. preemption: …`. Unknown causes and other messages keep their text.
  */
-export function schedulingCauses(message: string): UnschedulableDetail {
+export function schedulingCauses(message: string): FoundCauses {
   const [, total, list] = /^0\/(\d+) nodes are available: (.+)$/s.exec(message) ?? []
   if (list === undefined) return { causes: [messageCause(message.replace(/,? ?preemption: .*$/s, '').trim())] }
   // The part about preemption repeats the causes.

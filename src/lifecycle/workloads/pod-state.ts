@@ -6,7 +6,7 @@ import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './cont
 import { recoveredMs } from './death-count.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
-import { acknowledgedBy, examineSetup } from './pod-setup.ts'
+import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, scaleUp } from './pod-setup.ts'
 
 /** The progress of a pod, its problems, and when they may change by time alone. */
 export interface PodState {
@@ -88,13 +88,15 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     .filter((at) => at !== undefined && at > now)
   const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
   const acknowledgeBy = acknowledgedBy(pod, context) ?? now
+  const evictedAt = lostNodeToleratedUntil(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
   const stallHold = isPulling
     ? 'an image is being pulled'
     : probesDue.length > 0
       ? 'probes are within the time they ask for'
-      : scaleUpHold(pod, context)
+      : (scaleUpHold(pod, context) ??
+        (evictedAt > now ? 'its node does not respond, and it tolerates that for a time' : undefined))
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
   const running = containers.every(({ status, isInit, runsOnce }) =>
@@ -107,6 +109,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     ...longSteps,
     settlesAt,
     acknowledgeBy > now ? acknowledgeBy : undefined,
+    evictedAt > now ? evictedAt : undefined,
   ])
   const state: PodState = {
     pod,
@@ -211,16 +214,9 @@ function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], cont
   return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
 }
 
-/** The events of cluster-autoscaler and Karpenter about a pod that waits for a node. */
-const scaleUpEvents: readonly (string | undefined)[] = ['TriggeredScaleUp', 'Nominated', 'NotTriggerScaleUp']
-
-/**
- * The stall hold while an autoscaler adds a node: event TriggeredScaleUp of cluster-autoscaler, Nominated of Karpenter.
- */
+/** The stall hold while an autoscaler adds a node for the pod. */
 function scaleUpHold(pod: Pod, context: RuleContext): string | undefined {
-  if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
-  const last = context.events(pod).findLast(({ reason }) => scaleUpEvents.includes(reason))
-  return last === undefined || last.reason === 'NotTriggerScaleUp' ? undefined : 'an autoscaler is adding a node'
+  return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 /** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */

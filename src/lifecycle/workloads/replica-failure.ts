@@ -9,7 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
-import { isSinceStart, prove } from '../proof.ts'
+import { earliest, isSinceStart, latest, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, eventCount } from './pod-object.ts'
@@ -239,7 +239,25 @@ function refusedProblem(
     count,
     firstSeenAt: since ?? context.now,
     proven,
+    retryAt: retryAt(attempts, context),
   })
+}
+
+/** The longest time between two attempts of a controller, and what its work may be late by. */
+const maxRetryMs = 1_000_000
+const retrySlackMs = 10_000
+
+/**
+ * When a controller tries again at the latest: with each refusal in a row, its queue doubles the time to the next attempt,
+ * which therefore is about as long as the whole row (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue). A
+ * quota or a policy that changes meanwhile does not start an attempt.
+ */
+function retryAt(attempts: readonly EventObject[], { time }: RuleContext): number | undefined {
+  const row = attempts.slice(attempts.findLastIndex(({ reason }) => reason === 'SuccessfulCreate') + 1)
+  const firstAt = earliest(row.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
+  const lastAt = latest(row.map((event) => time(lastOccurrence(event))))
+  if (firstAt === undefined || lastAt === undefined) return undefined
+  return lastAt + Math.min(lastAt - firstAt, maxRetryMs) + retrySlackMs
 }
 
 /**

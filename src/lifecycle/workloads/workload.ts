@@ -102,6 +102,8 @@ interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
    * Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better.
    */
   readonly isOrdered?: boolean
+  /** A stall hold of the kind's rule, before those of the pods. */
+  readonly stallHold?: StallHold | undefined
   /** The problem that replaces the workload's own failure as the reason. */
   explain?(failure: Problem, problems: readonly Problem[]): Problem | undefined
 }
@@ -124,7 +126,10 @@ export function assessWorkload(
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
   const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
-  const hold = stallHold(state, pods.owned, workload.spec?.minReadySeconds, context)
+  const hold =
+    retryHold(findings.problems, context) ??
+    findings.stallHold ??
+    stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context)
   const rechecks = [state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
   return conclude(workload, context, {
     ready,
@@ -238,25 +243,40 @@ function withText(milestone: Milestone, text: string): Milestone {
 }
 
 /** Why the stall clock is stopped, and when that may change without an event. */
-interface StallHold {
-  readonly stallHold?: string
-  readonly recheckAt?: number
+export interface StallHold {
+  readonly stallHold?: string | undefined
+  readonly recheckAt?: number | undefined
+}
+
+/**
+ * The pods whose end the workload waits for: those of the gated revision, which are replaced, and old ones if the controller
+ * creates no pod before, or a new pod has no room or volume while an old one drains.
+ */
+function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods): readonly Pod[] {
+  const hasNoRoom = state?.problems.some(({ reason }) => reason === 'unschedulable' || reason === 'volume-not-mounted')
+  return waitsForTermination || hasNoRoom ? owned : gated
+}
+
+/** Stops the stall clock until the controller tries again what was refused. */
+function retryHold(problems: readonly Problem[], { now }: RuleContext): StallHold | undefined {
+  const recheckAt = earliest(problems.map((problem) => problem.retryAt).filter((at) => at !== undefined && at > now))
+  return recheckAt === undefined ? undefined : { stallHold: 'its controller tries again later', recheckAt }
 }
 
 /**
  * Stops the stall clock while a known wait lasts: image pulls, probes, minReadySeconds, and the grace periods of
  * terminating pods.
  * @param state the pods of the gated revision; undefined if they cannot be read
- * @param owned all pods of the workload
+ * @param ending the pods whose end the workload waits for
  */
 export function stallHold(
   state: PodsState | undefined,
-  owned: readonly Pod[],
+  ending: readonly Pod[],
   minReadySeconds: number | undefined,
   context: RuleContext,
 ): StallHold {
   const minReady = minReadyUntil(minReadySeconds, state, context)
-  const terminating = graceUntil(owned, context)
+  const terminating = graceUntil(ending, context)
   const stallHold =
     state?.stallHold ??
     (minReady === undefined ? undefined : 'pods are ready and wait out minReadySeconds') ??
