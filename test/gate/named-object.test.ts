@@ -192,3 +192,49 @@ describe('a Rollout of Kruise, which follows a Deployment', () => {
     expect(judge(at(0, added(disabled, deployment), lists))).toBe('ready after 0 s')
   })
 })
+
+const argoKind = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' }
+const argoTarget = createTarget({ ...argoKind, name: 'web' })
+const argoCatalogue = await loadCatalogue([argoTarget])
+
+describe('a Rollout of Argo with a workloadRef, which has the template of a Deployment', () => {
+  const rollout = (phase: string, workloadObservedGeneration: string, resourceVersion = '1'): KubeObject => ({
+    ...argoKind,
+    metadata: {
+      ...createObject('Rollout', 'web', {}).metadata,
+      uid: 'rollout-uid',
+      resourceVersion,
+      annotations: { 'rollout.argoproj.io/workload-generation': workloadObservedGeneration },
+    },
+    spec: { replicas: 1, workloadRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }, strategy: {} },
+    status: { observedGeneration: '1', phase, message: phase, updatedReplicas: 1, workloadObservedGeneration },
+  })
+  const deployment = createDeployment({
+    metadata: { generation: 5, managedFields: [{ manager: 'kubectl', time: iso(0) }] },
+    spec: { replicas: 0 },
+    status: complete(0),
+  })
+  const lists = [listed('Rollout', argoKind.apiVersion), listed('Deployment', 'apps/v1'), listed('Event', 'v1')]
+  const judge = (...steps: Parameters<typeof run>[0]) =>
+    verdict(steps, { targets: [argoTarget], settings: { catalogue: argoCatalogue } }).verdict
+
+  it('is ready at once when its status is about the present generation of the Deployment', () => {
+    expect(judge(at(0, added(rollout('Healthy', '5'), deployment), lists))).toBe('ready after 0 s')
+  })
+
+  it.each(['Healthy', 'Degraded'])('is not judged by its state before the change of the Deployment: %s', (phase) => {
+    const steps = [
+      at(0, added(rollout(phase, '4'), deployment), lists),
+      at(20, modified(rollout('Progressing', '5', '2'))),
+      at(60, modified(rollout('Healthy', '5', '3'))),
+    ]
+    expect(judge(...steps)).toBe('ready after 60 s')
+  })
+
+  it('names the Deployment when its controller does not observe it', () => {
+    const steps = [at(0, added(rollout('Healthy', '4'), deployment), lists)]
+    expect(verdict(steps, { targets: [argoTarget], settings: { catalogue: argoCatalogue } })).toMatchObject({
+      verdict: 'stalled after 300 s',
+    })
+  })
+})

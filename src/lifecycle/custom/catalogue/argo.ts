@@ -111,6 +111,13 @@ export const argo: CatalogueGroup = {
       isWorkload: true,
       // The label rollouts-pod-template-hash of its ReplicaSets, pods and AnalysisRuns.
       revision: 'status.currentPodHash',
+      // With a `workloadRef`, the template is that of the workload.
+      follows: {
+        kinds: [deployments, replicaSets, { apiVersion: 'v1', kind: 'PodTemplate' }],
+        kind: 'spec.workloadRef.kind',
+        name: 'spec.workloadRef.name',
+        generation: 'status.workloadObservedGeneration',
+      },
     },
     {
       kind: 'AnalysisRun',
