@@ -1,5 +1,5 @@
 import { type CatalogueEntry, type CatalogueGroup, pods } from './entry.ts'
-import { allOf, anyOf, isFalse, isTrue, messageOf } from './expressions.ts'
+import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
 
 const source = 'https://github.com/cert-manager/cert-manager/blob/master/pkg'
 
@@ -71,4 +71,31 @@ export const certManager: CatalogueGroup = {
 export const certManagerAcme: CatalogueGroup = {
   group: 'acme.cert-manager.io',
   entries: [acme('Order', orders.slice(1)), acme('Challenge', orders.slice(2))],
+}
+
+const trustSource = 'https://github.com/cert-manager/trust-manager/blob/main/pkg/bundle'
+
+/**
+ * A missing source may be created later, and a target that cannot be written is tried again. Nothing is tried again if the
+ * spec itself contains no certificate, or if trust-manager runs without what the spec needs. Each condition has an
+ * `observedGeneration`.
+ */
+function bundle(kind: string): CatalogueEntry {
+  return {
+    kind,
+    documentation: `${trustSource}/bundle.go`,
+    current: isTrue('Synced'),
+    failed: anyOf(
+      isFalse('Synced', 'SecretTargetsDisabled'),
+      hasCondition('Synced', "c.status == 'False'", "c.message.matches('inline source|no default package')"),
+    ),
+    cause: [messageOf('Synced')],
+  }
+}
+
+/** trust-manager. */
+export const trustManager: CatalogueGroup = { group: 'trust.cert-manager.io', entries: [bundle('Bundle')] }
+export const trustManagerClusterBundles: CatalogueGroup = {
+  group: 'trust-manager.io',
+  entries: [bundle('ClusterBundle')],
 }

@@ -1,4 +1,4 @@
-import { certManager, certManagerAcme } from '../../../../src/lifecycle/custom/catalogue/cert-manager.ts'
+import { certManager, certManagerAcme, trustManager } from '../../../../src/lifecycle/custom/catalogue/cert-manager.ts'
 import { iso } from '../../builders.ts'
 import { type EntryCase, testEntries } from './cases.ts'
 
@@ -140,4 +140,44 @@ testEntries(certManagerAcme, [
   ],
   ['a valid Challenge is ready', acme('Challenge', 'valid'), { verdict: 'ready' }],
   ['an expired Challenge has failed', acme('Challenge', 'expired'), { verdict: 'failed' }],
+])
+
+const bundle = (status: string, reason: string, message = '', observedGeneration = 2) => ({
+  apiVersion: 'trust.cert-manager.io/v1alpha1',
+  kind: 'Bundle',
+  metadata: { generation: 2 },
+  spec: { sources: [{ useDefaultCAs: true }], target: { configMap: { key: 'ca.crt' } } },
+  status: { conditions: [{ type: 'Synced', status, reason, message, observedGeneration }] },
+})
+
+testEntries(trustManager, [
+  ['a Bundle that is synced is ready', bundle('True', 'Synced'), { verdict: 'ready' }],
+  [
+    'a Bundle that was synced before its change progresses',
+    bundle('True', 'Synced', '', 1),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Bundle without one of its sources waits for it',
+    bundle('False', 'SourceNotFound', 'Bundle source was not found: secrets "ca" not found'),
+    { verdict: 'progressing', mentions: 'secrets "ca" not found' },
+  ],
+  [
+    'a Bundle whose target cannot be written is tried again',
+    bundle('False', 'SyncConfigMapTargetFailed', 'Failed to sync bundle ConfigMap to namespace "shop"'),
+    { verdict: 'progressing', mentions: 'to namespace "shop"' },
+  ],
+  ...(
+    [
+      ['SecretTargetsDisabled', 'Bundle has Secret targets but the feature is disabled'],
+      ['SourceBuildError', 'Failed to build bundle sources: inline source contains invalid PEM data: no block'],
+      ['SourceNotFound', 'no default package was specified when trust-manager was started'],
+    ] as const
+  ).map(
+    ([reason, message]): EntryCase => [
+      `a Bundle that only another spec, or another start of trust-manager, corrects has failed: ${message}`,
+      bundle('False', reason, message),
+      { verdict: 'failed', mentions: message },
+    ],
+  ),
 ])
