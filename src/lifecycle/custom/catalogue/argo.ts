@@ -25,8 +25,14 @@ const isLongStep = anyOf(
   `status.canary.stepPluginStatuses.exists(plugin, plugin.index == status.currentStepIndex && plugin.phase == 'Running')`,
 )
 
-/** A rollout that is applied before its Service, analysis template or workload is invalid until they exist. */
-const isReferenceMissing = allOf(`status.message.startsWith('InvalidSpec')`, `status.message.contains('not found')`)
+/**
+ * A rollout is also invalid while an object that it refers to does not exist or does not fit it. The controller checks it
+ * every 20 seconds (https://github.com/argoproj/argo-rollouts/blob/master/pkg/apis/rollouts/validation/validation_references.go).
+ */
+const isReferenceInvalid = allOf(
+  `status.message.startsWith('InvalidSpec')`,
+  `status.message.matches('not found|Service "|ingress .|VirtualService|AnalysisTemplate|AppMesh|Ambassador')`,
+)
 
 /** Controllers before version 1.0 write no phase, which clients calculate. */
 const hasNoPhase = `!has(status.phase)`
@@ -65,6 +71,13 @@ const isApplicationStale = anyOf(
   `spec.sources.map(each, ${sourceText('each')}) != status.sync.comparedTo.sources.map(each, ${sourceText('each')})`,
 )
 
+/**
+ * The health is calculated again with every change of a resource: an HPA is degraded until it has metrics, a pod while its
+ * container restarts. Degraded resources of these kinds have given up.
+ */
+const hasGivenUp = `status.resources.exists(each, each.?health.?status.orValue('') == 'Degraded'
+  && each.kind in ['Deployment', 'Job', 'Rollout', 'Workflow'] && !each.health.?message.orValue('').startsWith('InvalidSpec'))`
+
 /** The last sync failed, with the source and the revision that the present comparison has. It is not repeated. */
 const hasSyncFailed = allOf(
   `status.operationState.phase in ['Failed', 'Error']`,
@@ -91,7 +104,7 @@ export const argo: CatalogueGroup = {
         allOf(`status.?phase.orValue('Paused') == 'Paused'`, isPaused, `!(${isTimedPause})`),
       ),
       resume: 'kubectl argo rollouts promote {name} -n {namespace}',
-      failed: anyOf(allOf(`status.phase == 'Degraded'`, `!(${isReferenceMissing})`), isDegradedWithoutPhase),
+      failed: anyOf(allOf(`status.phase == 'Degraded'`, `!(${isReferenceInvalid})`), isDegradedWithoutPhase),
       stallHold: anyOf(allOf(isPaused, isTimedPause), isLongStep),
       cause: [
         `status.conditions.filter(c, c.type == 'ReplicaFailure' && c.status == 'True')[0].message`,
@@ -166,8 +179,9 @@ export const argo: CatalogueGroup = {
       ),
       failed: anyOf(
         hasSyncFailed,
-        `status.conditions.exists(c, c.type == 'SyncError')`,
-        `status.sync.status == 'Synced' && status.health.status == 'Degraded'`,
+        // Other errors are those of a request that is repeated.
+        `status.conditions.exists(c, c.type == 'SyncError' && c.message.contains('sync attempt to'))`,
+        allOf(`status.sync.status == 'Synced'`, `status.health.status == 'Degraded'`, hasGivenUp),
       ),
       cause: [
         `status.conditions.filter(c, c.type.endsWith('Error')).map(c, c.message)`,
@@ -183,8 +197,7 @@ export const argo: CatalogueGroup = {
         'https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/applicationset_types.go',
       current: isTrue('ResourcesUpToDate'),
       inProgress: isTrue('RolloutProgressing'),
-      // Other errors, such as an unreachable repository, are tried again.
-      failed: `status.conditions.exists(c, c.type == 'ErrorOccurred' && c.status == 'True' && c.reason == 'RenderTemplateParamsError')`,
+      // Every error is tried again: the repository and the parameters of the generators may change.
       cause: [
         `status.conditions.filter(c, c.type == 'ErrorOccurred' && c.status == 'True')[0].message`,
         `status.conditions.filter(c, c.type == 'RolloutProgressing' && c.status == 'True')[0].message`,

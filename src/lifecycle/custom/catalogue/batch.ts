@@ -45,6 +45,7 @@ export const leaderWorkerSet: CatalogueGroup = {
 }
 
 const kueueTypes = 'https://github.com/kubernetes-sigs/kueue/blob/main/apis/kueue/v1beta1'
+const hasNotSucceeded = isTrue('Finished', 'Failed', 'OutOfSync', 'FailedToStart', 'OwnerNotFound')
 const activeQueue = {
   current: isTrue('Active'),
   // The references of an inactive queue may appear.
@@ -58,8 +59,8 @@ export const kueue: CatalogueGroup = {
     {
       kind: 'Workload',
       documentation: `${kueueTypes}/workload_types.go`,
-      current: allOf(isTrue('Finished'), `!${isTrue('Finished', 'Failed', 'OutOfSync', 'FailedToStart')}`),
-      failed: isTrue('Finished', 'Failed', 'OutOfSync', 'FailedToStart'),
+      current: allOf(isTrue('Finished'), `!${hasNotSucceeded}`),
+      failed: hasNotSucceeded,
       suspended: `spec.active == false`,
       resume: `kubectl patch workload {name} -n {namespace} --type merge -p '{"spec":{"active":true}}'`,
       stallHold: isTrue('PodsReady'),

@@ -10,7 +10,8 @@ export const cassOperator: CatalogueGroup = {
       documentation: 'https://github.com/k8ssandra/cass-operator/blob/master/pkg/reconciliation/reconcile_racks.go',
       // The generation is written at the end of a reconciliation.
       current: allOf(`status.cassandraOperatorProgress == 'Ready'`, isTrue('Ready')),
-      failed: isFalse('Valid'),
+      // The driver tries a failed resize again (pvcResizeFailed), and the operator any other error.
+      failed: isFalse('Valid', 'shrinkingDataVolumeNotSupported', 'storageClassDoesNotSupportExpansion'),
       suspended: anyOf(`spec.stopped`, isTrue('Stopped')),
       cause: [messageOf('Valid')],
       owns: [statefulSets, pods],

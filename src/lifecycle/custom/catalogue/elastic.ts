@@ -55,8 +55,8 @@ export const elasticsearch: CatalogueGroup = {
         `status.health == 'green' || (status.health == 'yellow' && status.availableNodes == 1)`,
         `status.?availableNodes.orValue(0) == spec.nodeSets.map(n, n.?count.orValue(0)).sum()`,
       ),
-      // Red in the phase Ready: a primary shard is lost. While nodes start, the phase is another.
-      failed: `status.phase == 'Invalid' || (status.phase == 'Ready' && status.health == 'red')`,
+      // Red may end: the health is read every 10 s, and may be that of a node that has just restarted.
+      failed: `status.phase == 'Invalid'`,
       suspended: paused,
       cause: [messageOf('ReconciliationComplete'), messageOf('ElasticsearchIsReachable')],
       owns: [statefulSets, pods],
@@ -115,7 +115,12 @@ export const stackConfigPolicy: CatalogueGroup = {
       kind: 'StackConfigPolicy',
       documentation: `${source}/apis/stackconfigpolicy/v1alpha1/stackconfigpolicy_types.go`,
       current: `status.phase == 'Ready'`,
-      failed: `status.phase in ['Invalid', 'Conflict']`,
+      // A conflict ends when the other policy changes.
+      failed: `status.phase == 'Invalid'`,
+      cause: [
+        `status.details.map(type, status.details[type].filter(name, has(status.details[type][name].error.message))
+          .map(name, status.details[type][name].error.message)).filter(found, found.size() > 0).map(found, found[0])`,
+      ],
     },
   ],
 }

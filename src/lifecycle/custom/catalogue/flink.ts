@@ -1,8 +1,18 @@
 import { type CatalogueGroup, deployments, pods } from './entry.ts'
-import { anyOf } from './expressions.ts'
+import { allOf, anyOf } from './expressions.ts'
 
 const source =
   'https://github.com/apache/flink-kubernetes-operator/blob/main/flink-kubernetes-operator-api/src/main/java/org/apache/flink/kubernetes/operator/api'
+
+/**
+ * Before the first deployment, every error has the state FAILED (CommonStatus.java): the operator tries again, except an
+ * invalid spec. A job that has failed is restarted if the operator is configured so.
+ */
+const hasFailed = allOf(
+  `status.lifecycleState == 'FAILED'`,
+  anyOf(`has(status.reconciliationStatus.lastReconciledSpec)`, `status.error.contains('ValidationException')`),
+  `string(spec.?flinkConfiguration[?'kubernetes.operator.job.restart.failed'].orValue(false)) != 'true'`,
+)
 
 /**
  * DEPLOYED is not the end: the job may still be rolled back to an older spec. If the spec requests a suspension, the
@@ -17,7 +27,7 @@ const application = {
     `status.jobStatus.state == 'FINISHED'`,
     `status.lifecycleState == 'SUSPENDED' && spec.job.state == 'suspended'`,
   ),
-  failed: `status.lifecycleState in ['FAILED', 'ROLLED_BACK']`,
+  failed: anyOf(`status.lifecycleState == 'ROLLED_BACK'`, hasFailed),
   inProgress: `status.lifecycleState in ['CREATED', 'UPGRADING', 'ROLLING_BACK']`,
   cause: [`status.error`],
 }

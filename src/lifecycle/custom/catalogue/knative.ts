@@ -16,8 +16,11 @@ const neverStarts = hasCondition(
   "c.status == 'False'",
   "(c.reason == 'ProgressDeadlineExceeded' || c.message.contains('MANIFEST_UNKNOWN') || c.message.contains('Initial scale was never achieved'))",
 )
-/** Another object has the name of one that the Service needs. */
-const isNameTaken = isFalse('Ready', 'NotOwned', 'RevisionNameTaken')
+/**
+ * Another revision has the name that the Service gives to its own; a change of the Service names another one. NotOwned is
+ * retried: the object with the name, such as the Route of a deleted Service, may be deleted.
+ */
+const isNameTaken = isFalse('Ready', 'RevisionNameTaken')
 
 /** A gradual rollout (`rolloutDuration`) takes its time. */
 const isRollingOut = (type: string) => hasCondition(type, "c.status == 'Unknown'", "c.reason == 'RolloutInProgress'")
@@ -56,17 +59,16 @@ const revision: CatalogueEntry = {
   kind: 'Revision',
   documentation: `${serving}/revision_lifecycle.go`,
   current: isTrue('Ready'),
-  failed: anyOf(neverStarts, isNameTaken),
+  failed: neverStarts,
   cause: [messageOf('ContainerHealthy'), messageOf('ResourcesAvailable')],
   owns: [deployments, pods],
 }
 
-/** A missing revision or configuration may be created later. */
+/** A missing revision or configuration may be created later, and an object with the name of its own may be deleted. */
 const route: CatalogueEntry = {
   kind: 'Route',
   documentation: `${serving}/route_lifecycle.go`,
   current: isTrue('Ready'),
-  failed: isNameTaken,
   stallHold: isRollingOut('IngressReady'),
   cause: [messageOf('AllTrafficAssigned'), messageOf('CertificateProvisioned'), messageOf('IngressReady')],
 }

@@ -1,9 +1,6 @@
 import { type CatalogueGroup, deployments, pods, statefulSets } from './entry.ts'
 import { allOf, isAnnotated, isTrue, messageOf } from './expressions.ts'
 
-/** A specification that only its change corrects; a ServingRuntime that does not exist may be created later. */
-const finalReasons = ['InvalidPredictorSpec', 'InvalidWorkerSpecNotSet', 'InvalidGPUAllocation']
-
 /** KServe. */
 export const kserve: CatalogueGroup = {
   group: 'serving.kserve.io',
@@ -14,9 +11,8 @@ export const kserve: CatalogueGroup = {
         'https://github.com/kserve/kserve/blob/master/pkg/apis/serving/v1beta1/inference_service_status.go',
       // The generation in the status is that of a Deployment or Knative Service, and Ready stays True while it is updated.
       ignoresGeneration: true,
+      // An invalid specification is one that does not fit its ServingRuntime, which may be created or changed later.
       inProgress: `status.modelStatus.transitionStatus == 'BlockedByFailedLoad'`,
-      failed: `status.modelStatus.transitionStatus == 'InvalidSpec'
-        && status.modelStatus.lastFailureInfo.reason in ['${finalReasons.join("', '")}']`,
       current: allOf(
         isTrue('Ready'),
         `status.?modelStatus.?transitionStatus.orValue('') != 'InvalidSpec'`,

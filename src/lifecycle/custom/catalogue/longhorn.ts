@@ -22,7 +22,8 @@ export const longhorn: CatalogueGroup = {
           `!status.?restoreRequired.orValue(false)`,
         ),
       ),
-      failed: `status.cloneStatus.state == 'failed'`,
+      // A copy has ten attempts (controller/volume_controller.go); older versions have one, and do not count.
+      failed: `status.cloneStatus.state == 'failed' && status.cloneStatus.?attemptCount.orValue(10) >= 10`,
       cause: [messageOf('Scheduled'), messageOf('WaitForBackingImage', 'False'), messageOf('Restore', 'False')],
       owns: [
         { apiVersion: 'longhorn.io/v1beta2', kind: 'Engine' },

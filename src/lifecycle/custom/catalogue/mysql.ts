@@ -10,11 +10,14 @@ const sqlObject = {
   cause: [messageOf('Ready')],
 }
 
-/** Complete is True when the Job has ended, also if it has failed. */
+/**
+ * Complete is True when the Job has ended, also if it has failed. Before, it is False with the reason Failed while
+ * something is missing, such as a MariaDB that is ready, which is checked again.
+ */
 const jobObject = {
   documentation: `${mariaDbSource}/pkg/condition/complete.go`,
   current: anyOf(isTrue('Complete'), allOf(`has(spec.schedule)`, hasCondition('Complete'))),
-  failed: anyOf(isTrue('Complete', 'JobFailed'), isFalse('Complete', 'Failed')),
+  failed: isTrue('Complete', 'JobFailed'),
   cause: [`status.conditions.filter(c, c.type == 'Complete').map(c, c.reason + ': ' + c.message)`],
   owns: [jobs, pods],
 }

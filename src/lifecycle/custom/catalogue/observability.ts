@@ -19,8 +19,19 @@ const grafanaContent = [
   'ServiceAccount',
 ]
 
-/** Conditions that are True until the spec is changed. A missing Grafana or folder may be created later. */
-const grafanaMistakes = ['InvalidSpec', 'NotificationPolicyLoopDetected']
+/**
+ * InvalidSpec is also True while a URL, a ConfigMap or a Secret of the spec cannot be read, which is retried. For these
+ * reasons, only a change of the spec corrects it.
+ */
+const isInvalid = isTrue(
+  'InvalidSpec',
+  'InvalidDuration',
+  'InvalidContactPoint',
+  'CyclicParent',
+  'FieldsMutuallyExclusive',
+)
+/** A loop ends when one of its parts changes. */
+const hasLoop = isTrue('NotificationPolicyLoopDetected')
 
 /** Grafana operator. */
 export const grafana: CatalogueGroup = {
@@ -43,7 +54,7 @@ export const grafana: CatalogueGroup = {
       kind: 'GrafanaNotificationPolicyRoute',
       documentation: `${grafanaSource}/controllers/notificationpolicy_controller.go`,
       current: 'true',
-      failed: isTrue('NotificationPolicyLoopDetected'),
+      inProgress: hasLoop,
       cause: [messageOf('NotificationPolicyLoopDetected', 'False')],
     },
     ...grafanaContent.map((name) => ({
@@ -54,11 +65,12 @@ export const grafana: CatalogueGroup = {
         isTrue(name === 'AlertRuleGroup' ? 'AlertGroupSynchronized' : `${name}Synchronized`),
         `!has(status.conditions) && status.hash != '' && !status.?NoMatchingInstances.orValue(false)`,
       ),
-      failed: anyOf(...grafanaMistakes.map((type) => isTrue(type))),
+      failed: isInvalid,
       suspended: `spec.suspend`,
       cause: [
         `status.conditions.filter(c, c.type.startsWith('NoMatching') && c.status == 'True').map(c, c.message)`,
-        ...grafanaMistakes.map((type) => messageOf(type, 'False')),
+        messageOf('InvalidSpec', 'False'),
+        messageOf('NotificationPolicyLoopDetected', 'False'),
         `status.conditions.filter(c, c.type.endsWith('Synchronized') && c.status == 'False').map(c, c.message)`,
       ],
     })),
@@ -138,9 +150,10 @@ export const jaeger: CatalogueGroup = {
   entries: [
     {
       kind: 'Jaeger',
-      documentation: 'https://github.com/jaegertracing/jaeger-operator/blob/main/apis/v1/jaeger_types.go',
+      documentation:
+        'https://github.com/jaegertracing/jaeger-operator/blob/main/pkg/controller/jaeger/jaeger_controller.go',
+      // Failed is the error of one reconciliation, which is repeated.
       current: `status.phase == 'Running'`,
-      failed: `status.phase == 'Failed'`,
       owns: [deployments, daemonSets, jobs, pods],
       isWorkload: true,
       awaitsWorkloads: true,

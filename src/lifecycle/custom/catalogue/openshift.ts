@@ -1,5 +1,5 @@
 import { type CatalogueEntry, type CatalogueGroup, deployments, pods } from './entry.ts'
-import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
+import { allOf, anyOf, hasCondition, isTrue, messageOf } from './expressions.ts'
 
 const lifecycleSource = 'https://github.com/operator-framework/operator-lifecycle-manager/blob/master'
 const lifecycleApi = 'https://github.com/operator-framework/api/blob/master/pkg/operators/v1alpha1'
@@ -114,7 +114,7 @@ const replicationControllers = { apiVersion: 'v1', kind: 'ReplicationController'
 
 /**
  * Progressing has the reason NewReplicationControllerAvailable at the end, and is False after a failed deployment. Its
- * message names the ReplicationController. The controller observes a generation while the image of a trigger is not
+ * message names the ReplicationController. The creation of a ReplicationController is repeated. The controller observes a generation while the image of a trigger is not
  * resolved, which is a blank until then, and keeps the conditions of the deployment before.
  */
 const deploymentConfig: CatalogueEntry = {
@@ -132,7 +132,7 @@ const deploymentConfig: CatalogueEntry = {
   ),
   suspended: 'spec.paused',
   resume: 'oc rollout resume deploymentconfig/{name} -n {namespace}',
-  failed: isFalse('Progressing'),
+  failed: hasCondition('Progressing', "c.status == 'False'", "c.reason != 'ReplicationControllerCreateError'"),
   current: allOf(
     isTrue('Available'),
     isTrue('Progressing', 'NewReplicationControllerAvailable'),

@@ -1,5 +1,5 @@
 import { type CatalogueGroup, deployments, jobs, pods, statefulSets } from './entry.ts'
-import { isTrue } from './expressions.ts'
+import { allOf, isTrue } from './expressions.ts'
 
 /**
  * The operators write `state: error` when a reconciliation fails, and retry it: no failure. Then the status keeps its old
@@ -121,7 +121,8 @@ export const perconaMySql: CatalogueGroup = {
       ...cluster,
       // The status has no observedGeneration. A new size shows that it is old.
       current: `status.state == 'ready' && status.mysql.ready >= spec.?mysql.?size.orValue(0)`,
-      failed: `status.conditions.exists(c, c.type == 'error' && c.reason == 'FullClusterCrashDetected')`,
+      // With `autoRecovery`, the operator restarts a cluster whose pods have all crashed (crash_recovery.go).
+      failed: allOf(`!spec.?mysql.?autoRecovery.orValue(false)`, isTrue('error', 'FullClusterCrashDetected')),
       cause: [`status.conditions.filter(c, c.type == 'error').map(c, c.message)`],
     },
     {
@@ -136,6 +137,8 @@ export const perconaMySql: CatalogueGroup = {
       documentation:
         'https://github.com/percona/percona-server-mysql-operator/blob/main/api/v1/perconaservermysqlrestore_types.go',
       ...job,
+      // Error is tried again (pkg/controller/psrestore/controller.go).
+      failed: `status.state == 'Failed'`,
       cause: [`status.stateDescription`],
     },
   ],

@@ -25,10 +25,11 @@ export const cloudNativePg: CatalogueGroup = {
         `status.readyInstances >= spec.instances`,
         `!has(spec.imageName) || status.?image.orValue(spec.imageName) == spec.imageName`,
       ),
-      // A failed Job that creates an instance; other causes of this phase are retried.
+      // A failed Job that creates an instance, volumes that are gone, a token that does not fit: other causes of this phase
+      // are retried.
       failed: anyOf(
         `status.phase == 'Invalid cluster definition'`,
-        allOf(`status.phase.startsWith('Cluster is unrecoverable')`, `status.phaseReason.contains('jobs')`),
+        `status.phase.startsWith('Cluster is unrecoverable') && status.phaseReason.matches('jobs|no Persistent|token')`,
         `status.phase.endsWith('due to missing architecture binary')`,
       ),
       suspended: anyOf(
@@ -73,8 +74,8 @@ export const zalandoPostgres: CatalogueGroup = {
       kind: 'postgresql',
       documentation: `${zalandoSource}/pkg/cluster/cluster.go`,
       current: `status.PostgresClusterStatus == 'Running'`,
-      // The operator retries a failure after five minutes.
-      failed: `status.PostgresClusterStatus in ['CreateFailed', 'UpdateFailed', 'SyncFailed', 'Invalid']`,
+      // The operator repairs other failures: CreateFailed, UpdateFailed, SyncFailed (pkg/controller/postgresql.go).
+      failed: `status.PostgresClusterStatus == 'Invalid'`,
       owns: [statefulSets, pods],
       isWorkload: true,
       awaitsWorkloads: true,

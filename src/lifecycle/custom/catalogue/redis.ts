@@ -76,7 +76,8 @@ export const redisEnterprise: CatalogueGroup = {
       kind: 'RedisEnterpriseCluster',
       documentation: `${enterpriseDocumentation}/redis_enterprise_cluster_api`,
       current: `status.state == 'Running' && status.?specStatus.orValue('Valid') == 'Valid'`,
-      failed: anyOf(`status.specStatus == 'Invalid'`, `status.state in ['Error', 'InvalidUpgrade']`),
+      // The documentation does not state that the operator stops after other errors.
+      failed: anyOf(`status.specStatus == 'Invalid'`, `status.state == 'InvalidUpgrade'`),
       owns: [statefulSets, pods],
       isWorkload: true,
     },
@@ -84,7 +85,7 @@ export const redisEnterprise: CatalogueGroup = {
       kind: 'RedisEnterpriseDatabase',
       documentation: `${enterpriseDocumentation}/redis_enterprise_database_api`,
       current: `status.status == 'active' && status.?specStatus.orValue('Valid') == 'Valid'`,
-      failed: anyOf(`status.specStatus == 'Invalid'`, `status.status == 'creation-failed'`),
+      failed: `status.specStatus == 'Invalid'`,
     },
     {
       kind: 'RedisEnterpriseActiveActiveDatabase',

@@ -4,15 +4,13 @@ import { allOf } from './expressions.ts'
 const snapshotSource = 'https://github.com/kubernetes-csi/external-snapshotter/blob/master/client/apis'
 
 /**
- * The controller retries a failed snapshot, and removes the error after a success. Errors of these codes are expected
- * while a driver works, or while a limit of the storage is reached
- * (https://github.com/container-storage-interface/spec/blob/master/spec.md#error-scheme).
+ * The controllers retry after every error, and remove it after a success
+ * (https://github.com/kubernetes-csi/external-snapshotter/blob/master/pkg/sidecar-controller/snapshot_controller.go).
  */
 const snapshot = (documentation: string) => ({
   documentation: `${snapshotSource}/${documentation}`,
   current: `status.readyToUse`,
-  failed: `!status.?readyToUse.orValue(false)
-    && !status.error.message.matches('DeadlineExceeded|Unavailable|Aborted|ResourceExhausted|has been modified')`,
+  inProgress: `!status.?readyToUse.orValue(false) && has(status.error)`,
   cause: [`status.error.message`],
 })
 
@@ -48,6 +46,7 @@ export const minio: CatalogueGroup = {
         `status.pools.size() == spec.pools.size()`,
         `status.pools.all(p, p.state == 'PoolInitialized')`,
       ),
+      // The operator does not repeat these (`return nil so we don't re-queue`), or only a change of the spec helps.
       failed: `status.currentState in ['Another MinIO Tenant already exists in the namespace',
         'Statefulset not controlled by operator', 'Pool Decommissioning Not Allowed']`,
       cause: [`status.currentState == 'Initialized' ? '' : status.currentState`, `status.healthMessage`],

@@ -12,13 +12,19 @@ const cause = [`status.conditions.filter(c, c.type == 'NotReady').map(c, c.messa
 
 /**
  * The operator writes the generation and Ready at the end of a reconciliation. It repeats a failed one every two minutes;
- * that does not help if the resource itself is invalid.
+ * that does not help if the resource itself is invalid. A resource is also called invalid while another object does not
+ * exist or does not fit it: a node pool, a Secret, a ConfigMap. When it does, the old condition stays until the end of the
+ * next reconciliation, which includes the start of the pods.
  */
 const reconciled = { current: isTrue('Ready'), suspended: paused, cause }
+const awaitsOthers =
+  "c.message.matches('not (found|exist|contain)|n.t exist|missing in|KafkaNodePool|The Kafka cluster|Kafka cluster config|broker|password')"
+const isInvalid = (...reasons: readonly string[]) =>
+  hasCondition('NotReady', `c.reason in ['${reasons.join("', '")}']`, `!${awaitsOthers}`)
 const component = {
   ...reconciled,
   documentation: `${source}/operator-common/src/main/java/io/strimzi/operator/common/model/StatusUtils.java`,
-  failed: isTrue('NotReady', 'InvalidResourceException'),
+  failed: isInvalid('InvalidResourceException'),
   owns: [podSets, deployments, pods],
   isWorkload: true,
 } as const
@@ -31,7 +37,7 @@ export const strimzi: CatalogueGroup = {
       kind: 'Kafka',
       ...component,
       // A rolling update of large brokers takes several reconciliations, of which some time out.
-      failed: isTrue('NotReady', 'InvalidResourceException', 'InvalidConfigurationException'),
+      failed: isInvalid('InvalidResourceException', 'InvalidConfigurationException'),
       resume: resume('kafka'),
     },
     { kind: 'KafkaConnect', ...component, resume: resume('kafkaconnect') },
@@ -49,9 +55,9 @@ export const strimzi: CatalogueGroup = {
       kind: 'KafkaConnector',
       documentation: `${source}/cluster-operator/src/main/java/io/strimzi/operator/cluster/operator/assembly/KafkaConnectAssemblyOperator.java`,
       ...reconciled,
-      // Kafka Connect does not restart a task that failed.
+      // Kafka Connect does not restart a task that failed. A KafkaConnect that does not exist may be created.
       failed: anyOf(
-        isTrue('NotReady', 'InvalidResourceException', 'NoSuchResourceException'),
+        isTrue('NotReady', 'InvalidResourceException'),
         `${isTrue('NotReady', 'Throwable')} && !spec.?autoRestart.?enabled.orValue(false)`,
       ),
       resume: resume('kafkaconnector'),
@@ -62,9 +68,14 @@ export const strimzi: CatalogueGroup = {
       ...reconciled,
       // The annotation strimzi.io/managed=false makes a topic Unmanaged.
       current: anyOf(isTrue('Ready'), isTrue('Unmanaged')),
+      // A conflict ends when the other topic is deleted. Too few brokers may be registered while they restart.
       failed: anyOf(
-        isFalse('Ready', 'NotSupported', 'ResourceConflict'),
-        hasCondition('Ready', `c.reason == 'KafkaError'`, `c.message.matches('errors[.](Invalid|PolicyViolation)')`),
+        isFalse('Ready', 'NotSupported'),
+        hasCondition(
+          'Ready',
+          `c.reason == 'KafkaError'`,
+          `c.message.matches('errors[.](Invalid|PolicyViolation)') && !c.message.contains('InvalidReplicationFactor')`,
+        ),
         isTrue('NotReady', 'InvalidConfigurationException', 'InvalidResourceException'),
       ),
       resume: resume('kafkatopic'),
@@ -73,12 +84,8 @@ export const strimzi: CatalogueGroup = {
       kind: 'KafkaUser',
       documentation: `${source}/user-operator/src/main/java/io/strimzi/operator/user/UserControllerLoop.java`,
       ...reconciled,
-      // A Secret that does not exist may be applied later.
-      failed: hasCondition(
-        'NotReady',
-        `c.reason == 'InvalidResourceException'`,
-        `!c.message.contains('does not exist')`,
-      ),
+      // The Secret of its password and the authorization of its Kafka may be applied later.
+      failed: isInvalid('InvalidResourceException'),
       resume: resume('kafkauser'),
     },
     {
@@ -86,7 +93,12 @@ export const strimzi: CatalogueGroup = {
       documentation: `${source}/api/src/main/java/io/strimzi/api/kafka/model/rebalance/KafkaRebalanceState.java`,
       // The operator does not process a template.
       current: anyOf(isTrue('Ready'), isAnnotated('strimzi.io/rebalance-template', 'true')),
-      failed: isTrue('NotReady'),
+      // Other errors stay until a user asks for a new proposal (KafkaRebalanceAssemblyOperator.java).
+      failed: hasCondition(
+        'NotReady',
+        `c.reason != 'CruiseControlRetriableConnectionException'`,
+        `!c.message.matches('CruiseControlRetriableConnectionException|cluster is not Ready|lacks')`,
+      ),
       suspended: anyOf(
         paused,
         isTrue('Stopped'),

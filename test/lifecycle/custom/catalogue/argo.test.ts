@@ -1,5 +1,5 @@
 import { argo } from '../../../../src/lifecycle/custom/catalogue/argo.ts'
-import { type SampleObject, testEntries } from './cases.ts'
+import { type EntryCase, type SampleObject, testEntries } from './cases.ts'
 
 const canary = { canary: { steps: [{ setWeight: 20 }, { pause: { duration: '30s' } }, { pause: {} }] } }
 
@@ -139,6 +139,18 @@ testEntries(argo, [
     rollout({ phase: 'Degraded', message: 'InvalidSpec: The Rollout "web" is invalid: service "web" not found' }),
     { verdict: 'progressing', mentions: 'service "web" not found' },
   ],
+  ...[
+    'Service "web" has unmatch label "app" in rollout',
+    'ingress `web` has no rules using service web backend',
+    'Istio VirtualService has invalid HTTP routes. Error: Stable Service must be referenced',
+    'AnalysisTemplate errors has metric rate which runs indefinitely',
+  ].map(
+    (message): EntryCase => [
+      `a Rollout that refers to an object that is not correct yet is checked again: ${message}`,
+      rollout({ phase: 'Degraded', message: `InvalidSpec: The Rollout "web" is invalid: spec.strategy: ${message}` }),
+      { verdict: 'progressing', mentions: message },
+    ],
+  ),
   // Versions before 1.0 wrote neither a phase nor, until 0.10, the generation.
   [
     'a promoted Rollout of an old version is ready',
@@ -325,6 +337,42 @@ testEntries(argo, [
     }),
     { verdict: 'failed', mentions: 'Job/migrate is Degraded: BackoffLimitExceeded' },
   ],
+  ...(
+    [
+      ['an HPA without metrics', 'HorizontalPodAutoscaler', 'FailedGetResourceMetric: no metrics', 'progressing'],
+      ['a Rollout whose Service follows', 'Rollout', 'InvalidSpec: service "web" not found', 'progressing'],
+      ['a Rollout that was aborted', 'Rollout', 'RolloutAborted: metric "errors" assessed Failed', 'failed'],
+      ['a Deployment', 'Deployment', 'Deployment "web" exceeded its progress deadline', 'failed'],
+    ] as const
+  ).map(
+    ([name, kind, message, verdict]): EntryCase => [
+      `an Application degraded by ${name} has the verdict: ${verdict}`,
+      application({
+        ...healthy,
+        health: { status: 'Degraded' },
+        resources: [{ kind, name: 'web', health: { status: 'Degraded', message } }],
+      }),
+      { verdict, mentions: message },
+    ],
+  ),
+  [
+    'a degraded Application whose status does not contain the health of its resources may recover',
+    application({ ...healthy, health: { status: 'Degraded' } }),
+    { verdict: 'progressing', mentions: 'Degraded' },
+  ],
+  ...(
+    [
+      ['Failed last sync attempt to [a1b2]: one or more objects failed to apply', 'failed'],
+      ['Skipping sync attempt to [a1b2]: auto-sync will wipe out all resources', 'failed'],
+      ['Operation cannot be fulfilled: the object has been modified', 'progressing'],
+    ] as const
+  ).map(
+    ([message, verdict]): EntryCase => [
+      `an Application with this error of its automatic sync has the verdict ${verdict}: ${message}`,
+      application({ ...healthy, sync: { ...sync, status: 'OutOfSync' }, conditions: [{ type: 'SyncError', message }] }),
+      { verdict, mentions: message },
+    ],
+  ),
   [
     'an Application whose manifests cannot be made is compared again',
     application({
@@ -384,12 +432,12 @@ testEntries(argo, [
     { verdict: 'progressing', mentions: 'repository not accessible' },
   ],
   [
-    'an ApplicationSet whose template cannot be rendered has failed',
+    'an ApplicationSet whose template cannot be rendered is rendered again: its generators may return other parameters',
     withConditions(
       'ApplicationSet',
       condition('ErrorOccurred', 'True', 'RenderTemplateParamsError', 'map has no entry for key "cluster"'),
     ),
-    { verdict: 'failed', mentions: 'map has no entry for key "cluster"' },
+    { verdict: 'progressing', mentions: 'map has no entry for key "cluster"' },
   ],
 ])
 

@@ -31,9 +31,19 @@ testEntries(cassOperator, [
     'an invalid datacenter has failed',
     datacenter({
       cassandraOperatorProgress: 'Updating',
-      conditions: [{ type: 'Valid', status: 'False', reason: 'pvcResizeFailed', message: 'the PVC cannot shrink' }],
+      conditions: [
+        { type: 'Valid', status: 'False', reason: 'shrinkingDataVolumeNotSupported', message: 'the PVC cannot shrink' },
+      ],
     }),
     { verdict: 'failed', mentions: 'the PVC cannot shrink' },
+  ],
+  [
+    'a datacenter whose claim is not resized yet progresses: the driver tries again',
+    datacenter({
+      cassandraOperatorProgress: 'Updating',
+      conditions: [{ type: 'Valid', status: 'False', reason: 'pvcResizeFailed', message: 'PVC resize failed' }],
+    }),
+    { verdict: 'progressing', mentions: 'PVC resize failed' },
   ],
   [
     'a stopped datacenter is suspended',

@@ -52,7 +52,11 @@ testEntries(elasticsearch, [
     cluster({ health: 'yellow', availableNodes: 1 }, {}, [{ name: 'all', count: 1 }]),
     { verdict: 'ready' },
   ],
-  ['a red cluster whose nodes are all reconciled has failed', cluster({ health: 'red' }), { verdict: 'failed' }],
+  [
+    'a red cluster may recover: its only node has restarted, and its shards are not allocated yet',
+    cluster({ health: 'red' }),
+    { verdict: 'progressing' },
+  ],
   [
     'a new cluster is red while its nodes start',
     cluster({ phase: 'ApplyingChanges', health: 'red', availableNodes: 0 }),
@@ -138,5 +142,16 @@ testEntries(stackConfigPolicy, [
     resource('StackConfigPolicy', { phase: 'ApplyingChanges' }),
     { verdict: 'progressing' },
   ],
-  ['a policy with a conflict has failed', resource('StackConfigPolicy', { phase: 'Conflict' }), { verdict: 'failed' }],
+  ['an invalid policy has failed', resource('StackConfigPolicy', { phase: 'Invalid' }), { verdict: 'failed' }],
+  [
+    'a policy with a conflict waits for a change of the other policy, and the conflict is quoted',
+    resource('StackConfigPolicy', {
+      phase: 'Conflict',
+      details: {
+        elasticsearch: { 'shop/main': { phase: 'Conflict', error: { message: 'conflict with policy "base"' } } },
+        kibana: { 'shop/main': { phase: 'Ready' } },
+      },
+    }),
+    { verdict: 'progressing', mentions: 'conflict with policy "base"' },
+  ],
 ])

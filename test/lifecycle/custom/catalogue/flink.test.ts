@@ -15,6 +15,8 @@ const snapshot = (state: string, error = ''): SampleObject => ({
   status: { state, error },
 })
 
+const deployed = { reconciliationStatus: { lastReconciledSpec: '{"spec":{}}' } }
+
 testEntries(flink, [
   ['a stable job is ready', deployment('STABLE'), { verdict: 'ready' }],
   [
@@ -31,8 +33,26 @@ testEntries(flink, [
   ['a job that finished is ready', deployment('DEPLOYED', { jobStatus: { state: 'FINISHED' } }), { verdict: 'ready' }],
   [
     'a failed job has failed, with its error',
-    deployment('FAILED', { jobStatus: { state: 'FAILED' }, error: '{"message":"no such savepoint"}' }),
+    deployment('FAILED', { ...deployed, jobStatus: { state: 'FAILED' }, error: '{"message":"no such savepoint"}' }),
     { verdict: 'failed', mentions: 'no such savepoint' },
+  ],
+  [
+    'a failed job that the operator restarts progresses',
+    {
+      ...deployment('FAILED', { ...deployed, jobStatus: { state: 'FAILED' }, error: 'no such savepoint' }),
+      spec: { flinkConfiguration: { 'kubernetes.operator.job.restart.failed': 'true' } },
+    },
+    { verdict: 'progressing', mentions: 'no such savepoint' },
+  ],
+  [
+    'a job that could not be deployed yet progresses: the operator tries again',
+    deployment('FAILED', { jobStatus: {}, error: '{"message":"exceeded quota: compute"}' }),
+    { verdict: 'progressing', mentions: 'exceeded quota' },
+  ],
+  [
+    'a new job with an invalid spec has failed',
+    deployment('FAILED', { jobStatus: {}, error: '{"type":"….exception.ValidationException","message":"no image"}' }),
+    { verdict: 'failed', mentions: 'no image' },
   ],
   ['a job that was rolled back has failed', deployment('ROLLED_BACK'), { verdict: 'failed' }],
   [
@@ -52,8 +72,13 @@ testEntries(flink, [
   ],
   [
     'a failed job of a session cluster has failed',
-    { ...deployment('FAILED', { error: 'no such jar' }), kind: 'FlinkSessionJob' },
-    { verdict: 'failed', mentions: 'no such jar' },
+    { ...deployment('FAILED', { ...deployed, error: 'no such class' }), kind: 'FlinkSessionJob' },
+    { verdict: 'failed', mentions: 'no such class' },
+  ],
+  [
+    'a job of a session cluster whose jar cannot be read yet progresses',
+    { ...deployment('FAILED', { jobStatus: {}, error: 'no such jar' }), kind: 'FlinkSessionJob' },
+    { verdict: 'progressing', mentions: 'no such jar' },
   ],
   ['a completed snapshot is ready', snapshot('COMPLETED'), { verdict: 'ready' }],
   ['a failed snapshot has failed', snapshot('FAILED', 'no storage'), { verdict: 'failed', mentions: 'no storage' }],

@@ -69,12 +69,17 @@ testEntries(knativeServing, [
     { verdict: 'failed', mentions: 'registry.test/web:v2' },
   ],
   [
-    'a Service whose Route has another owner has failed',
+    'a Service whose Route has another owner waits until that object is deleted',
     serving('Service', [
       isNot('Ready', 'False', 'NotOwned', 'There is an existing Route "web" that we do not own.'),
       isNot('RoutesReady', 'False', 'NotOwned', 'There is an existing Route "web" that we do not own.'),
     ]),
-    { verdict: 'failed', mentions: 'existing Route "web"' },
+    { verdict: 'progressing', mentions: 'existing Route "web"' },
+  ],
+  [
+    'a Service whose revision has the name of another one has failed',
+    serving('Service', [isNot('Ready', 'False', 'RevisionNameTaken', 'The revision name "web-v1" is taken')]),
+    { verdict: 'failed', mentions: '"web-v1" is taken' },
   ],
   [
     'a Configuration whose latest revision is ready is ready',
@@ -112,9 +117,9 @@ testEntries(knativeServing, [
   ],
   ['a Route that is Ready is ready', serving('Route', [isTrue('Ready')]), { verdict: 'ready' }],
   [
-    'a Route whose placeholder Service has another owner has failed',
+    'a Route whose placeholder Service has another owner waits until that object is deleted',
     serving('Route', [isNot('Ready', 'False', 'NotOwned', 'There is an existing placeholder Service "web"')]),
-    { verdict: 'failed', mentions: 'existing placeholder Service "web"' },
+    { verdict: 'progressing', mentions: 'existing placeholder Service "web"' },
   ],
   [
     'a Route whose traffic moves gradually stops the stall clock',

@@ -58,9 +58,9 @@ testEntries(kserve, [
     { verdict: 'progressing', mentions: 'waiting for runtime triton' },
   ],
   [
-    'an InferenceService with an invalid predictor has failed',
+    'an InferenceService that does not fit its runtime progresses: the runtime may change',
     service('False', model('InvalidSpec', 'InvalidPredictorSpec', 'the predictor has no container')),
-    { verdict: 'failed', mentions: 'the predictor has no container' },
+    { verdict: 'progressing', mentions: 'the predictor has no container' },
   ],
   [
     'an InferenceService that was stopped is suspended, and the hint has the command that resumes it',

@@ -26,8 +26,20 @@ testEntries(kubeVela, [
   ],
   [
     'an Application whose workflow failed has failed, and the step is quoted',
-    application('workflowFailed', { workflow: { steps: [{ phase: 'failed', message: 'apply is denied' }] } }),
+    application('workflowFailed', {
+      workflow: { finished: true, steps: [{ phase: 'failed', message: 'apply is denied' }] },
+    }),
     { verdict: 'failed', mentions: 'apply is denied' },
+  ],
+  [
+    'an Application whose workflow was terminated has failed',
+    application('workflowTerminated', { workflow: { finished: true, terminated: true } }),
+    { verdict: 'failed' },
+  ],
+  [
+    'an Application whose steps cannot be generated yet is reconciled again',
+    application('workflowFailed', { conditions: [condition('Workflow', 'False', { message: 'no such step' })] }),
+    { verdict: 'progressing', mentions: 'no such step' },
   ],
   [
     'an Application whose workflow waits for an approval is suspended',

@@ -50,6 +50,20 @@ testEntries(longhorn, [
     { verdict: 'failed' },
   ],
   [
+    'a Volume whose copy has attempts left progresses',
+    resource('Volume', { state: 'attached', robustness: 'unknown', cloneStatus: { state: 'failed', attemptCount: 3 } }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a Volume whose copy has no attempt left has failed',
+    resource('Volume', {
+      state: 'attached',
+      robustness: 'unknown',
+      cloneStatus: { state: 'failed', attemptCount: 10 },
+    }),
+    { verdict: 'failed' },
+  ],
+  [
     'an Engine that runs is ready',
     resource('Engine', { currentState: 'running' }, { desireState: 'running' }),
     { verdict: 'ready' },

@@ -86,6 +86,11 @@ testEntries(mariaDb, [
     { verdict: 'failed', mentions: 'JobFailed' },
   ],
   [
+    'a Backup whose MariaDB is not ready yet is tried again',
+    maria('Backup', { conditions: [condition('Complete', 'False', 'Failed', 'MariaDB not ready')] }),
+    { verdict: 'progressing', mentions: 'MariaDB not ready' },
+  ],
+  [
     'a scheduled Backup is ready before its first run',
     maria(
       'Backup',

@@ -64,9 +64,20 @@ testEntries(grafana, [
     { verdict: 'progressing', mentions: 'no instances match' },
   ],
   [
-    'an invalid datasource has failed',
-    grafanaObject('GrafanaDatasource', { conditions: [condition('InvalidSpec', 'True', 'the model is no JSON', 2)] }),
-    { verdict: 'failed', mentions: 'the model is no JSON' },
+    'a datasource whose Secret does not exist yet is tried again: the operator calls its spec invalid',
+    grafanaObject('GrafanaDatasource', {
+      conditions: [{ ...condition('InvalidSpec', 'True', 'secret "db" not found', 2), reason: 'InvalidModel' }],
+    }),
+    { verdict: 'progressing', mentions: 'secret "db" not found' },
+  ],
+  [
+    'a folder that is its own parent has failed',
+    grafanaObject('GrafanaFolder', {
+      conditions: [
+        { ...condition('InvalidSpec', 'True', 'must not be the current folder', 2), reason: 'CyclicParent' },
+      ],
+    }),
+    { verdict: 'failed', mentions: 'must not be the current folder' },
   ],
   [
     'a GrafanaNotificationPolicyRoute is a part of a policy',
@@ -74,11 +85,11 @@ testEntries(grafana, [
     { verdict: 'ready' },
   ],
   [
-    'a GrafanaNotificationPolicyRoute in a loop has failed',
+    'a GrafanaNotificationPolicyRoute in a loop waits for a change of one of them',
     grafanaObject('GrafanaNotificationPolicyRoute', {
       conditions: [condition('NotificationPolicyLoopDetected', 'True', 'a selects b selects a', 2)],
     }),
-    { verdict: 'failed', mentions: 'a selects b selects a' },
+    { verdict: 'progressing', mentions: 'a selects b selects a' },
   ],
   [
     'a folder that was applied before its change progresses',
@@ -188,6 +199,6 @@ const jaegerObject = (phase: string): SampleObject => ({
 
 testEntries(jaeger, [
   ['a Jaeger that runs is ready', jaegerObject('Running'), { verdict: 'ready' }],
-  ['a Jaeger that failed has failed', jaegerObject('Failed'), { verdict: 'failed' }],
+  ['a Jaeger that could not be reconciled is reconciled again', jaegerObject('Failed'), { verdict: 'progressing' }],
   ['a Jaeger without a phase progresses', jaegerObject(''), { verdict: 'progressing' }],
 ])

@@ -215,6 +215,13 @@ testEntries(openshiftApps, [
     { verdict: 'failed', mentions: '"web-2" has failed progressing' },
   ],
   [
+    'a DeploymentConfig whose replication controller cannot be created yet progresses',
+    deploymentConfig({
+      conditions: [condition('Progressing', 'False', 'ReplicationControllerCreateError', 'exceeded quota: compute')],
+    }),
+    { verdict: 'progressing', mentions: 'exceeded quota' },
+  ],
+  [
     'a DeploymentConfig whose deployment before failed progresses: the condition names an older replication controller',
     deploymentConfig({
       latestVersion: 3,

@@ -168,9 +168,32 @@ testEntries(perconaMySql, [
     { verdict: 'failed', mentions: 'Full cluster crash detected' },
   ],
   [
+    'a full cluster crash that the operator recovers from progresses',
+    {
+      ...mySql({
+        state: 'error',
+        conditions: [
+          { type: 'error', status: 'True', reason: 'FullClusterCrashDetected', message: 'Full cluster crash detected' },
+        ],
+      }),
+      spec: { mysql: { size: 3, autoRecovery: true } },
+    },
+    { verdict: 'progressing', mentions: 'Full cluster crash detected' },
+  ],
+  [
     'a backup that could not start has failed',
     mySql({ state: 'Error', stateDescription: 'no storage s3' }, 'PerconaServerMySQLBackup'),
     { verdict: 'failed', mentions: 'no storage s3' },
+  ],
+  [
+    'a restore whose cluster does not exist yet is tried again',
+    mySql({ state: 'Error', stateDescription: 'PerconaServerMySQL main is not found' }, 'PerconaServerMySQLRestore'),
+    { verdict: 'progressing', mentions: 'main is not found' },
+  ],
+  [
+    'a restore whose Job failed has failed',
+    mySql({ state: 'Failed', stateDescription: 'job failed' }, 'PerconaServerMySQLRestore'),
+    { verdict: 'failed', mentions: 'job failed' },
   ],
   [
     'a restore that runs progresses',

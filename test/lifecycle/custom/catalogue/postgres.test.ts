@@ -55,6 +55,14 @@ testEntries(cloudNativePg, [
     { verdict: 'failed', mentions: 'main-1-initdb' },
   ],
   [
+    'a Cluster whose volumes are gone has failed',
+    cnpgCluster({
+      phase: 'Cluster is unrecoverable and needs manual intervention',
+      phaseReason: 'One or more instances were previously created, but no PersistentVolumeClaims (PVCs) exist.',
+    }),
+    { verdict: 'failed', mentions: 'no PersistentVolumeClaims' },
+  ],
+  [
     'a Cluster without an active pod may recover',
     cnpgCluster({
       phase: 'Cluster is unrecoverable and needs manual intervention',
@@ -140,8 +148,13 @@ testEntries(zalandoPostgres, [
   ['a running postgresql is ready', zalando('Running'), { verdict: 'ready' }],
   ['a postgresql that is created progresses', zalando('Creating'), { verdict: 'progressing' }],
   ['a postgresql that is updated progresses', zalando('Updating'), { verdict: 'progressing' }],
-  ['a postgresql that could not be synchronized has failed', zalando('SyncFailed'), { verdict: 'failed' }],
-  ['a postgresql that could not be created has failed', zalando('CreateFailed'), { verdict: 'failed' }],
+  ...['CreateFailed', 'UpdateFailed', 'SyncFailed'].map(
+    (state): EntryCase => [
+      `a postgresql in the state ${state} is repaired by the operator`,
+      zalando(state),
+      { verdict: 'progressing', mentions: state },
+    ],
+  ),
   ['an invalid postgresql has failed', zalando('Invalid'), { verdict: 'failed' }],
 ])
 

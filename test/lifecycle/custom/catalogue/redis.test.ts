@@ -85,9 +85,9 @@ testEntries(redisEnterprise, [
     { verdict: 'progressing' },
   ],
   [
-    'a database that could not be created has failed',
+    'a database that could not be created yet progresses',
     enterprise('RedisEnterpriseDatabase', { status: 'creation-failed' }),
-    { verdict: 'failed' },
+    { verdict: 'progressing', mentions: 'creation-failed' },
   ],
   [
     'an active database of several clusters is ready',

@@ -16,9 +16,14 @@ testEntries(volumeSnapshots, [
   ],
   ['a snapshot that is taken progresses', snapshot({ readyToUse: false }), { verdict: 'progressing' }],
   [
-    'a snapshot with an error has failed',
+    'a snapshot with an error is taken again, and the error is quoted',
     snapshot({ readyToUse: false, error: { message: 'failed to get snapshot class', time: '2026-01-01T00:00:00Z' } }),
-    { verdict: 'failed', mentions: 'failed to get snapshot class' },
+    { verdict: 'progressing', mentions: 'failed to get snapshot class' },
+  ],
+  [
+    'a snapshot whose status contains only an error is taken again',
+    snapshot({ error: { message: 'failed to get input parameters', time: '2026-01-01T00:00:00Z' } }),
+    { verdict: 'progressing', mentions: 'failed to get input parameters' },
   ],
   [
     'a snapshot that can be used is ready, although an earlier error is still there',
@@ -26,27 +31,14 @@ testEntries(volumeSnapshots, [
     { verdict: 'ready' },
   ],
   [
-    'a snapshot that takes longer than a call to the driver progresses, and the error is quoted',
-    snapshot({ readyToUse: false, error: { message: 'rpc error: code = DeadlineExceeded' } }),
-    { verdict: 'progressing', mentions: 'DeadlineExceeded' },
-  ],
-  [
-    'a snapshot beyond a limit of the storage progresses, because the controller tries again',
-    snapshot({
-      readyToUse: false,
-      error: { message: 'rpc error: code = ResourceExhausted desc = too many snapshots' },
-    }),
-    { verdict: 'progressing', mentions: 'ResourceExhausted' },
-  ],
-  [
     'the content of a snapshot that can be used is ready',
     { ...snapshot({ readyToUse: true, snapshotHandle: 'snap-1' }), kind: 'VolumeSnapshotContent' },
     { verdict: 'ready' },
   ],
   [
-    'the content of a snapshot with an error has failed',
+    'the content of a snapshot with an error is requested from the driver again',
     { ...snapshot({ readyToUse: false, error: { message: 'no such volume' } }), kind: 'VolumeSnapshotContent' },
-    { verdict: 'failed', mentions: 'no such volume' },
+    { verdict: 'progressing', mentions: 'no such volume' },
   ],
 ])
 
@@ -63,9 +55,9 @@ testEntries(
     [`a ${kind} that can be used is ready`, groupSnapshot(kind, { readyToUse: true }), { verdict: 'ready' }],
     [`a ${kind} that is taken progresses`, groupSnapshot(kind, { readyToUse: false }), { verdict: 'progressing' }],
     [
-      `a ${kind} with an error has failed`,
+      `a ${kind} with an error is taken again`,
       groupSnapshot(kind, { readyToUse: false, error: { message: 'no such volume' } }),
-      { verdict: 'failed', mentions: 'no such volume' },
+      { verdict: 'progressing', mentions: 'no such volume' },
     ],
   ]),
 )

@@ -39,6 +39,23 @@ testEntries(strimzi, [
     ),
     { verdict: 'failed', mentions: 'Kafka version 9.9.9 is not supported.' },
   ],
+  ...(
+    [
+      ['InvalidConfigurationException', 'No KafkaNodePools found for Kafka cluster main'],
+      ['InvalidResourceException', 'The Kafka cluster main is invalid: [needs at least one broker node]'],
+      ['InvalidResourceException', 'default.replication.factor should be 1 or less because it has only 1 broker(s)'],
+      ['InvalidConfigurationException', 'ConfigMap metrics does not exist'],
+      ['InvalidConfigurationException', 'Items with key(s) tls.crt are missing in Secret listener'],
+      ['InvalidConfigurationException', 'Secret listener not found in namespace shop'],
+      ['InvalidResourceException', 'Cluster CA should not be generated, but the secrets were not found.'],
+    ] as const
+  ).map(
+    ([reason, message]): EntryCase => [
+      `a Kafka that waits for another object is reconciled again: ${message}`,
+      resource('Kafka', is('NotReady', { reason, message })),
+      { verdict: 'progressing', mentions: message },
+    ],
+  ),
   [
     'a Kafka that was Ready before its change progresses',
     resource('Kafka', { observedGeneration: 1, ...is('Ready') }),
@@ -98,7 +115,27 @@ testEntries(strimzi, [
     ),
     { verdict: 'progressing', mentions: 'returned 404' },
   ],
+  [
+    'a KafkaConnector without its KafkaConnect progresses: it may be created',
+    resource(
+      'KafkaConnector',
+      is('NotReady', { reason: 'NoSuchResourceException', message: "KafkaConnect resource 'main' does not exist" }),
+    ),
+    { verdict: 'progressing', mentions: "KafkaConnect resource 'main'" },
+  ],
   ['a KafkaTopic that is Ready is ready', resource('KafkaTopic', is('Ready')), { verdict: 'ready' }],
+  ...(
+    [
+      ['KafkaError', 'org.apache.kafka.common.errors.InvalidReplicationFactorException: only 1 broker(s) registered'],
+      ['ResourceConflict', 'Managed by Ref{namespace=shop, name=orders}'],
+    ] as const
+  ).map(
+    ([reason, message]): EntryCase => [
+      `a KafkaTopic that waits for other objects progresses: ${reason}`,
+      resource('KafkaTopic', { conditions: [{ type: 'Ready', status: 'False', reason, message }] }),
+      { verdict: 'progressing', mentions: message },
+    ],
+  ),
   [
     'a KafkaTopic with an invalid configuration has failed',
     resource('KafkaTopic', {
@@ -142,9 +179,20 @@ testEntries(strimzi, [
     'an invalid KafkaUser has failed',
     resource(
       'KafkaUser',
-      is('NotReady', { reason: 'InvalidResourceException', message: 'ACL rules are not supported.' }),
+      is('NotReady', { reason: 'InvalidResourceException', message: 'a username of up to 64 characters' }),
     ),
-    { verdict: 'failed', mentions: 'ACL rules are not supported.' },
+    { verdict: 'failed', mentions: 'up to 64 characters' },
+  ],
+  [
+    'a KafkaUser with rules that its Kafka does not authorize yet progresses',
+    resource(
+      'KafkaUser',
+      is('NotReady', {
+        reason: 'InvalidResourceException',
+        message: 'ACL rules are configured but not supported in the Kafka cluster configuration.',
+      }),
+    ),
+    { verdict: 'progressing', mentions: 'not supported in the Kafka cluster' },
   ],
   [
     'a KafkaRebalance whose proposal needs an approval is paused',
@@ -161,6 +209,19 @@ testEntries(strimzi, [
     resource('KafkaRebalance', is('NotReady', { reason: 'IllegalArgumentException', message: 'unknown goal' })),
     { verdict: 'failed', mentions: 'unknown goal' },
   ],
+  ...(
+    [
+      ['RuntimeException', 'Kafka cluster is not Ready'],
+      ['InvalidResourceException', "Kafka resource lacks 'cruiseControl' declaration"],
+      ['CruiseControlRetriableConnectionException', 'connection refused'],
+    ] as const
+  ).map(
+    ([reason, message]): EntryCase => [
+      `a KafkaRebalance that the operator requests again progresses: ${message}`,
+      resource('KafkaRebalance', is('NotReady', { reason, message })),
+      { verdict: 'progressing', mentions: message },
+    ],
+  ),
 ])
 
 const podSet = (status: object): SampleObject => ({
