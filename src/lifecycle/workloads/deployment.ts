@@ -213,7 +213,9 @@ function progressDeadlineProblem(
  * the same apply, which the next attempt shows.
  */
 function hasUnprovenPod(state: ExaminedPods['state']): boolean {
-  return state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
+  return (
+    state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
+  )
 }
 
 /**
