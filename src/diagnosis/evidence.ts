@@ -46,6 +46,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
       'Why no endpoints',
       checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
     ),
+    ...piece('condition', 'Conditions', problem.reason === 'pod-waiting' ? openConditions(subject) : []),
     ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
     ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
     ...piece('event', 'Events', events),
@@ -53,6 +54,17 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
     // A target that reports the cause itself shows the evidence of the cause.
     ...(cause === undefined || context.own.has(placeKey(cause)) ? [] : evidenceFor(cause, facts, context)),
   ]
+}
+
+/** The conditions of a pod that are not True. */
+function openConditions(subject: KubeObject | undefined): readonly string[] {
+  const { conditions = [] } = (subject as Pod | undefined)?.status ?? {}
+  return conditions
+    .filter(({ status }) => status !== 'True')
+    .map(({ type, status, reason = '', message = '' }) => {
+      const why = [reason, message].filter((each) => each !== '').join(': ')
+      return `${type} is ${status}${why === '' ? '' : `: ${why}`}`
+    })
 }
 
 const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const

@@ -4,9 +4,11 @@ import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { condition, isReplaced } from '../lifecycle/workloads/pod-object.ts'
 import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
 import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
+import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
@@ -85,7 +87,8 @@ function explainTarget(
   const facts = new TargetFacts(whole, context.store)
   const manifest = context.manifests.get(target)
   const lost = lostNodeProblem(record, facts, context)
-  const problems = [...(lost === undefined ? [] : [lost]), ...record.problems].map((problem) => ({
+  const found = lost ?? waitingPodProblem(record, facts, context)
+  const problems = [...(found === undefined ? [] : [found]), ...record.problems].map((problem) => ({
     ...problem,
     chain: chainOf(problem, target, facts),
     evidence: [
@@ -142,6 +145,46 @@ function lostNodeProblem(
     proven: false,
   }
   return recordProblem(problem, record.target)
+}
+
+/** The pod that a target without a known problem waits for, with what the cluster reports about the pod. */
+function waitingPodProblem(
+  record: TargetRecord<GateProblem>,
+  facts: TargetFacts,
+  { serverOffsetMs, startedAt }: Context,
+): GateProblem | undefined {
+  if (record.problems.length > 0 || (record.outcome !== 'stalled' && record.outcome !== 'timed-out')) return undefined
+  const pods = facts
+    .podsOf(record.target)
+    .filter(
+      (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && condition(pod, 'Ready')?.status !== 'True',
+    )
+  const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0
+  // The newest pod is of the gated revision.
+  const [pod] = pods.toSorted((a, b) => created(b) - created(a))
+  if (pod === undefined) return undefined
+  const warning = facts.eventsOf(pod).findLast(({ type }) => type === 'Warning')
+  const problem: Problem = {
+    reason: 'pod-waiting',
+    subject: `pod/${pod.metadata.name}`,
+    detail: {
+      ...waitingContainer(pod),
+      ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
+    },
+    count: 1,
+    pods: pods.length,
+    firstSeenAt: created(pod) - serverOffsetMs || startedAt,
+    proven: false,
+  }
+  return recordProblem(problem, record.target)
+}
+
+/** The first container that waits, and why. */
+function waitingContainer({ status }: Pod): { readonly container?: string; readonly waiting?: PodReport } {
+  const all = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])]
+  const found = all.find(({ state }) => state?.waiting !== undefined)
+  const { reason = '', message = '' } = found?.state?.waiting ?? {}
+  return found === undefined ? {} : { container: found.name, waiting: { reason, message } }
 }
 
 /** `deployment/web → replicaset/web-688 → pod/web-688-x → container app`, by owner references. */

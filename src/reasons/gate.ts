@@ -3,7 +3,7 @@ import { duration } from '../duration.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describeTarget, nameOf } from './wording.ts'
+import { clusterCommand, command, describePod, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** The detail of a reason whose sentence needs no facts. */
@@ -57,7 +57,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ detail: { stallTimeoutMs, state } }) =>
       predicate(`made no progress for ${duration(stallTimeoutMs)}: ${state}`),
     hint: (facts) =>
-      `${facts.target.kind === 'Job' ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describeTarget(facts)}`}. If it only needs longer, raise stall-timeout.`,
+      `${facts.target.kind === 'Job' && facts.problem === undefined ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describePod(facts)}`}. If it only needs longer, raise stall-timeout.`,
   },
   'still-running': {
     class: 'clock',
@@ -69,7 +69,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           ? `was not ready after ${duration(timeoutMs)}: ${state}`
           : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
       ),
-    hint: (facts) => `See its state: ${describeTarget(facts)}. If it only needs longer, raise the timeout.`,
+    hint: (facts) => `See its state: ${describePod(facts)}. If it only needs longer, raise the timeout.`,
   },
   'not-found': {
     class: 'clock',

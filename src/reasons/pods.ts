@@ -85,7 +85,15 @@ export interface PodDetails {
   readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
   readonly evicted: EndedDetail
   readonly 'pod-failed': EndedDetail
+  /** What the kubelet reports: the first waiting container, and the newest Warning. */
+  readonly 'pod-waiting': { readonly container?: string; readonly waiting?: PodReport; readonly warning?: PodReport }
   readonly 'pod-stuck': { readonly finalizers: readonly string[]; readonly node?: string }
+}
+
+/** The reason and message of a state or an event, as the cluster reports them. */
+export interface PodReport {
+  readonly reason: string
+  readonly message: string
 }
 
 export const podReasons: ReasonFamily<PodDetails> = {
@@ -164,6 +172,18 @@ export const podReasons: ReasonFamily<PodDetails> = {
         return `If the manifest sets \`nodeName\`, remove it, so that the scheduler chooses a node, or correct it: ${clusterCommand('get', 'nodes')}. If the node was deleted, the pod garbage collector deletes the pod in about a minute, and its controller creates another.`
       return `The kubelet of node ${node} does not respond. Check the node: ${clusterCommand('describe', 'node', node)}. If it will not come back, delete it (${clusterCommand('delete', 'node', node)}), so that its pods are created elsewhere.`
     },
+    readsNode: true,
+  },
+  'pod-waiting': {
+    class: 'slow',
+    when: 'a clock ended the target, a pod is not ready, and no known problem explains it',
+    title: 'a pod is not ready',
+    sentence: ({ detail: { container, waiting, warning } }) => {
+      const state = waiting === undefined ? '' : `: container ${container} waits (${reportText(waiting)})`
+      const newest = warning === undefined ? '' : `; its newest Warning is ${reportText(warning)}`
+      return predicate(`is not ready${state}${newest}`)
+    },
+    hint: (s) => `See its events: ${describePod(s)}.`,
     readsNode: true,
   },
   evicted: {
@@ -270,6 +290,10 @@ function causeText(cause: SchedulingCause): string {
     default:
       return cause.message
   }
+}
+
+function reportText({ reason, message }: PodReport): string {
+  return [reason, message].filter((each) => each !== '').join(': ')
 }
 
 function taintOf({ key = '', value }: { readonly key?: string; readonly value?: string }): string {

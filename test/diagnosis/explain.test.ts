@@ -5,7 +5,17 @@ import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
-import { createEvent, iso, moment, start } from '../lifecycle/builders.ts'
+import {
+  createDeployment,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  iso,
+  moment,
+  podStatus,
+  start,
+  waiting,
+} from '../lifecycle/builders.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
@@ -126,4 +136,50 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
   }
   const [record] = explain(timeline({ reason: 'unschedulable', subject: 'pod/migrate-x', cause }), store, 0).targets
   expect(record?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
+})
+
+describe('a target that a clock ended without a known problem', () => {
+  const web = createTarget({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' })
+  const deployment = createDeployment()
+  const waitingPod = createPod({
+    metadata: { name: 'web-x' },
+    status: podStatus({ state: waiting('ImageInspectError', 'the store is damaged') }, { phase: 'Pending' }),
+  })
+  const warning = (reason: string, message: string, at: number) =>
+    createEvent(waitingPod, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
+
+  const explained = (reason: 'no-progress' | 'still-running', ...events: KubeObject[]) => {
+    const store = new Store(() => false)
+    for (const object of [deployment, createReplicaSet(), waitingPod, ...events])
+      store.apply({ at: moment(3), type: 'ADDED', object })
+    const whole = timeline({ reason: 'crash-loop', subject: '' })
+    const outcome = reason === 'no-progress' ? 'stalled' : 'timed-out'
+    const targets = whole.targets.map((record) => ({ ...record, target: web, outcome, reason, problems: [] }) as const)
+    return explain({ ...whole, targets }, store, 0).targets[0]
+  }
+
+  it.each(['no-progress', 'still-running'] as const)(
+    'shows for %s what its pod waits for: the reason of the container, the newest Warning, the conditions',
+    (reason) => {
+      const record = explained(reason, warning('FailedSync', 'old', 10), warning('InspectFailed', 'damaged layer', 40))
+      expect(record?.problems).toMatchObject([
+        {
+          reason: 'pod-waiting',
+          class: 'slow',
+          subject: 'pod/web-x',
+          message:
+            'is not ready: container app waits (ImageInspectError: the store is damaged); its newest Warning is InspectFailed: damaged layer',
+          evidence: [
+            { type: 'condition', title: 'Conditions', text: expect.stringContaining('Ready is False') },
+            { type: 'event', text: expect.stringContaining('InspectFailed') },
+          ],
+        },
+      ])
+      expect(record?.hint).toContain('`kubectl describe pod/web-x -n shop`')
+    },
+  )
+
+  it('names its pod without any Warning too', () => {
+    expect(explained('no-progress')?.problems).toMatchObject([{ subject: 'pod/web-x' }])
+  })
 })
