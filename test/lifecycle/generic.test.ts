@@ -194,6 +194,20 @@ describe('a kind without a rule of its own is judged by', () => {
     ['pairs of counts', { expectedNodes: 2, availableNodes: 1 }, 'progressing'],
     ['pods of nodes', { desiredNumberScheduled: 2, numberAvailable: 1 }, 'progressing'],
     ['Ready before all words', { conditions: [ready], phase: 'Provisioning', replicas: 2, readyReplicas: 1 }, 'ready'],
+    ...['UpToDate', 'Updated', 'Stable', 'Quiesced'].map((type): [string, object, string] => [
+      `a rollout in progress, before Ready: ${type} is False`,
+      { conditions: [ready, condition(type, 'False')] },
+      'progressing',
+    ]),
+    ...['Updating', 'UpgradingVersion', 'RollingOutPods', 'Progressing'].map((type): [string, object, string] => [
+      `a rollout in progress, before Ready: ${type} is True`,
+      { conditions: [ready, condition(type, 'True')] },
+      'progressing',
+    ]),
+    ['Ready before the rollout of a part', { conditions: [ready, condition('ProxyUpToDate', 'False')] }, 'ready'],
+    ['Ready and a finished rollout', { conditions: [ready, condition('Updating', 'False')] }, 'ready'],
+    ['a phase of a rollout, before Ready', { conditions: [ready], phase: 'Upgrading' }, 'progressing'],
+    ['replicas to be updated, before Ready', { conditions: [ready], replicas: 3, updatedReplicas: 1 }, 'progressing'],
     [
       'a spec that was not accepted, before Ready',
       { conditions: [ready, condition('Synced', 'False')] },

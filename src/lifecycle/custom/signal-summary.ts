@@ -1,5 +1,10 @@
 import { type Meaning, meaningOf, type Signal } from './status-vocabulary.ts'
 
+/** Conditions that show whether the present spec is rolled out, where Ready may be about the pods of the previous one. */
+const rolloutTypes = /^(?:(?:UpToDate|Updated|Stable|Quiesced)$|Updating|Upgrading|Rolling(?:Out|Update)|Progressing)/
+/** The same in fields: `updatedReplicas`, `upgradeStatus`, `phase: Upgrading`, `state: rolling_update`. */
+const rolloutWords = /^(?:updat|upgrad|rolling|rollout)/i
+
 /** The combined result of all signals of an object. */
 export interface SignalSummary {
   /** Undefined if there is no signal. */
@@ -13,8 +18,8 @@ export interface SignalSummary {
 /**
  * Combines the signals of an object.
  *
- * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, and
- * a contradiction (Degraded=True). Without Ready, the worst signal decides, of the object or of a part: a phase may
+ * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, a
+ * rollout in progress (UpToDate=False), and a contradiction (Degraded=True). Without Ready, the worst signal decides, of the object or of a part: a phase may
  * predate the change. If the object is good otherwise, the failure of a part does not fail it.
  */
 export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
@@ -43,6 +48,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
       'progressing',
       isReady ? failures.filter(({ condition, weight }) => condition !== undefined && weight === 'whole') : [],
     ],
+    ['progressing', isReady ? signals.filter(isOpenRollout) : []],
     ['ready', find('ready', 'summary')],
     ['progressing', [...find('progressing', 'whole', 'change'), ...failedParts]],
     // Many controllers never set the conditions of parts that are not used.
@@ -64,6 +70,11 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
       ? decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
       : [...decisive, ...causesOf(decisive, signals)]
   return { meaning, signals: quoteOnce(quoted), isReconciling }
+}
+
+function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
+  if (meaning !== 'progressing') return false
+  return condition === undefined ? rolloutWords.test(name) || rolloutWords.test(value) : rolloutTypes.test(name)
 }
 
 /** Whether a condition is not good, and its reason is a failure: Synced=False with the reason `SyncError`. */

@@ -63,7 +63,7 @@ const ready = words(`
   provided satisfied formed balanced injected delivered hydrated realized collected processed downloaded claimed
   activated assigned associated fulfilled alive inuse enforced enforcing converged subscribed propagated distributed
   replicated enrolled onboarded paired peered linked unsealed rotated renewed rolledout nominal unchanged authorized
-  authenticated recovered current
+  authenticated recovered current quiesced selected
 `)
 /** Words that have a meaning only as a whole name, not in compounds. */
 const standaloneWords: ReadonlyMap<string, Meaning> = new Map([
