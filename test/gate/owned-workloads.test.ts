@@ -153,6 +153,41 @@ describe('a custom resource whose status does not show that its workloads are up
   })
 })
 
+describe('a custom resource of an unknown kind', () => {
+  const pack = (status: object, spec: object = {}): KubeObject => ({ ...createShop(0, 1), spec, status })
+  const job = (status: object, resourceVersion: string): KubeObject => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'pack-1',
+      namespace: 'shop',
+      uid: 'job-uid',
+      creationTimestamp: iso(1),
+      resourceVersion,
+      ownerReferences: ownedBy(createShop(0)),
+    },
+    spec: { backoffLimit: 0, template: createTemplate() } as object,
+    status,
+  })
+  const steps = (object: KubeObject) => [
+    at(0, added(object), [...own, listed('Job', 'batch/v1')]),
+    at(1, added(job({ active: 1, ready: 1 }, '2'))),
+    at(80, modified(job({ succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] }, '3'))),
+  ]
+  const options = { settings: { catalogue: [] } }
+  const created = { conditions: [{ type: 'JobCreated', status: 'True' }] }
+
+  it('is not ready before its Job completes, whose creation its status shows', () => {
+    expect(verdict(steps(pack(created)), options)).toBe('ready after 80 s')
+    expect(verdict(steps(pack({ state: 'Created' })), options)).toBe('ready after 80 s')
+  })
+
+  it('does not wait for its Jobs when Ready is True, or when it is a schedule', () => {
+    expect(verdict(steps(pack({ conditions: [{ type: 'Ready', status: 'True' }] })), options)).toBe('ready after 0 s')
+    expect(verdict(steps(pack({ phase: 'Active' }, { schedule: '@daily' })), options)).toBe('ready after 0 s')
+  })
+})
+
 it('the parent of an ApplySet is not ready before the workloads that are its members', () => {
   const id = 'applyset-Zm9vYmFy-v1'
   const parent: KubeObject = {

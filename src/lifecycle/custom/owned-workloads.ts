@@ -8,13 +8,16 @@ import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
 import { listsMs, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { summarizeSignals } from './signal-summary.ts'
+import { isSchedule, readSignals } from './signals.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
 
 /**
  * A custom resource is ready only after the Deployments, StatefulSets and DaemonSets behind it: many operators report
- * ready from a workload that has not observed its change, or once it exists.
+ * ready from a workload that has not observed its change, or once it exists. One of an unknown kind without Ready=True is
+ * ready only after its Jobs too: its other conditions may only show that these were created.
  *
  * `written`: only the workloads that were written since the spec are awaited, because the operator decides about the
  * others. `all`: the status does not show whether the workloads are updated. Such operators write `observedGeneration`
@@ -24,15 +27,16 @@ const maxDepth = 3
  * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || !isBuiltIn(kind.apiVersion))
   return {
     ...rule,
     assess: (object, context) => {
       const own = rule.assess(object, context)
       const awaits = behind.awaitsWorkloads(object)
       if (own.status !== 'ready' || awaits === 'none') return own
+      const isAwaited = (kind: KindName) => isWorkloadKind(kind) || (isJob(kind) && awaitsJobs(object, behind))
+      const kinds = behind.kinds.filter((kind) => isAwaited(kind) || !isBuiltIn(kind.apiVersion))
       const changedAt = specChangedAt(object, context)
-      const workloads = workloadsOf(object, context)
+      const workloads = workloadsOf(object, isAwaited, context)
         .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
         .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
       const explainedBy = [
@@ -94,12 +98,27 @@ function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
   return groupOf(apiVersion) === 'apps' && kind !== 'ReplicaSet'
 }
 
-/** The Deployments, StatefulSets and DaemonSets behind an object, directly or by other custom resources. */
-function workloadsOf(object: KubeObject, context: RuleContext, depth = maxDepth): readonly KubeObject[] {
+function isJob({ apiVersion, kind }: KindName): boolean {
+  return groupOf(apiVersion) === 'batch' && kind === 'Job'
+}
+
+/** A schedule creates Jobs without an end, and Ready=True is about what it needs of them. */
+function awaitsJobs(object: KubeObject, { isKnown }: Behind): boolean {
+  const isReady = summarizeSignals(readSignals(object)).signals.some(({ weight }) => weight === 'summary')
+  return !isKnown && !isReady && !isSchedule(object)
+}
+
+/** The workloads behind an object, directly or by other custom resources. */
+function workloadsOf(
+  object: KubeObject,
+  isWorkload: (kind: KindName) => boolean,
+  context: RuleContext,
+  depth = maxDepth,
+): readonly KubeObject[] {
   return [...context.owned(object.metadata.uid), ...membersOf(object, context)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
-    if (isWorkloadKind(each)) return [each]
-    return depth === 0 ? [] : workloadsOf(each, context, depth - 1)
+    if (isWorkload(each)) return [each]
+    return depth === 0 ? [] : workloadsOf(each, isWorkload, context, depth - 1)
   })
 }
 
