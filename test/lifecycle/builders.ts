@@ -333,10 +333,10 @@ export function counted(seen: PodObservations, pod = createPod(), changedAt?: nu
 
 /** History of a target with these versions, each at its second. */
 export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
-  const seen = versions.reduce<TargetHistory | undefined>(
-    (history, [seconds, object]) => observeTarget(history, object, moment(seconds), ruleOf(object).failures?.(object)),
-    undefined,
-  )
+  const seen = versions.reduce<TargetHistory | undefined>((history, [seconds, object]) => {
+    const rule = ruleOf(object)
+    return observeTarget(history, object, moment(seconds), rule.failures?.(object), rule.states?.(object))
+  }, undefined)
   if (seen === undefined) throw new Error('A target that was never seen has no history.')
   return seen
 }

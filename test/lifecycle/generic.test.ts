@@ -194,16 +194,18 @@ describe('a kind without a rule of its own is judged by', () => {
     ['pairs of counts', { expectedNodes: 2, availableNodes: 1 }, 'progressing'],
     ['pods of nodes', { desiredNumberScheduled: 2, numberAvailable: 1 }, 'progressing'],
     ['Ready before all words', { conditions: [ready], phase: 'Provisioning', replicas: 2, readyReplicas: 1 }, 'ready'],
-    ...['UpToDate', 'Updated', 'Stable', 'Quiesced'].map((type): [string, object, string] => [
+    ...['UpToDate', 'Updated', 'Stable', 'Quiesced'].map((type): [string, object, 'progressing'] => [
       `a rollout in progress, before Ready: ${type} is False`,
       { conditions: [ready, condition(type, 'False')] },
       'progressing',
     ]),
-    ...['Updating', 'UpgradingVersion', 'RollingOutPods', 'Progressing'].map((type): [string, object, string] => [
-      `a rollout in progress, before Ready: ${type} is True`,
-      { conditions: [ready, condition(type, 'True')] },
-      'progressing',
-    ]),
+    ...['Updating', 'UpgradingVersion', 'RollingOutPods', 'Progressing'].map(
+      (type): [string, object, 'progressing'] => [
+        `a rollout in progress, before Ready: ${type} is True`,
+        { conditions: [ready, condition(type, 'True')] },
+        'progressing',
+      ],
+    ),
     ['Ready before the rollout of a part', { conditions: [ready, condition('ProxyUpToDate', 'False')] }, 'ready'],
     ['Ready and a finished rollout', { conditions: [ready, condition('Updating', 'False')] }, 'ready'],
     ['a phase of a rollout, before Ready', { conditions: [ready], phase: 'Upgrading' }, 'progressing'],
@@ -674,6 +676,28 @@ describe('an object whose status contains no signal', () => {
     const object = resource({ observedGeneration: 2 })
     expect(judge(9, [0, object]).status).toBe('progressing')
     expect(judge(10, [0, object]).status).toBe('ready')
+  })
+
+  it.each<[string, object]>([
+    ['the condition of a start', { conditions: [condition('JobCreated', 'True')] }],
+    ['a condition of an unknown type', { conditions: [condition('Marbled', 'True')] }],
+    ['the state of a start', { state: 'Created' }],
+    ['a state of an unknown word', { poolPhase: 'Marbled' }],
+  ])('is ready only after three settle times with %s', (_, status) => {
+    const object = resource(status)
+    expect(judge(29, [0, object])).toMatchObject({ status: 'progressing', recheckAt: moment(30) })
+    expect(judge(30, [0, object])).toMatchObject({
+      status: 'ready',
+      message: expect.stringContaining('nothing in its status shows that it is ready'),
+    })
+  })
+
+  it('waits again for a state that is new', () => {
+    const inPhase = (poolPhase: string) => resource({ poolPhase })
+    expect(judge(40, [0, inPhase('Marbled')], [25, inPhase('Dotted')])).toMatchObject({
+      status: 'progressing',
+      recheckAt: moment(55),
+    })
   })
 
   it('is ready at once if its kind is built in', () => {

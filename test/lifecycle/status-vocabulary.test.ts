@@ -222,7 +222,7 @@ describe('a condition', () => {
     'FailedOver=False',
     'Turnstile=True',
     // Its controller has nothing left to do.
-    'Quiesced=True',
+    'Marbled=True',
     'InUse=False',
     'Turnstile=False',
     'DeletionIsBlocked=True',

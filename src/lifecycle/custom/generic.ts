@@ -7,7 +7,7 @@ import { conditionProblem, isEmpty, notReconciled, ownProblem, reportedProblem, 
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isError, type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { isError, isOpenRollout, type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { isPieceOfWork, isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
@@ -62,7 +62,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     ready,
     signals: summary.meaning === 'ready' ? summary.signals.map(({ condition }) => condition) : undefined,
     copiesOthers: !isBuiltIn(object.apiVersion),
-    readyMessage: text === '' ? 'exists; it gives no readiness signal, so nothing more can be known' : text,
+    readyMessage: text || unclearText(object),
     milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
     counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
@@ -70,6 +70,18 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     stallHold: stallHoldOf(object, summary),
     recheckAt: signalUntil,
   })
+}
+
+/** The message of a ready object without a signal. */
+function unclearText(object: KubeObject): string {
+  return isUnclear(object)
+    ? 'exists; nothing in its status shows that it is ready, so nothing more can be known (--for and health-checks define ready)'
+    : 'exists; it gives no readiness signal, so nothing more can be known'
+}
+
+/** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
+function isUnclear(object: KubeObject): boolean {
+  return progressStates(object).length > 0
 }
 
 /** Why the stall clock is stopped. A suspension that the spec requests has no end of its own. */
@@ -98,17 +110,21 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
   return context.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
 }
 
+/** How many settle times a status of unknown meaning must be unchanged: its states may be those of a start. */
+const unclearSettles = 3
+
 /**
  * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The
- * status is complete when, during the settle time, its set of fields did not change, or nothing wrote the object.
+ * status is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the
+ * object.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
   if (isEmpty(object.status) || isBuiltIn(object.apiVersion)) return undefined
   const writes = (object.metadata.managedFields ?? []).map((entry) => time(entry.time) ?? Infinity)
   const lastWrite = writes.length === 0 ? Infinity : Math.max(...writes)
-  const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.specSeenAt))
-  return provePersisted(since, settings.settleTimeMs, now).recheckAt
+  const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
+  return provePersisted(since, settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1), now).recheckAt
 }
 
 /**
@@ -135,7 +151,8 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
   if (first === undefined) return []
   if (meaning === 'failed') {
     if (hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
-    if (namesDependency(object, signals)) return [conditionProblem(object, signals, context)]
+    if (namesDependency(object, signals) || isWorkingOn(first, object))
+      return [conditionProblem(object, signals, context)]
     const unchangedMs = context.othersProgress ? retriedBesideOthersMs : retriedMs
     return [reportedProblem(object, [first, ...others], context, unchangedMs)]
   }
@@ -159,6 +176,24 @@ function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
 function namesDependency(object: KubeObject, signals: readonly Signal[]): boolean {
   const others = signals.some(({ message }) => message) ? [] : readSignals(object)
   return [...signals, ...others].some((each) => each.meaning !== 'ready' && mayEndByItself(each))
+}
+
+/** A health that is bad while the parts of an object start: `unhealthy`. */
+const passingHealth = /^(?:unhealthy|degraded|red)$/
+
+/**
+ * Whether a failure stands beside a change in progress (Updating=True). A bad health is no failure either while parts are only
+ * not ready.
+ */
+function isWorkingOn({ name, value = '' }: Signal, object: KubeObject): boolean {
+  const isHealth = [...tokensOf(name), ...tokensOf(value)].some((token) => passingHealth.test(token))
+  return readSignals(object).some(
+    (each) =>
+      each.meaning === 'progressing' &&
+      each.weight !== 'summary' &&
+      !isError(each) &&
+      (isHealth || isOpenRollout(each)),
+  )
 }
 
 /**

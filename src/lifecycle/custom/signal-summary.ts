@@ -60,9 +60,9 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   ]
   const [meaning, decisive] = candidates.find(([, found]) => found.length > 0) ?? [undefined, []]
   if (meaning === undefined || meaning === 'ready') return { meaning, signals: decisive, isReconciling }
-  // Ready=False is no failure, whatever its reason: many controllers set it at each attempt.
+  // Ready=False (ServerReady=False) is no failure, whatever its reason: many controllers set it at each attempt.
   const mayFail = meaning === 'progressing' && !isReconciling && !isWorking(signals)
-  const errors = mayFail ? decisive.filter((each) => isError(each) && each.weight !== 'summary') : []
+  const errors = mayFail ? decisive.filter((each) => isError(each) && !/ready$/i.test(each.name)) : []
   if (errors.length > 0)
     return { meaning: 'failed', signals: quoteOnce(errors.map((each) => ({ ...each, weight: 'error' }))) }
   const quoted =
@@ -72,7 +72,8 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   return { meaning, signals: quoteOnce(quoted), isReconciling }
 }
 
-function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
+/** Whether a signal shows that the present spec is not rolled out yet. */
+export function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
   if (meaning !== 'progressing') return false
   return condition === undefined ? rolloutWords.test(name) || rolloutWords.test(value) : rolloutTypes.test(name)
 }

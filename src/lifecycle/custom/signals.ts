@@ -2,19 +2,21 @@ import { type Fields, type KubeObject, oncePerObject } from '../../cluster/objec
 import { fieldsOf, isEmpty } from '../conditions.ts'
 import { hasPresentCondition, readConditions, readUnknownConditions } from './status-conditions.ts'
 import { readNoneReady } from './status-counts.ts'
-import { readEmptyState, readFields } from './status-fields.ts'
+import { readEmptyState, readFields, stateEnding } from './status-fields.ts'
 import { isGenerationStale } from './status-generation.ts'
-import { isEnd, type Signal, tokensOf } from './status-vocabulary.ts'
+import { isEnd, type Signal, tokensOf, words } from './status-vocabulary.ts'
 
 /** Kinds whose objects do work that ends, such as Jobs. */
-const workKinds = /(?:Job|JobSet|Run|Workflow|Backup|Restore|Migration|Execution|Experiment)$/
+const workKinds = /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment)$/
 /** Kinds that in some groups do such work, and in others describe it. */
 const sometimesWorkKinds =
-  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download)$/
+  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan)$/
 /** Conditions that only such work has. */
 const workConditions = /^(?:Completed?|Succeeded|Finished)$/
 /** Fields of a spec that only such work has, as in a Job. */
 const workSpecKeys = ['backoffLimit', 'completions', 'jobTemplate', 'ttlSecondsAfterFinished']
+/** Words in the names of lists in a status that contain the steps of such work, each with its state. */
+const stepWords = words('step steps stage stages task tasks action actions')
 /** Fields of a status that contain when such work ended. */
 const endKeys = /^(?:completion|finish|finished|completed)(?:Time|Timestamp|At)$/
 
@@ -146,7 +148,12 @@ function isJobLike({ kind, spec }: KubeObject, status: Fields): boolean {
   return (
     workKinds.test(kind) ||
     workSpecKeys.some((key) => (spec as Fields | null | undefined)?.[key] !== undefined) ||
-    Object.keys(status).some((key) => endKeys.test(key)) ||
+    Object.entries(status).some(
+      ([key, value]) =>
+        endKeys.test(key) ||
+        (tokensOf(key).some((token) => stepWords.has(token)) &&
+          fieldsOf(value).some((step) => Object.keys(step).some((name) => stateEnding.test(name)))),
+    ) ||
     [status, ...parts].some(hasCounts)
   )
 }

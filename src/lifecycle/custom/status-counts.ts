@@ -54,8 +54,12 @@ interface Count {
  */
 export function readCounts(fields: Fields, spec: Fields = {}, path = ''): readonly Signal[] {
   const counts = countsOf(fields).filter(({ states }) => !(states.includes('updated') && keepsOldParts(spec)))
-  const found = shortCount(counts, spec) ?? badCount(counts) ?? omittedCount(counts)
-  return found === undefined ? [] : fieldSignal(`${path}${found[0]}`, found[1], 'progressing', 'change')
+  const found = shortCount(counts, spec) ?? badCount(counts)
+  const omitted = found === undefined ? omittedCount(counts) : undefined
+  const [key, text] = found ?? omitted ?? []
+  if (key === undefined || text === undefined) return []
+  // A state may show that the parts are ready without their number.
+  return fieldSignal(`${path}${key}`, text, 'progressing', omitted === undefined ? 'change' : 'unknown')
 }
 
 /**

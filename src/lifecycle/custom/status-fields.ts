@@ -6,7 +6,9 @@ import { readCounts } from './status-counts.ts'
 import {
   fieldSignal,
   isEnd,
+  isGoodWord,
   isNotRequested,
+  isStart,
   type Meaning,
   meaningOf,
   negationOf,
@@ -25,6 +27,8 @@ const stateKeys = words(`
 `)
 /** Fields that contain a state in some kinds only, so the gate ignores unknown words. */
 const sometimesStateKeys = words('stage result outcome verdict condition progress')
+/** Endings of the names of fields that contain a state as a word: `currentStateSummary`. */
+export const stateEnding = /(?:status|state|phase|health|summary|stage|result)$/i
 /** Status fields named like a good condition: `ready: true`, `compliant: NonCompliant`, `ready: 1/2`. */
 const goodKeys = words(`
   ready readytouse pass passed healthy available succeeded synced insync established compliant reconciled
@@ -102,7 +106,7 @@ function readPairs(fields: Fields, path: string): readonly Signal[] {
 }
 
 function readField(key: string, value: unknown, fields: Fields, scope: Scope): readonly Signal[] {
-  const { path = '', depth = 0, isWork } = scope
+  const { path = '', depth = 0 } = scope
   const name = key.toLowerCase()
   const isState = stateKeys.has(name)
   if (name === 'conditions' || isEmpty(value)) return []
@@ -111,7 +115,7 @@ function readField(key: string, value: unknown, fields: Fields, scope: Scope): r
   if (typeof value === 'boolean') return readFlag(key, value, path)
   if (typeof value === 'string') {
     if (isState && value === fields['desiredState']) return fieldSignal(`${path}${key}`, value, 'ready', 'whole')
-    return withMessage(depth === 0 ? readWord(key, value, isWork) : readInnerWord(key, value, scope), fields)
+    return withMessage(readWord(key, value, scope), fields)
   }
   if (typeof value !== 'object' || depth >= maxDepth) return []
   return readInner(key, value as Fields, scope)
@@ -164,7 +168,11 @@ function readPart(part: Fields, scope: Scope, type: string): readonly Signal[] {
     const name = `${path}${condition.type}`
     return reading === undefined ? [] : [{ ...reading, name, value: condition.status, message: condition.message }]
   })
-  const { meaning, signals: decisive } = summarizeSignals([...signals, ...readFields(part, scope)])
+  const fields = readFields(part, scope)
+  const hasSucceeded = fields.some((each) => each.meaning === 'ready')
+  // The error of a part that has succeeded since is an old one.
+  const present = fields.filter(({ weight }) => weight !== 'error' || !hasSucceeded)
+  const { meaning, signals: decisive } = summarizeSignals([...signals, ...present])
   if (meaning === undefined || meaning === 'suspended') return []
   return decisive.slice(0, 1).map((each) => ({
     ...each,
@@ -182,17 +190,6 @@ function isMap(value: Fields): boolean {
   return Object.values(value).every(isObject)
 }
 
-/** A word in an object within the status. */
-function readInnerWord(key: string, value: string, { path = '', isWork }: Scope): readonly Signal[] {
-  const name = `${path}${key}`
-  if (isRatio(key, value)) return fieldSignal(name, value, readGood(value), 'change')
-  if (isGoodKey(key) && isStatus(value)) return fieldSignal(name, value, readGood(value), 'whole')
-  if (!stateKeys.has(key.toLowerCase()) || neutralStates.has(value.toLowerCase()) || isNotRequested(value)) return []
-  const meaning = meaningOf(value, isWork)
-  // Resources of a Job-like object may be ready before it ends.
-  return meaning === 'ready' && isWork && !isEnd(value) ? [] : fieldSignal(name, value, meaning, 'whole')
-}
-
 /** `ready`, `isReady`. */
 function isGoodKey(key: string): boolean {
   return goodKeys.has(key.replace(/^is(?=[A-Z])/, '').toLowerCase())
@@ -205,23 +202,27 @@ function withMessage(signals: readonly Signal[], { message, reason }: Fields): r
   return signals.map((each) => (each.meaning === 'failed' ? { ...each, message: text } : each))
 }
 
-function readWord(key: string, value: string, isWork: boolean): readonly Signal[] {
+/** A word in a status, or in an object within it. */
+function readWord(key: string, value: string, { path = '', depth = 0, isWork }: Scope): readonly Signal[] {
+  const at = `${path}${key}`
   const name = key.toLowerCase()
-  if (stateKeys.has(name)) {
-    const meaning = meaningOf(value, isWork)
-    return meaning === undefined
-      ? fieldSignal(key, value, 'progressing', 'unknown')
-      : fieldSignal(key, value, meaning, 'whole')
-  }
-  if (isGoodKey(key)) return fieldSignal(key, value, readGood(value), 'whole')
-  if (isRatio(key, value)) return fieldSignal(key, value, readGood(value), 'change')
-  if (sometimesStateKeys.has(name)) return fieldSignal(key, value, meaningOf(value, isWork), 'whole')
+  if (/^(?:true|false)$/i.test(value)) return readFlag(key, /^true$/i.test(value), path, true)
+  if (isGoodKey(key)) return fieldSignal(at, value, readGood(value), 'whole')
+  if (isRatio(key, value)) return fieldSignal(at, value, readGood(value), 'change')
+  const meaning = meaningOf(value, isWork)
+  if (meaning === 'ready' && isStart(value)) return []
   // A failure without a state.
-  if (name === 'reason') return meaningOf(value) === 'failed' ? fieldSignal(key, value, 'progressing', 'error') : []
-  if (!/(?:Status|State|Phase|Health)$/.test(key) || (!isWork && tokensOf(key).some((token) => past.has(token))))
-    return []
-  const isWhole = isWork && isEnd(value)
-  return fieldSignal(key, value, meaningOf(value, isWork), isWhole ? 'whole' : changeKeys.test(key) ? 'change' : 'part')
+  if (name === 'reason' && path === '')
+    return meaning === 'failed' ? fieldSignal(at, value, 'progressing', 'error') : []
+  const isState = stateKeys.has(name)
+  const isPast = !isWork && tokensOf(key).some((token) => past.has(token))
+  if (!isState && !sometimesStateKeys.has(name) && (isPast || !stateEnding.test(key))) return []
+  if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
+  if (depth > 0 && (neutralStates.has(value.toLowerCase()) || isNotRequested(value))) return []
+  // Resources of a Job-like object may be ready before it ends.
+  if (depth > 0 && meaning === 'ready' && isWork && !isEnd(value)) return []
+  const isWhole = isState || sometimesStateKeys.has(name) || (isWork && isEnd(value))
+  return fieldSignal(at, value, meaning, isWhole ? 'whole' : changeKeys.test(key) ? 'change' : 'part')
 }
 
 /** Whether a field contains a ratio: `readyReplicas: 1/3` as kubectl prints it, or `progress: 40%`. */
@@ -238,7 +239,8 @@ function readGood(value: string): Meaning | undefined {
   return Number(done) >= (total === '%' ? 100 : Number(total)) ? 'ready' : 'progressing'
 }
 
-function readFlag(key: string, value: boolean, path: string): readonly Signal[] {
+/** @param isText the flag is the text `True` or `False`: few of these are options */
+function readFlag(key: string, value: boolean, path: string, isText = false): readonly Signal[] {
   const signal = (meaning: Meaning, weight: Signal['weight']) =>
     fieldSignal(`${path}${key}`, `${value}`, meaning, weight)
   const name = key.toLowerCase()
@@ -254,7 +256,8 @@ function readFlag(key: string, value: boolean, path: string): readonly Signal[] 
   if (meaningOf(tokens[0] ?? '') === 'failed' && (tokens.length === 1 || tokens[0] === 'failed'))
     return value ? signal('failed', 'whole') : []
   if (path === '' && tokens.some((token) => changeFlags.has(token))) return value ? signal('progressing', 'change') : []
-  return last === 'ready' ? signal(value ? 'ready' : 'progressing', 'part') : []
+  if (last === 'ready' || (isText && isGoodWord(last))) return signal(value ? 'ready' : 'progressing', 'part')
+  return isText && !value && stateEnding.test(key) ? signal('progressing', 'part') : []
 }
 
 /** Texts for the absence of an error. */

@@ -49,8 +49,8 @@ const suspended = words(`
 `)
 const progressing = words(`
   pending waiting queued unknown partial partially yellow submitted requested start init initialize progress wait
-  unavailable unreachable unready unscheduled uninitialized undetermined unsynced outofsync incomplete inconclusive
-  inactive missing absent conflict conflicted terminated deleted detached disconnected warn warning unsupported disabled
+  unavailable unreachable unready unscheduled unschedulable below uninitialized undetermined unsynced outofsync incomplete inconclusive
+  inactive missing absent awaited conflict conflicted terminated deleted detached disconnected warn warning unsupported disabled
   offline down blocked failingover failingback abnormal unbalanced inprogress notready notfound noncompliant
 `)
 const ready = words(`
@@ -81,9 +81,9 @@ const endWords: ReadonlySet<string> = words(`
 `)
 /** In a phase of several words they name a step: `ResourcesCreated`. Alone, `Created` names the goal. */
 const stepWords = words('created scheduled submitted')
-/** What a controller runs on the way to its goal: `RunningMigrations`, `runningWorkflow`. */
+/** What a controller runs on the way to its goal: `RunningMigrations`, `Build Running`. */
 const activities =
-  /^(?:workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?$/
+  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?$/
 /** Words that negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
 /** Words that negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
@@ -134,7 +134,8 @@ function meaningOfName(word: string, isWork: boolean): Meaning | undefined {
   if (has(failed)) return isNegatedFailure(tokens) ? undefined : 'failed'
   if (has(suspended)) return isNegated ? undefined : 'suspended'
   if (has(progressing) || (isWork && has(startedWords))) return 'progressing'
-  if (tokens.some(isInProgress) || (tokens[0] === 'running' && activities.test(tokens[1] ?? ''))) return 'progressing'
+  if (tokens.some(isInProgress) || (tokens.includes('running') && tokens.some((token) => activities.test(token))))
+    return 'progressing'
   if (isNegated) return 'progressing'
   if (has(ready) || joined === 'insync') {
     const isStep = tokens.length > 1 && !isEnd(word) && (isWork || stepWords.has(tokens.at(-1) ?? ''))
@@ -159,6 +160,11 @@ export function isNotRequested(text: string): boolean {
 /** Whether a state is one in which work ends successfully: `Succeeded`, `Sync completed`. */
 export function isEnd(word: string): boolean {
   return tokensOf(word).some((token) => endWords.has(token))
+}
+
+/** Whether a state only shows that work has started: alone, it is no readiness. */
+export function isStart(word: string): boolean {
+  return /^(?:created|initiali[sz]ed)$/i.test(word)
 }
 
 /**
@@ -220,13 +226,13 @@ const unreadyTypes = words(
     'incompatible irreconcilable',
 )
 /** Ready words that, as a type, name an option and not a state. */
-const optionWords = words('enabled supported existing failedover failedback')
+const optionWords = words('enabled supported existing failedover failedback idle')
 /** Words that, as a type, name an ability: ready when True. */
 const abilities = words('reachable discoverable schedulable resolvable accessible usable addressable')
 /** `ErrorOccurred`, `FailureDetected`: the noun before these words counts. */
 const happened = words('occurred occured detected encountered present seen')
-/** Types that are True after one of the first steps, and alone are no readiness. */
-const stepTypes = words('initialized created started launched scheduled submitted prepared')
+/** Types that are True after one of the first steps, and alone are no readiness: `Applied`, `JobCreated`. */
+const stepTypes = words('initialized created started launched scheduled submitted prepared applied')
 /** Types that begin with these words name a failure, whatever follows: `FailedToFetch`. */
 const failedStarts = words('failed failing unable cannot invalid')
 /** Words before the noun of a type that is True for a good part: `ValidBackendRefs`, `OwnerResolvedRef`. */
@@ -258,7 +264,8 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
     reading?.meaning === 'ready' &&
     status.toLowerCase() === 'true' &&
     (meaningOf(reason) === 'failed' || /^(?:error|failed|failure|unable to|cannot)\b/i.test(String(message)))
-  return isContradiction ? { ...reading, meaning: isWork ? 'failed' : 'progressing' } : reading
+  if (isContradiction) return { ...reading, meaning: isWork ? 'failed' : 'progressing' }
+  return reading?.meaning === 'ready' && stepTypes.has(tokensOf(condition.type).at(-1) ?? '') ? undefined : reading
 }
 
 /** Whether a type has a meaning, if only with another status: Degraded=False has none. */
@@ -318,8 +325,9 @@ function readByWord(
     const isWhole = tokens[0] === 'invalid' || tokens.some((token) => token.startsWith('error'))
     return whenTrue(is, 'failed', isWhole ? 'whole' : weight)
   }
-  if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last)) return whenTrue(is, 'progressing', weight)
-  const isGood = isCurrent || abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
+  if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite(last))
+    return whenTrue(is === 'false' && meaningOf(reason) === 'failed' ? 'true' : is, 'progressing', weight)
+  const isGood = isCurrent || isGoodWord(last)
   if (!isGood) {
     // An unknown type that is not True, with a reason that means failure or progress.
     const isOpen = is !== 'true' && (meaningOf(reason) === 'failed' || isUnderway(reason))
@@ -361,8 +369,7 @@ function readNegated(
   const isFalse = is === 'false' ? 'true' : 'false'
   if (meaningOf(last) === 'suspended') return whenTrue(isFalse, 'suspended', 'part')
   if (isInProgress(last)) return whenTrue(isFalse, 'progressing', 'part')
-  const isGood = abilities.has(last) || (meaningOf(last) === 'ready' && !optionWords.has(last))
-  return isGood ? whenTrue(is, 'progressing', 'part') : undefined
+  return isGoodWord(last) ? whenTrue(is, 'progressing', 'part') : undefined
 }
 
 function positive(status: string, reason: string, weight: Weight): Reading {
@@ -395,6 +402,11 @@ function isUnderway(reason: string): boolean {
   const tokens = tokensOf(reason)
   const isNegated = tokens.some((token) => adverbs.has(token) || determiners.has(token))
   return !isNegated && (openReasons.has(tokens[0] ?? '') || namesProgress(tokens))
+}
+
+/** Whether a name that ends in this word is good when True. */
+export function isGoodWord(token: string): boolean {
+  return abilities.has(token) || (meaningOf(token) === 'ready' && !optionWords.has(token))
 }
 
 function isBad(token: string): boolean {
