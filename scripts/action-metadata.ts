@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import { type InputDefinition, inputDefinitions } from '../src/inputs.ts'
+import type { InputDefinition } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { reportSchema } from '../src/report/report-schema.ts'
 
@@ -12,10 +12,10 @@ export function fullText(definition: Pick<InputDefinition, 'description'> & Part
 }
 
 /** Replaces the inputs and outputs in the present `action.yml` by those of the code. */
-export function actionMetadata(present: string): string {
+export function actionMetadata(present: string, definitions: readonly InputDefinition[]): string {
   const start = present.indexOf('inputs:\n')
   const end = present.indexOf('runs:\n')
-  const inputs = inputDefinitions.flatMap((definition) => [
+  const inputs = definitions.flatMap((definition) => [
     `  ${definition.name}:`,
     ...describe(fullText(definition)),
     '    required: false',
@@ -49,13 +49,13 @@ type ActionType =
   | { readonly type: 'list'; readonly separator: string; readonly 'list-item': ActionType }
 
 /** The content of `action-types.yml`: the types of inputs and outputs, for tools that check or generate workflows. */
-export function actionTypes(): string {
+export function actionTypes(definitions: readonly InputDefinition[]): string {
   const outputs: Readonly<Partial<Record<string, ActionType>>> = {
     outcome: { type: 'enum', 'allowed-values': reportSchema.shape.outcome.options },
     'duration-seconds': { type: 'float' },
   }
   const types = {
-    inputs: Object.fromEntries(inputDefinitions.map((input) => [input.name, inputType(input)])),
+    inputs: Object.fromEntries(definitions.map((input) => [input.name, inputType(input)])),
     outputs: Object.fromEntries(
       Object.keys(outputDefinitions).map((name) => [name, outputs[name] ?? { type: 'string' }]),
     ),

@@ -12,7 +12,7 @@ import { minify, parse } from '@swc/core'
  *     node scripts/build.ts --into FOLDER   the bundle for tests: in another folder, not minified
  *     node scripts/build.ts --published --into FOLDER   the bundle of dist/, in another folder
  *
- * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `post.js`, `cli.js`) are copied unchanged: on an old Node they must
+ * `tsc` emits JavaScript to `build/`. The launchers (`index.js`, `merge.js`, `post.js`, `cli.js`) are copied unchanged: on an old Node they must
  * load and report its version. Everything else is one bundle that they import, `entrypoints.js`, with lazy imports in
  * chunks. The same sources give the same bytes in every checkout.
  */
@@ -31,7 +31,7 @@ type Bundler = (
 
 const root = resolve(import.meta.dirname, '..')
 const bundleName = 'entrypoints.js'
-const launchers = ['index.js', 'post.js', 'cli.js', 'node-version.js']
+const launchers = ['index.js', 'merge.js', 'post.js', 'cli.js', 'node-version.js']
 const executable = 'cli.js'
 const target = process.argv.includes('--into') ? process.argv.at(-1) : undefined
 const isForTests = target !== undefined && !process.argv.includes('--published')

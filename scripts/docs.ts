@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { hintFor } from '../src/diagnosis/hints.ts'
+import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
 import { catalogueGroups as groups } from '../src/lifecycle/custom/catalogue/index.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
@@ -16,7 +17,7 @@ import { inputPage, readmeDocs } from './readme-docs.ts'
 /**
  * Generates these files, or their marked regions:
  *
- * - `action.yml`, `action-types.yml`, `docs/inputs.md`, README: the inputs and outputs
+ * - `action.yml`, `action-types.yml`, those of `merge/`, `docs/inputs.md`, README: the inputs and outputs
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
  * - `docs/operators.md`: the catalogue of operators
  * - `docs/architecture.md`: the picture of the imports
@@ -38,8 +39,10 @@ for (const [name, text] of [
   ],
   ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
   ['README.md', readmeDocs(present('README.md'), root, groups)],
-  ['action.yml', actionMetadata(present('action.yml'))],
-  ['action-types.yml', actionTypes()],
+  ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],
+  ['action-types.yml', actionTypes(inputDefinitions)],
+  ['merge/action.yml', actionMetadata(present('merge/action.yml'), mergeInputDefinitions)],
+  ['merge/action-types.yml', actionTypes(mergeInputDefinitions)],
   ...(await schemaFiles('report', reportJsonSchema())),
   ...(await schemaFiles('recording', recordingJsonSchema())),
 ] as const) {

@@ -36,7 +36,7 @@ function importsByPart(sources: ReadonlyMap<string, string>): Map<string, Set<st
 }
 
 /** Small files that most parts import, and the launchers: they would hide the rest. */
-const omitted = /^src\/(?:errors|duration|version|node-version|workspace|index|cli|entrypoints)\.ts$/
+const omitted = /^src\/(?:errors|duration|version|node-version|workspace|index|cli|merge|entrypoints)\.ts$/
 
 /**
  * A Mermaid diagram of the parts of `src/`. An arrow leads from a part to one that imports it, as data flows. An arrow

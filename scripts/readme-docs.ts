@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { inputDefinitions, inputGroups } from '../src/inputs.ts'
+import { type InputDefinition, inputDefinitions, inputGroups, mergeInputDefinitions } from '../src/inputs.ts'
 import type { CatalogueGroup } from '../src/lifecycle/custom/catalogue/entry.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { reasonCodes } from '../src/reasons/reasons.ts'
@@ -10,21 +10,37 @@ import { fullText } from './action-metadata.ts'
 import { alignedTable, replaceRegion } from './markdown.ts'
 
 const page = 'docs/inputs.md'
+const mergeAction = 'rollout-gate/rollout-gate/merge'
+const onlyInMerge = mergeInputDefinitions.filter((definition) => !inputDefinitions.includes(definition))
+
+function inputsOf(group: InputDefinition['group']): readonly InputDefinition[] {
+  return inputDefinitions.filter((definition) => definition.group === group)
+}
+
+/** The inputs that both actions have, and that a user sets. */
+function sharedWithMerge(): string {
+  const shared = mergeInputDefinitions.filter(
+    (definition) => inputDefinitions.includes(definition) && definition.runnerDefault === '',
+  )
+  return shared.map(({ name }) => code(name)).join(', ')
+}
 
 /** Replaces the generated regions of the README: comparison, log, figures, inputs by group, outputs. */
 export function readmeDocs(present: string, root: string, groups: readonly CatalogueGroup[]): string {
   const link = (name: string, target = page) => `[\`${name}\`](${target}#${name})`
-  const inputs = inputGroups.flatMap((group) => [
-    `**${group}**`,
-    '',
-    ...alignedTable(
+  const tableOf = (definitions: readonly InputDefinition[]) =>
+    alignedTable(
       ['input', 'default', 'meaning'],
-      inputDefinitions
-        .filter((definition) => definition.group === group)
-        .map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
-    ),
+      definitions.map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
+    )
+  const inputs = [
+    ...inputGroups.flatMap((group) => [`**${group}**`, '', ...tableOf(inputsOf(group)), '']),
+    `**Merging reports**: the action \`${mergeAction}\` ([example](docs/recipes.md#several-clusters))`,
     '',
-  ])
+    ...tableOf(onlyInMerge),
+    '',
+    `Also ${sharedWithMerge()}, as above.`,
+  ]
   const outputs = alignedTable(
     ['output', 'meaning'],
     Object.entries(outputDefinitions).map(([name, { description }]) => [link(name), description]),
@@ -33,7 +49,7 @@ export function readmeDocs(present: string, root: string, groups: readonly Catal
     comparison: comparison(),
     log: exampleLog(root),
     figures: figures(root, groups),
-    inputs: inputs.slice(0, -1),
+    inputs,
     outputs,
   }
   return Object.entries(regions).reduce((document, [name, lines]) => replaceRegion(document, name, lines), present)
@@ -41,13 +57,16 @@ export function readmeDocs(present: string, root: string, groups: readonly Catal
 
 /** Replaces the generated regions of `docs/inputs.md`: every input and output with all of its sentences. */
 export function inputPage(present: string): string {
-  const inputs = inputGroups.flatMap((group) => [
-    `## ${group}`,
+  const textsOf = (definitions: readonly InputDefinition[]) =>
+    definitions.flatMap((definition) => [`### \`${definition.name}\``, '', fullText(definition), ''])
+  const inputs = [
+    ...inputGroups.flatMap((group) => [`## ${group}`, '', ...textsOf(inputsOf(group))]),
+    '## Merging reports',
     '',
-    ...inputDefinitions
-      .filter((definition) => definition.group === group)
-      .flatMap((definition) => [`### \`${definition.name}\``, '', fullText(definition), '']),
-  ])
+    `The action \`${mergeAction}\` merges the reports of several gates into one summary, report and outcome ([example](recipes.md#several-clusters)). It needs no cluster. It has the outputs of a gate, the input \`reports\`, and of the inputs above ${sharedWithMerge()}.`,
+    '',
+    ...textsOf(onlyInMerge),
+  ]
   const outputs = Object.entries(outputDefinitions).flatMap(([name, definition]) => [
     `### \`${name}\``,
     '',

@@ -1,11 +1,11 @@
 import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
 import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
-import { describeMistakes, errorText, throwMistakes, UserError } from './errors.ts'
+import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import { passes } from './gate/outcome.ts'
 import {
   type EndedTimeline,
@@ -18,7 +18,7 @@ import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
 import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
 import { currentRun, type WorkflowRun } from './github/workflow-run.ts'
-import { type Inputs, inputNames, knownExtras, mistakesBesideMerge, readInputs } from './inputs.ts'
+import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
 import type { Source } from './plan/target.ts'
@@ -35,10 +35,10 @@ import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } f
 const crashMessage = 'Rollout Gate itself failed'
 
 /**
- * The action: reads the inputs, gates the rollout, prints the log, writes the summary and outputs, passes or fails the
- * job. Only this function uses the runner and catches all errors.
+ * An action: reads the inputs, gates the rollout or merges reports, prints the log, writes the summary and outputs, passes
+ * or fails the job. Only this function uses the runner and catches all errors.
  */
-export async function runAction(): Promise<void> {
+export async function runAction(action: ActionName): Promise<void> {
   const startedAt = systemClock.now()
   const cancelled = new AbortController()
   const cancel = () => cancelled.abort()
@@ -66,7 +66,7 @@ export async function runAction(): Promise<void> {
   }
   try {
     const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
-    const read = readInputs(Object.fromEntries(texts))
+    const read = readInputs(Object.fromEntries(texts), action)
     const run = workflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
@@ -75,7 +75,7 @@ export async function runAction(): Promise<void> {
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, tracked, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
-    const work = read.inputs.written.has('merge') ? mergeGates(job) : gate(job)
+    const work = action === 'merge' ? mergeGates(job) : gate(job)
     const complete = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const text of describeMistakes(error.mistakes)) core.error(plain(text))
@@ -131,7 +131,7 @@ export async function runPost(): Promise<void> {
     const token = core.getInput('github-token')
     // The runner warns about an empty mask.
     if (token !== '') core.setSecret(token)
-    const endedItself = await endAction(left.pid, join(dirname(process.argv[1] ?? ''), 'index.js'), systemClock)
+    const endedItself = await endAction(left, systemClock)
     // Checks and statuses show whether they are open, comments do not: a process that ended by itself has closed its
     // comment.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
@@ -202,10 +202,10 @@ async function gate(job: Job): Promise<EndedTimeline> {
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */
 async function mergeGates(job: Job): Promise<EndedTimeline> {
   const { inputs, mistakes } = job.read
-  throwMistakes([...mistakes, ...mistakesBesideMerge(inputs)])
+  throwMistakes([...mistakes, ...mistakesOfMerge(job)])
   const { readReportFiles } = await import('./merge/report-files.ts')
   const { mergeReports } = await import('./merge/merge.ts')
-  const files = readReportFiles(inputs.merge.split(/\r?\n/), workspace(), 'merge')
+  const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
   const timeline = mergeReports(files, systemClock.now())
   await findTracked(
     timeline.targets.map(({ target }) => target.source),
@@ -213,6 +213,14 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
   )
   for (const line of renderMergedLog(timeline, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)
   return timeline
+}
+
+/** Reports may be of several environments, so only the deployment that triggered the workflow can get their outcome. */
+function mistakesOfMerge({ read, run }: Job): readonly Mistake[] {
+  const hasDeployment = !(run instanceof Error) && run.deploymentId !== undefined
+  if (!read.inputs.reportTo.includes('deployment') || hasDeployment) return []
+  const message = 'No deployment triggered this workflow, and a merge creates none. Write `deployment` in the gates.'
+  return [{ input: 'report-to', message }]
 }
 
 type ReadInputs = ReturnType<typeof readInputs>

@@ -2,10 +2,15 @@ import { runAction as run } from './action.ts'
 
 export { runPost } from './action.ts'
 
-/** Runs the action. This file is one bundle, which the launchers `index.ts`, `post.ts` and `cli.ts` load. */
+/** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */
 export async function runAction(): Promise<void> {
   limitYoungGeneration()
-  await run()
+  await run('gate')
+}
+
+/** Merges the reports of gates. */
+export async function runMerge(): Promise<void> {
+  await run('merge')
 }
 
 /** Runs the command line, which the action does not load. */

@@ -18,6 +18,9 @@ import {
 /** The groups of inputs in the documentation, in its order. */
 export const inputGroups = ['What to gate', 'Where', 'Clocks', 'Verdict', 'Log and files', 'GitHub'] as const
 
+/** `gate`: `action.yml`, and the command line. `merge`: `merge/action.yml`, which merges the reports of gates. */
+export type ActionName = 'gate' | 'merge'
+
 /** An input as the documentation, `action.yml` and the command line show it. */
 export interface InputDefinition {
   readonly name: string
@@ -37,8 +40,7 @@ export interface InputDefinition {
   readonly isRecorded: boolean
   /** Whether a replay reads it from the recording, and has a flag for it. */
   readonly isReplayed: boolean
-  /** Whether a merge of reports uses it. Any other input beside `merge` is a mistake. */
-  readonly isForMerge: boolean
+  readonly actions: readonly ActionName[]
   /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
   readonly flag: 'shown' | 'hidden' | 'none'
 }
@@ -56,7 +58,7 @@ function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): 
     details: '',
     isRecorded: true,
     isReplayed: true,
-    isForMerge: false,
+    actions: ['gate'],
     flag: 'shown',
   } as const
   return { ...defaults, ...type, isLines, parse, ...row }
@@ -181,8 +183,11 @@ export type ExtraName = keyof typeof knownExtras
 
 const extraNames = Object.keys(knownExtras) as readonly ExtraName[]
 
-/** For the inputs of the extras on GitHub: only the action has them, because they need a workflow run. */
-const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, isForMerge: true, flag: 'none' } as const
+/** Of both actions. */
+const both: readonly ActionName[] = ['gate', 'merge']
+
+/** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */
+const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, actions: both, flag: 'none' } as const
 
 /**
  * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
@@ -287,7 +292,7 @@ const definitions = {
     name: 'on-superseded',
     group: 'Verdict',
     default: 'fail',
-    isForMerge: true,
+    actions: both,
     description: 'The result of the job if another deployment changed a resource during the wait: `fail` or `pass`.',
     details: '`pass` applies only if every other resource is ready, and never to a rollback.',
   }),
@@ -343,25 +348,25 @@ const definitions = {
     details:
       'The recording contains everything that was watched, but no credentials and no data of Secrets. It is compressed if its name ends in `.gz`. Default: none.',
   }),
-  merge: input(lines, {
-    name: 'merge',
+  reports: input(lines, {
+    name: 'reports',
     group: 'What to gate',
     placeholder: 'REPORTS',
     isRecorded: false,
     isReplayed: false,
-    isForMerge: true,
+    actions: ['merge'],
     flag: 'none',
     description:
-      'The reports of other gates, to merge into one summary, report and outcome. The step itself gates nothing.',
+      'The reports of the gates, one path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`.',
     details:
-      'One path per line, or `name=path`, such as `prod-eu=reports/prod-eu/report.json`. Each is a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake. Needs no cluster. Only `summary`, `on-superseded` and the inputs below _GitHub_ may be set besides. Default: none.',
+      'Each is a file of the output `report`. `{eu,us}` in a path stands for one line each. The gravest outcome decides: `cancelled`, `unknown`, `misconfigured`, `failed`, `superseded`, `stalled`, `timed-out`, `ready`. A path that does not exist, or a pattern (`*`, `?`) without a match, is `unknown`: name each expected report without a pattern, because a job that did not run leaves no report. A file that is no report is a mistake.',
   }),
   summary: input(boolean, {
     name: 'summary',
     group: 'Log and files',
     default: 'true',
     isReplayed: false,
-    isForMerge: true,
+    actions: both,
     flag: 'hidden',
     description: 'Whether to write the job summary.',
     details: 'The file of the output `summary-file` is always written.',
@@ -378,7 +383,7 @@ const definitions = {
     ...forGitHub,
     description:
       'Where the rollout is shown on GitHub, live: any of `check`, `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
-    details: `\`check\` is a check of the commit (permission \`${knownExtras.check.permission}\`), \`commit-status\` one line with a link to the log (\`${knownExtras['commit-status'].permission}\`): a branch rule can require both by their name. \`deployment\` is the status of the deployment that triggered the workflow, or of a new one for \`environment\` (\`${knownExtras.deployment.permission}\`). \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
+    details: `\`check\` is a check of the commit (permission \`${knownExtras.check.permission}\`), \`commit-status\` one line with a link to the log (\`${knownExtras['commit-status'].permission}\`): a branch rule can require both by their name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
   name: input(gateName, {
     name: 'name',
@@ -386,7 +391,7 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
     details:
-      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: the resources, `namespace` and `context` as they are written, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
+      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',
@@ -397,6 +402,7 @@ const definitions = {
   environment: input(environmentName, {
     name: 'environment',
     ...forGitHub,
+    actions: ['gate'],
     description: 'The environment of the deployment that `report-to: deployment` creates.',
     details:
       "The environment of a pull request is transient. If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
@@ -404,6 +410,7 @@ const definitions = {
   environmentUrl: input(webAddress, {
     name: 'environment-url',
     ...forGitHub,
+    actions: ['gate'],
     description: 'The web address of the deployed application, to which the deployment links.',
     details: 'Default: the host of the first Ingress in `manifests`, if there is one.',
   }),
@@ -431,10 +438,20 @@ export type Inputs = {
   readonly written: ReadonlyMap<string, string>
 }
 
-/** Every input, in the order of the documentation. */
-export const inputDefinitions: readonly InputDefinition[] = Object.values(definitions)
+const allDefinitions: readonly InputDefinition[] = Object.values(definitions)
 
-const byName = new Map(inputDefinitions.map((definition) => [definition.name, definition]))
+/** Every input of `action.yml`, in the order of the documentation. */
+export const inputDefinitions = allDefinitions.filter(({ actions }) => actions.includes('gate'))
+
+/** Every input of `merge/action.yml`, its own first. */
+export const mergeInputDefinitions = allDefinitions
+  .filter(({ actions }) => actions.includes('merge'))
+  .toSorted((one, other) => one.actions.length - other.actions.length)
+
+const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>>> = {
+  gate: new Map(inputDefinitions.map((definition) => [definition.name, definition])),
+  merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
+}
 
 function nowReportTo(extra: ExtraName): string {
   return `It is an item of \`report-to\` now: \`report-to: ${extra}\`.`
@@ -447,33 +464,47 @@ const formerInputs: ReadonlyMap<string, string> = new Map([
   ['deployment-status', nowReportTo('deployment')],
   ['comment', nowReportTo('comment')],
   ['transient-environment', 'Remove it: the environment of a pull request is transient without it.'],
+  ['merge', 'It is an action of its own now: `uses: rollout-gate/rollout-gate/merge`, with the paths in `reports`.'],
 ])
 
-/** The names to read: what the user wrote under a former name is a mistake, and not ignored. */
-export const inputNames: readonly string[] = [...byName.keys(), ...formerInputs.keys()]
+/** Inputs of the other action, with what to do. */
+const inputsOfOther: Readonly<Record<ActionName, string>> = {
+  gate: 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.',
+  merge: 'It has no effect on a merge, which watches no cluster. Remove it, or gate in a step of its own.',
+}
+
+/** The names to read: what the user wrote under a former name, or for the other action, is a mistake, and not ignored. */
+export const inputNames: readonly string[] = [...allDefinitions.map(({ name }) => name), ...formerInputs.keys()]
 
 /** The mistake of an unknown input, with the nearest name. */
-export function unknownInput(name: string): Mistake {
-  const former = formerInputs.get(name)
-  if (former !== undefined) return { input: name, message: former }
-  const hint = didYouMean(name, byName.keys()) || ` There are ${[...byName.keys()].join(', ')}.`
-  return { input: name, message: `There is no input of this name.${hint}` }
+export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
+  const known = byAction[action]
+  const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
+  const instead = formerInputs.get(name) ?? (inputNames.includes(name) ? inputsOfOther[action] : undefined)
+  return { input: name, message: instead ?? `There is no input of this name.${hint}` }
 }
 
 /**
  * Reads the inputs of the action or the flags of the command line. Never throws: an invalid input gets its default, and
  * is not in `written`.
  * @param raw texts by input name; blank means absent, because the runner sets absent inputs to ''
+ * @param action an input that it does not have is a mistake, and gets its default
  */
-export function readInputs(raw: Readonly<Record<string, string | undefined>>): {
+export function readInputs(
+  raw: Readonly<Record<string, string | undefined>>,
+  action: ActionName = 'gate',
+): {
   readonly inputs: Inputs
   readonly mistakes: readonly Mistake[]
 } {
+  const known = byAction[action]
   const given = Object.entries(raw).flatMap(([name, value]) =>
-    value?.trim() ? [[name, byName.get(name)?.isLines ? value : value.trim()] as const] : [],
+    value?.trim() ? [[name, known.get(name)?.isLines ? value : value.trim()] as const] : [],
   )
   const written = new Map(given)
-  const mistakes = [...written.keys()].filter((name) => !byName.has(name)).map(unknownInput)
+  const unknown = [...written.keys()].filter((name) => !known.has(name))
+  const mistakes = unknown.map((name) => unknownInput(name, action))
+  for (const name of unknown) written.delete(name)
   const values = Object.entries<TypedInput<unknown>>(definitions).map(([property, definition]) => {
     const { name, parse } = definition
     let isValid = true
@@ -497,19 +528,6 @@ function withoutToken({ githubToken, reportTo }: Inputs): Mistake[] {
   const permissions = reportTo.map((name) => `\`${knownExtras[name].permission}\``).join(', ')
   const message = `It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
   return [{ input: 'report-to', message }]
-}
-
-/** The mistakes of inputs that a merge of reports does not use, and of one that it needs. */
-export function mistakesBesideMerge({ written, reportTo, environment }: Inputs): readonly Mistake[] {
-  const unused = inputDefinitions
-    .filter(({ name, isForMerge }) => !isForMerge && written.has(name))
-    .map(({ name }) => ({
-      input: name,
-      message: 'It has no effect with `merge`, which watches no cluster. Remove it, or gate in a step of its own.',
-    }))
-  if (!reportTo.includes('deployment') || environment !== undefined) return unused
-  const message = 'With `merge`, `deployment` needs `environment`, because the reports may be of several clusters.'
-  return [...unused, { input: 'report-to', message }]
 }
 
 /**

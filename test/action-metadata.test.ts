@@ -1,9 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { validateActionMetadata } from './support/workflow-parser.ts'
 
 const root = join(import.meta.dirname, '..')
+const files = ['action.yml', 'merge/action.yml']
 const text = readFileSync(join(root, 'action.yml'), 'utf8')
 
 const expression = (inner: string) => `\${{ ${inner} }}`
@@ -26,9 +27,9 @@ function expressionsOutOfPlace(yaml: string): string[] {
     .map(({ path }) => path.join('.'))
 }
 
-describe('action.yml', () => {
-  it('contains no expression where the runner evaluates none', () => {
-    expect(expressionsOutOfPlace(text)).toEqual([])
+describe('the metadata of the actions', () => {
+  it.each(files)('%s contains no expression where the runner evaluates none', (file) => {
+    expect(expressionsOutOfPlace(readFileSync(join(root, file), 'utf8'))).toEqual([])
   })
 
   it.each([
@@ -40,8 +41,8 @@ describe('action.yml', () => {
     expect(expressionsOutOfPlace(yaml)).toEqual([path])
   })
 
-  it('is valid by the schema that GitHub publishes', () => {
-    expect(validateActionMetadata(text)).toEqual([])
+  it.each(files)('%s is valid by the schema that GitHub publishes', (file) => {
+    expect(validateActionMetadata(readFileSync(join(root, file), 'utf8'))).toEqual([])
   })
 
   it.each([
@@ -62,9 +63,5 @@ describe('action.yml', () => {
     ['an unknown colour', 'color: blue', 'color: pink', "Unexpected value 'pink'"],
   ])('would not be valid with %s', (_, present, wrong, mistake) => {
     expect(validateActionMetadata(text.replace(present, wrong)).join('\n')).toContain(mistake)
-  })
-
-  it('starts a file that exists', () => {
-    expect(existsSync(join(root, parse(text).runs.main))).toBe(true)
   })
 })

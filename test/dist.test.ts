@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 
 const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
-const programs = ['index.js', 'cli.js']
+const programs = ['index.js', 'merge.js', 'cli.js']
 
 /** A module that makes the program read the version of an older Node. */
 const olderNode = `data:text/javascript,${encodeURIComponent(
@@ -13,11 +13,15 @@ const olderNode = `data:text/javascript,${encodeURIComponent(
 )}`
 
 describe('dist', () => {
-  it('holds what action.yml and package.json name', () => {
-    const action = parse(readFileSync(join(root, 'action.yml'), 'utf8'))
+  it('holds what the actions and package.json name', () => {
+    const runs = ['.', 'merge'].flatMap((folder) => {
+      const { main, post } = parse(readFileSync(join(root, folder, 'action.yml'), 'utf8')).runs
+      return [join(folder, main), join(folder, post)]
+    })
     const { bin } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-    expect([action.runs.main, bin['rollout-gate']]).toEqual(programs.map((name) => `dist/${name}`))
-    expect(readdirSync(dist)).toEqual(expect.arrayContaining([...programs, 'licenses.txt']))
+    const named = [...runs, bin['rollout-gate']]
+    expect(new Set(named)).toEqual(new Set([...programs, 'post.js'].map((name) => join('dist', name))))
+    expect(readdirSync(dist)).toEqual(expect.arrayContaining([...programs, 'post.js', 'licenses.txt']))
   })
 
   it.each(programs)('%s fails on an older Node with the version that it needs', (program) => {

@@ -4,7 +4,9 @@ import { actionMetadata } from '../scripts/action-metadata.ts'
 import { UserError } from '../src/errors.ts'
 import {
   inputDefinitions as definitions,
+  type InputDefinition,
   type Inputs,
+  mergeInputDefinitions,
   parseExpectedImages,
   parseInputs,
   parseMilestoneTimeouts,
@@ -53,7 +55,7 @@ const table: Record<
   logLines: ['log-lines', 25, '0', 0],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
   record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
-  merge: ['merge', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
+  reports: ['reports', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
   reportTo: ['report-to', [], 'check, comment\ncommit-status,check', ['check', 'commit-status', 'comment']],
@@ -76,10 +78,19 @@ describe('parseInputs', () => {
   })
 
   it('reads every input that is written', () => {
-    const inputs = parseInputs(Object.fromEntries(Object.values(table).map(([name, , written]) => [name, written])))
+    const written = (names: readonly InputDefinition[]) =>
+      Object.values(table).flatMap(([name, , text]) => (names.some((each) => each.name === name) ? [[name, text]] : []))
+    const { inputs, mistakes } = readInputs(Object.fromEntries(written(definitions)))
+    const { inputs: ofMerge, mistakes: inMerge } = readInputs(
+      Object.fromEntries(written(mergeInputDefinitions)),
+      'merge',
+    )
+    expect([...mistakes, ...inMerge]).toEqual([])
     expect([...inputs.written.keys()].toSorted()).toEqual(definitions.map(({ name }) => name).toSorted())
     expect(inputs.written.get('timeout')).toBe('1h')
-    expect(inputs).toEqual({ ...inputsWith(([, , , value]) => value), written: expect.any(Map) })
+    const values = inputsWith(([, , , value]) => value)
+    expect(inputs).toEqual({ ...values, reports: '', written: expect.any(Map) })
+    expect(ofMerge).toMatchObject({ reports: table.reports[3], onSuperseded: 'pass', name: table.name[3] })
   })
 
   it('distinguishes a written clock from a default of the same length', () => {
@@ -206,6 +217,12 @@ describe('parseInputs', () => {
     ['deployment-status', 'true', 'It is an item of `report-to` now: `report-to: deployment`.'],
     ['comment', 'true', 'It is an item of `report-to` now: `report-to: comment`.'],
     ['transient-environment', 'true', 'Remove it: the environment of a pull request is transient without it.'],
+    [
+      'merge',
+      'eu.json',
+      'It is an action of its own now: `uses: rollout-gate/rollout-gate/merge`, with the paths in `reports`.',
+    ],
+    ['reports', 'eu.json', 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.'],
   ])('refuses the former input %s with the present one', (input, text, message) => {
     expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
   })
@@ -224,12 +241,15 @@ describe('unknownInput', () => {
   })
 })
 
-describe('action.yml', () => {
-  const text = readFileSync(new URL('../action.yml', import.meta.url), 'utf8')
+describe.each([
+  ['action.yml', definitions, { main: 'dist/index.js', post: 'dist/post.js' }],
+  ['merge/action.yml', mergeInputDefinitions, { main: '../dist/merge.js', post: '../dist/post.js' }],
+] as const)('%s', (file, definitions, programs) => {
+  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
   const action = parse(text)
 
   it('contains the inputs and outputs as npm run docs writes them', () => {
-    expect(actionMetadata(text)).toBe(text)
+    expect(actionMetadata(text, definitions)).toBe(text)
   })
 
   it('declares no default, which would reach the gate as if the user had written it, but what only the runner knows', () => {
@@ -269,12 +289,7 @@ describe('action.yml', () => {
   })
 
   it('runs the bundle on Node 24', () => {
-    expect(action.runs).toEqual({
-      using: 'node24',
-      main: 'dist/index.js',
-      post: 'dist/post.js',
-      'post-if': 'always()',
-    })
+    expect(action.runs).toEqual({ using: 'node24', ...programs, 'post-if': 'always()' })
   })
 })
 

@@ -77,9 +77,9 @@ describe('the npm package, installed into an empty folder', () => {
   })
 })
 
-test('action-types.yml has every input and output of action.yml', () => {
+test.each(['.', 'merge'])('in %s, action-types.yml has every input and output of action.yml', (folder) => {
   const namesIn = (file: string) => {
-    const { inputs, outputs } = parse(readFileSync(join(root, file), 'utf8'))
+    const { inputs, outputs } = parse(readFileSync(join(root, folder, file), 'utf8'))
     return { inputs: Object.keys(inputs), outputs: Object.keys(outputs) }
   }
   expect(namesIn('action-types.yml')).toEqual(namesIn('action.yml'))

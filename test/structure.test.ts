@@ -24,7 +24,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/rollout.ts'],
   ['src/action.ts', 'src/cli'],
   ['src/entrypoints.ts'],
-  ['src/index.ts', 'src/post.ts', 'src/cli.ts'],
+  ['src/index.ts', 'src/merge.ts', 'src/post.ts', 'src/cli.ts'],
 ]
 
 function layerOf(path: string): number {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { exampleFiles } from '../scripts/in-examples.ts'
-import { inputDefinitions } from '../src/inputs.ts'
+import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { validateActionMetadata, validateWorkflow } from './support/workflow-parser.ts'
 
@@ -31,6 +31,7 @@ interface Block {
 }
 
 const inputs: ReadonlySet<string> = new Set(inputDefinitions.map(({ name }) => name))
+const mergeInputs: ReadonlySet<string> = new Set(mergeInputDefinitions.map(({ name }) => name))
 const outputs: ReadonlySet<string> = new Set(Object.keys(outputDefinitions))
 
 function typeOf(content: unknown): Block['type'] {
@@ -76,14 +77,18 @@ function stepsOf({ type, content }: Block): readonly Step[] {
   )
 }
 
-const isGate = ({ uses = '' }: Step) => uses.startsWith('rollout-gate/rollout-gate@')
+/** The inputs of the action of this repository that a step uses; undefined for any other action. */
+function inputsOf({ uses = '' }: Step): ReadonlySet<string> | undefined {
+  if (uses.startsWith('rollout-gate/rollout-gate/merge@')) return mergeInputs
+  return uses.startsWith('rollout-gate/rollout-gate@') ? inputs : undefined
+}
 
 /** The inputs and outputs of this action that a block names, and that do not exist. */
 function unknownNames(block: Block): string[] {
   const steps = stepsOf(block)
-  const gates = steps.filter(isGate)
-  const others = new Set(steps.filter((step) => !isGate(step)).map(({ id }) => id))
-  const written = gates.flatMap((step) => Object.keys(step.with ?? {})).filter((name) => !inputs.has(name))
+  const gates = steps.filter(inputsOf)
+  const others = new Set(steps.filter((step) => !inputsOf(step)).map(({ id }) => id))
+  const written = gates.flatMap((step) => Object.keys(step.with ?? {}).filter((name) => !inputsOf(step)?.has(name)))
   const read = [...block.text.matchAll(/\bsteps\.([\w-]+)\.outputs\.([\w-]+)/g)]
     .filter(([, id]) => gates.some((gate) => gate.id === id) || (id === 'gate' && !others.has(id)))
     .flatMap(([, , name = '']) => (outputs.has(name) ? [] : [name]))
@@ -111,13 +116,17 @@ it('every example is run by a scenario and listed', () => {
 })
 
 it('every block that uses the action is checked', () => {
-  const unchecked = blocks.filter(({ type, text }) => type === 'other' && /uses:.*rollout-gate@/.test(text))
+  const unchecked = blocks.filter(({ type, text }) => type === 'other' && /uses:.*rollout-gate(\/merge)?@/.test(text))
   expect(unchecked.map(({ place }) => place)).toEqual([])
   expect(files.length).toBeGreaterThan(30)
 })
 
 it.each<[string, string]>([
   ['an input that does not exist', '- uses: rollout-gate/rollout-gate@v0\n  with:\n    resource: deployment/web\n'],
+  [
+    'an input of the other action',
+    '- uses: rollout-gate/rollout-gate/merge@v0\n  with:\n    resources: deployment/web\n',
+  ],
   [
     'an output that does not exist',
     '- id: gate\n  uses: rollout-gate/rollout-gate@v0\n- run: test steps.gate.outputs.result\n',

@@ -16,7 +16,7 @@ export async function merge({ flags, files, mistakes }: Arguments, context: Comm
   const isSummary = flags.has('summary')
   try {
     const { summary: _, ...written } = inputsAmong(flags)
-    const { inputs, mistakes: invalid } = readInputs(written)
+    const { inputs, mistakes: invalid } = readInputs(written, 'merge')
     const both: Mistake[] =
       isJson && isSummary
         ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]

@@ -37,7 +37,7 @@ type Close = (context: ClosingContext, opened: Opened, signal: AbortSignal) => P
  * @param log.onClosed called with the extra that was still open
  */
 export async function closeExtras(
-  { verdict, open }: LeftOpen,
+  { verdict, open }: Pick<LeftOpen, 'verdict' | 'open'>,
   { octokit, run, clock }: { readonly octokit: Octokit; readonly run: WorkflowRun; readonly clock: Clock },
   log: { readonly onClosed: (extra: ExtraName) => void; readonly onWarning: (text: string) => void },
 ): Promise<void> {

@@ -8,8 +8,9 @@ import type { Opened } from './extra.ts'
 
 /** What the action leaves for its step at the end of the job. It contains no token. */
 export interface LeftOpen {
-  /** The process of the action. */
+  /** The process of the action, and the absolute path of its program. */
   readonly pid: number
+  readonly program: string
   /** Undefined if the gate has none yet. `title` is safe to print. */
   readonly verdict?: { readonly outcome: Outcome; readonly title: string } | undefined
   /** What shows no outcome yet, by the extra. Not empty. */
@@ -42,7 +43,12 @@ export class JobState {
   #save(): void {
     // Without this file, the function would print an obsolete command instead.
     if (!existsSync(process.env['GITHUB_STATE'] ?? '')) return
-    const left: LeftOpen = { pid: process.pid, verdict: this.#verdict, open: [...this.#open.values()] }
+    const left: LeftOpen = {
+      pid: process.pid,
+      program: process.argv[1] ?? '',
+      verdict: this.#verdict,
+      open: [...this.#open.values()],
+    }
     saveState(stateName, left.open.length === 0 ? '' : left)
   }
 }
@@ -61,11 +67,10 @@ const never = new AbortController().signal
 /**
  * Ends the action's process if it is still running. In a `container:` job, the runner sends its signals to the `docker exec`
  * outside of the container, and the process continues: it would show its rollout as running again.
- * @param entry the absolute path of the process' program
  * @returns whether the process was running and ended by itself, which shows the outcome `cancelled`
  */
-export async function endAction(pid: number, entry: string, clock: Clock): Promise<boolean> {
-  const isRunning = () => programOf(pid) === entry
+export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
+  const isRunning = () => programOf(pid) === program
   if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
   const endsAt = clock.now() + endMs
   while (isRunning() && clock.now() < endsAt) await sleep(clock, pollMs, never)

@@ -201,7 +201,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     title: 'its report is missing',
     sentence: ({ detail: { path, isPattern } }) => clause(missingReport(path, isPattern)),
     hint: () =>
-      'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `merge`.',
+      'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `reports`.',
   },
   cancelled: {
     class: 'input',

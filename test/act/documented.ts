@@ -13,7 +13,7 @@ export interface Step {
   env?: Record<string, string>
 }
 
-const published = /^rollout-gate\/rollout-gate@/
+const published = /^rollout-gate\/rollout-gate(\/merge)?@/
 
 /** The first code block of a language below a heading of a document; the namespace of the documentation is replaced. */
 export function documentedBlock(document: string, heading: string, language: string, namespace: string): string {
@@ -35,5 +35,8 @@ export function documentedSteps(document: string, heading: string, namespace: st
     : Object.values<{ steps: Step[] }>(block.jobs).flatMap((job) => job.steps)
   return steps
     .filter(({ uses }) => !uses?.startsWith('actions/checkout@'))
-    .map((step) => (published.test(step.uses ?? '') ? { ...step, id: 'gate', uses: './' } : step))
+    .map((step) => {
+      const [isPublished, folder = ''] = published.exec(step.uses ?? '') ?? []
+      return isPublished === undefined ? step : { ...step, id: 'gate', uses: `.${folder}/` }
+    })
 }

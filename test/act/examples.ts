@@ -30,7 +30,7 @@ async function runExample(
   const adapt = (text: string) =>
     Object.entries(replace)
       .reduce((changed, [from, to]) => changed.replaceAll(from, to), text)
-      .replaceAll('rollout-gate/rollout-gate@v0', './')
+      .replaceAll(/rollout-gate\/rollout-gate(\/merge)?@v0/g, '.$1/')
       .replaceAll('ghcr.io/acme/web', appImage)
       .replaceAll(/\bshop\b(?!\/)/g, fixture.namespace)
       .replace(

@@ -15,7 +15,7 @@ import type { Step } from './documented.ts'
 const root = resolve(import.meta.dirname, '../..')
 
 /** The files that GitHub uses to run the action; nothing else may be needed. */
-const shipped = ['action.yml', 'package.json', 'dist']
+const shipped = ['action.yml', 'merge', 'package.json', 'dist']
 
 /** Checks one behaviour, named as a sentence; `holds` throws if the check fails. */
 export type Check = (behaviour: string, holds: () => void | Promise<void>) => Promise<void>

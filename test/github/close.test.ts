@@ -74,7 +74,7 @@ async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Pro
   const log = { onClosed: (extra: ExtraName) => closed.push(extra), onWarning: (text: string) => warnings.push(text) }
   const clock = new EventLoopClock(Date.now(), 20, () => {})
   let isOver = false
-  const closing = closeExtras({ pid: 1, open, verdict }, { octokit, run, clock }, log).finally(() => {
+  const closing = closeExtras({ open, verdict }, { octokit, run, clock }, log).finally(() => {
     isOver = true
   })
   await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)

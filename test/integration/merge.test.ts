@@ -4,12 +4,13 @@ import { dirname, join } from 'node:path'
 import { renderReport } from '../../src/report/json-report.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { contractViolations } from '../cluster/contract.ts'
-import { pullRequestEnvironment } from '../github/action-contexts.ts'
+import { createEventContext, headSha, pullRequestEnvironment, writeEnvironment } from '../github/action-contexts.ts'
 import { startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
 import { cases } from '../report/cases.ts'
 import { startInProcess } from '../support/in-process-action.ts'
-import type { ActionRun } from '../support/runner.ts'
+import { programPath } from '../support/program.ts'
+import { type ActionRun, startAction } from '../support/runner.ts'
 
 let folder: string
 
@@ -35,7 +36,7 @@ function write(path: string, text: string): void {
 }
 
 async function run(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<ActionRun> {
-  const ended = await startInProcess(folder, inputs, { env: { NO_COLOR: '1', ...env } }).ended
+  const ended = await startInProcess(folder, inputs, { env: { NO_COLOR: '1', ...env }, action: 'merge' }).ended
   expect(contractViolations(ended, [])).toEqual([])
   return ended
 }
@@ -44,11 +45,11 @@ function errorsOf({ log }: ActionRun): string[] {
   return [...log.matchAll(/^::error[^:]*::(.*)$/gm)].map(([, message]) => message ?? '')
 }
 
-const merge = 'prod-eu=reports/eu/report.json\nprod-us=reports/us/report.json'
+const reports = 'prod-eu=reports/eu/report.json\nprod-us=reports/us/report.json'
 
 it('reports of gates that are ready pass the job, without a kubeconfig', async () => {
   writeReports({ eu: 'one-ready', us: 'all-ready' })
-  const ended = await run({ merge }, { KUBECONFIG: '/nowhere' })
+  const ended = await run({ reports }, { KUBECONFIG: '/nowhere' })
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready', 'duration-seconds': '31' } })
   expect(ended.log.split('\n').slice(0, 3)).toEqual([
     'Rollout Gate · 2 gates · 4 targets',
@@ -62,7 +63,7 @@ it('reports of gates that are ready pass the job, without a kubeconfig', async (
 
 it('a failed gate fails the job, with one annotation and the resources of all gates', async () => {
   writeReports({ eu: 'missing-image', us: 'all-ready' })
-  const ended = await run({ merge })
+  const ended = await run({ reports })
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-not-found' } })
   expect(ended.outputs['message']).toMatch(/^prod-eu: deployment\/web/)
   expect(errorsOf(ended)).toHaveLength(1)
@@ -72,35 +73,59 @@ it('a failed gate fails the job, with one annotation and the resources of all ga
 
 it('a missing report fails the job as unknown', async () => {
   writeReports({ eu: 'one-ready' })
-  const ended = await run({ merge })
+  const ended = await run({ reports })
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'unknown', reason: 'report-missing' } })
 })
 
 it('a superseded gate passes the job with on-superseded: pass', async () => {
   writeReports({ eu: 'superseded', us: 'one-ready' })
-  expect(await run({ merge })).toMatchObject({ exitCode: 1, outputs: { outcome: 'superseded' } })
-  const passed = await startInProcess(folder, { merge, 'on-superseded': 'pass' }).ended
+  expect(await run({ reports })).toMatchObject({ exitCode: 1, outputs: { outcome: 'superseded' } })
+  const passed = await startInProcess(folder, { reports, 'on-superseded': 'pass' }, { action: 'merge' }).ended
   expect(passed).toMatchObject({ exitCode: 0, outputs: { outcome: 'superseded' } })
 })
 
-it('all mistakes of inputs that a merge does not use are reported at once', async () => {
+it('all inputs that only a gate has are mistakes, reported at once', async () => {
   writeReports({ eu: 'one-ready', us: 'one-ready' })
-  const ended = await run({ merge, resources: 'deployment/web', timeout: '5m', 'stall-timeout': '5' })
+  const ended = await run({ reports, resources: 'deployment/web', timeout: '5' })
   expect(ended.outputs['outcome']).toBe('misconfigured')
-  expect(errorsOf(ended).map((text) => text.split(':')[0])).toEqual(['stall-timeout', 'resources', 'timeout'])
+  const message = 'It has no effect on a merge, which watches no cluster. Remove it, or gate in a step of its own.'
+  expect(errorsOf(ended)).toEqual([`resources: ${message}`, `timeout: ${message}`])
 })
 
-it('deployment-status without an environment is a mistake', async () => {
-  writeReports({ eu: 'one-ready', us: 'one-ready' })
-  const ended = await run({ merge, 'report-to': 'deployment', 'github-token': 'ghs_sesame0123456789' })
-  expect(errorsOf(ended)).toEqual([
-    'report-to: With `merge`, `deployment` needs `environment`, because the reports may be of several clusters.',
+it('the former input of the gate is a mistake that names this action', async () => {
+  const ended = await startInProcess(folder, { merge: reports }, { env: { KUBECONFIG: '/nowhere' } }).ended
+  expect(ended.outputs['outcome']).toBe('misconfigured')
+  expect(errorsOf(ended).join()).toMatch(/^merge: .*`uses: rollout-gate\/rollout-gate\/merge`/)
+})
+
+it('without reports it is a mistake', async () => {
+  expect(errorsOf(await run({}))).toEqual([
+    'reports: No report is named. Write one path per line, like reports/prod-eu/report.json.',
   ])
+})
+
+it('a deployment is a mistake, unless it triggered the workflow', async () => {
+  writeReports({ eu: 'one-ready', us: 'one-ready' })
+  const github = await startGitHub()
+  const written = storeWrites(github)
+  const inputs = { reports, 'report-to': 'deployment', 'github-token': 'ghs_sesame0123456789' }
+  // The program reads the address of the API once.
+  const start = (env: NodeJS.ProcessEnv) => startAction(programPath('merge.js'), folder, inputs, { env }).ended
+  const refused = await start(pullRequestEnvironment(folder, github.url))
+  expect(errorsOf(refused)).toEqual([
+    'report-to: No deployment triggered this workflow, and a merge creates none. Write `deployment` in the gates.',
+  ])
+  expect(github.requests).toEqual([])
+  const deployed = createEventContext('deployment', { deployment: { id: 5, sha: headSha } })
+  expect(await start(writeEnvironment(folder, github.url, deployed))).toMatchObject({ exitCode: 0 })
+  await github.close()
+  expect(written.deployments).toEqual([])
+  expect(written.deploymentStatuses).toMatchObject([{ deployment: 5, state: 'success' }])
 })
 
 it('a file that is no report is a mistake that names the file', async () => {
   write('reports/eu/report.json', 'kind: Config')
-  const ended = await run({ merge })
+  const ended = await run({ reports })
   expect(ended.outputs['outcome']).toBe('misconfigured')
   expect(errorsOf(ended)).toEqual(['reports/eu/report.json: It is not JSON. Name the file of the output `report`.'])
 })
@@ -110,8 +135,8 @@ it('the extras on GitHub show the merged outcome', async () => {
   const github = await startGitHub()
   const written = storeWrites(github)
   const extras = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check, comment', name: 'All clusters' }
-  const ended = await startInProcess(folder, { merge, ...extras }, { env: pullRequestEnvironment(folder, github.url) })
-    .ended
+  const env = pullRequestEnvironment(folder, github.url)
+  const ended = await startInProcess(folder, { reports, ...extras }, { env, action: 'merge' }).ended
   await github.close()
   expect(github.breaches).toEqual([])
   expect(ended.exitCode).toBe(1)

@@ -23,7 +23,7 @@ function write(path: string, text: string): void {
 
 /** `name=path`, with `✗` after the path of a missing report. */
 function read(...lines: readonly string[]): string[] {
-  return readReportFiles(lines, folder, 'merge').map(
+  return readReportFiles(lines, folder, 'reports').map(
     ({ name, path, report }) => `${name === undefined ? '' : `${name}=`}${path}${report === undefined ? ' ✗' : ''}`,
   )
 }
@@ -61,12 +61,12 @@ it.each<[string, readonly string[], readonly string[]]>([
 })
 
 it.each<[string, readonly string[], readonly string[]]>([
-  ['nothing', ['# none'], ['merge: No report is named. Write one path per line, like reports/prod-eu/report.json.']],
+  ['nothing', ['# none'], ['reports: No report is named. Write one path per line, like reports/prod-eu/report.json.']],
   ['a folder', ['reports/eu'], ['reports/eu: It is a folder. Name the report in it, like reports/eu/report.json.']],
   [
     'one name for several reports',
     ['all=reports/*/report.json'],
-    ['merge: The name "all" is given to 2 reports. Write one line for each, with a name of its own.'],
+    ['reports: The name "all" is given to 2 reports. Write one line for each, with a name of its own.'],
   ],
 ])('%s is a mistake', (_, lines, expected) => {
   expect(mistakesOf(...lines).toSorted()).toEqual(expected)
@@ -119,7 +119,7 @@ it('a link out of the workspace is a mistake, and its file is not read', () => {
 it('too many reports are one mistake', () => {
   for (let index = 0; index < 201; index++) write(`many/${index}.json`, report)
   expect(mistakesOf('many/*.json')).toEqual([
-    'merge 1: More than 200 reports are named. Merge fewer at a time; merged reports can be merged again.',
+    'reports 1: More than 200 reports are named. Merge fewer at a time; merged reports can be merged again.',
   ])
 })
 

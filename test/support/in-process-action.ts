@@ -1,5 +1,6 @@
 import { format } from 'node:util'
 import { runAction } from '../../src/action.ts'
+import type { ActionName } from '../../src/inputs.ts'
 import { type ActionOptions, type ActionRun, RunnerJob, type StartedAction } from './runner.ts'
 
 /** The run that has the variables and the output of this process. */
@@ -12,15 +13,15 @@ let previous: Promise<unknown> = Promise.resolve()
 export function startInProcess(
   folder: string,
   inputs: Readonly<Record<string, string>>,
-  options: ActionOptions = {},
+  options: ActionOptions & { readonly action?: ActionName } = {},
 ): StartedAction {
   const job = new RunnerJob(folder, inputs, options)
-  const ended = previous.then(() => run(job))
+  const ended = previous.then(() => run(job, options.action))
   previous = ended.catch(() => {})
   return { watching: job.watching.promise, ended, kill: (signal) => process.emit(signal) }
 }
 
-async function run(job: RunnerJob): Promise<ActionRun> {
+async function run(job: RunnerJob, action: ActionName = 'gate'): Promise<ActionRun> {
   const { env, cwd, exitCode } = process
   const { write } = process.stdout
   const { log, error } = console
@@ -34,7 +35,7 @@ async function run(job: RunnerJob): Promise<ActionRun> {
   }
   Object.assign(console, { log: print, error: print })
   try {
-    await runAction()
+    await runAction(action)
     return job.end(Number(process.exitCode ?? 0))
   } finally {
     process.env = env

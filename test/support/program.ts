@@ -9,8 +9,8 @@ const cache = join(root, 'node_modules/.cache/rollout-gate-programs')
 /** The bundle of the present sources, for tests that start a process: Node loads it ten times faster than the sources. */
 const folder = join(cache, hashOfSources())
 
-/** The path of a program: the action, its step at the end of the job, or the command line. */
-export function programPath(name: 'index.js' | 'post.js' | 'cli.js'): string {
+/** The path of a program: the action, the one that merges reports, the step at the end of the job, or the command line. */
+export function programPath(name: 'index.js' | 'merge.js' | 'post.js' | 'cli.js'): string {
   return join(folder, name)
 }
 

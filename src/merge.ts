@@ -1,0 +1,3 @@
+import { startOnCurrentNode } from './node-version.ts'
+
+await startOnCurrentNode(async () => (await import('./entrypoints.ts')).runMerge(), true)
