@@ -214,8 +214,7 @@ async function planTargets(
   const namesOf = async (request: WatchRequest) =>
     (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
   const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout)))
-  const live = await readLive(cluster, [...plan.manifests.keys()])
-  const annotated = applyLiveAnnotations(plan, live, writtenTimeoutMs(rollout.inputs))
+  const annotated = await withLiveAnnotations(rollout.inputs, plan, cluster)
   return {
     ...annotated,
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
@@ -266,6 +265,11 @@ async function resolveKinds(
 
 function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
   return written.has('timeout') ? timeoutMs : undefined
+}
+
+async function withLiveAnnotations(inputs: Inputs, plan: ResolvedPlan, cluster: Cluster): Promise<ResolvedPlan> {
+  if (inputs.annotations === 'ignore') return plan
+  return applyLiveAnnotations(plan, await readLive(cluster, [...plan.manifests.keys()]), writtenTimeoutMs(inputs))
 }
 
 /** Reads the present objects of targets. Failures are ignored here; the gate reports them. */

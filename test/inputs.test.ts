@@ -49,6 +49,7 @@ const table: Record<
   maxRestarts: ['max-restarts', 2, '0', 0],
   failFast: ['fail-fast', true, 'false', false],
   onSuperseded: ['on-superseded', 'fail', 'pass', 'pass'],
+  annotations: ['annotations', 'use', 'ignore', 'ignore'],
   expectImages: ['expect-images', {}, `app=${zeros}`, { app: zeros }],
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
   healthChecks: ['health-checks', undefined, 'checks.yaml', 'checks.yaml'],

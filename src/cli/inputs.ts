@@ -1,5 +1,5 @@
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { inputDefinitions, readInputs } from '../inputs.ts'
+import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { mergeReferences, parseReferences } from '../plan/references.ts'
 import { looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
@@ -57,7 +57,7 @@ export async function readCommandInputs(
       resources: text,
       manifests,
     })
-    const named = await withManifests(parsed, manifests, hasManifests ? stdin : '')
+    const named = await withManifests(parsed, manifests, hasManifests ? stdin : '', read.inputs)
     const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connectionOf(context))
     for (const note of notesOnLastFlags(args)) printMessage(stderr, note)
     return { ...checked, located }
@@ -65,12 +65,17 @@ export async function readCommandInputs(
 }
 
 /** Adds the objects of manifests. The YAML parser is loaded only for these. */
-async function withManifests(parsed: ParsedReferences, files: string, stdin: string): Promise<ParsedReferences> {
+async function withManifests(
+  parsed: ParsedReferences,
+  files: string,
+  stdin: string,
+  { annotations }: Pick<Inputs, 'annotations'>,
+): Promise<ParsedReferences> {
   if (files === '' && stdin === '') return parsed
   const { parseManifests, readManifests } = await import('../plan/manifests/read.ts')
   return [
-    ...(files === '' ? [] : [readManifests(files, process.cwd(), '--filename')]),
-    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
+    ...(files === '' ? [] : [readManifests(files, process.cwd(), { input: '--filename', annotations })]),
+    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin', annotations)]),
   ].reduce(mergeReferences, parsed)
 }
 

@@ -1,4 +1,5 @@
 import { type AddMistake, type Mistake, quote } from '../errors.ts'
+import type { Inputs } from '../inputs.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './resource-lines.ts'
@@ -11,13 +12,16 @@ const bothInputsEmpty =
  * @param workspace the folder that paths in `manifests` are relative to
  */
 export async function readTargetInputs(
-  { resources = '', manifests = '' }: { readonly resources?: string; readonly manifests?: string },
+  { resources = '', manifests = '', annotations }: Partial<Pick<Inputs, 'resources' | 'manifests' | 'annotations'>>,
   workspace: string,
 ): Promise<ParsedReferences> {
   if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothInputsEmpty })
   // Loaded when needed: the YAML parser costs start-up time.
   const { readManifests } = await import('./manifests/read.ts')
-  return mergeReferences(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
+  return mergeReferences(
+    parseReferences(resources, 'resources', { alone: false }),
+    readManifests(manifests, workspace, { annotations }),
+  )
 }
 
 /** The references of two sources, in their order. */

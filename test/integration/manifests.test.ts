@@ -28,6 +28,7 @@ async function run(
   files: Record<string, string>,
   manifests: string,
   env: NodeJS.ProcessEnv = {},
+  { inputs = {}, live = {} }: { readonly inputs?: Record<string, string>; readonly live?: Record<string, string> } = {},
 ): Promise<ActionRun> {
   for (const [name, text] of Object.entries(files)) {
     const path = join(folder, 'workspace', name)
@@ -37,8 +38,10 @@ async function run(
   const path = recordingPath(recording)
   await playRecording(server, path, { speed: Number.POSITIVE_INFINITY, shiftTimes: true })
   const namespace = String((await readHeader(path)).inputs['namespace'])
-  const inputs = { kubeconfig: server.kubeconfig(), namespace, manifests }
-  return startInProcess(folder, inputs, { env: { NO_COLOR: '1', ...env } }).ended
+  const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace, name: 'web' }
+  if (Object.keys(live).length > 0) server.patch(ref, { metadata: { annotations: live } })
+  const all = { kubeconfig: server.kubeconfig(), namespace, manifests, ...inputs }
+  return startInProcess(folder, all, { env: { NO_COLOR: '1', ...env } }).ended
 }
 
 const web = `# The shop's front.
@@ -58,6 +61,22 @@ test('the objects of manifests are gated, and a warning on the line names what t
     /^::warning file=k8s\/web\.yaml,line=7::deployment\/web: the live object differs from k8s\/web\.yaml:2: spec\.replicas is \d, not 7 \(line 7\)$/m,
   )
   expect(summary).toContain('the live object differs from k8s/web.yaml:2')
+})
+
+describe('a failed rollout that an annotation excludes', () => {
+  const annotated = web.replace('  name: web\n', '  name: web\n  annotations: {rollout-gate/skip: "true"}\n')
+  const onlyExists = { 'rollout-gate/for': 'create' }
+
+  test.each([
+    ['of its manifest', annotated, {}],
+    ['of the live object', web, onlyExists],
+  ])('%s passes, and fails with annotations: ignore', async (_, text, live) => {
+    const files = { 'k8s/web.yaml': text }
+    const used = await run('image-name-invalid', files, 'k8s/', {}, { live })
+    expect(used.outputs['outcome']).toBe('ready')
+    const ignored = await run('image-name-invalid', files, 'k8s/', {}, { live, inputs: { annotations: 'ignore' } })
+    expect(ignored.outputs).toMatchObject({ outcome: 'failed', reason: 'image-name-invalid' })
+  })
 })
 
 test('a failure is annotated in the manifest', async () => {

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import { isObject, nameOf, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Mistake } from '../../errors.ts'
+import type { Inputs } from '../../inputs.ts'
 import { checkName, checkNamespace } from '../names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from '../reference.ts'
 import { nameKey } from '../target.ts'
@@ -13,16 +14,25 @@ import { YamlSource } from './yaml-source.ts'
 /** No usual apply contains more objects. The limit exists because each object needs a watch. */
 const maxObjects = 5_000
 
+interface ManifestOptions extends Partial<Pick<Inputs, 'annotations'>> {
+  readonly input?: string
+}
+
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
  * file and line.
  * @param lines files, folders and globs, one per line, relative to the workspace
  * @param workspace the absolute path
- * @param input the name of the input in messages about its lines
+ * @param options.input the name of the input in messages about its lines
+ * @param options.annotations whether annotations of the objects set options
  */
-export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
+export function readManifests(
+  lines: string,
+  workspace: string,
+  { input = 'manifests', annotations = 'use' }: ManifestOptions = {},
+): ParsedReferences {
   const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
-  const parsed = parseFiles(files)
+  const parsed = parseFiles(files, annotations)
   const skipped = unusedExcludes.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
   return {
     ...parsed,
@@ -37,11 +47,18 @@ export function readManifests(lines: string, workspace: string, input = 'manifes
  * Reads manifests from a text, such as standard input.
  * @param file the name of the text in messages and in the targets' source: `stdin`
  */
-export function parseManifests(text: string, file: string): ParsedReferences {
-  return parseFiles([{ name: file, text }])
+export function parseManifests(
+  text: string,
+  file: string,
+  annotations: Inputs['annotations'] = 'use',
+): ParsedReferences {
+  return parseFiles([{ name: file, text }], annotations)
 }
 
-function parseFiles(files: readonly { readonly name: string; readonly text: string }[]): ParsedReferences {
+function parseFiles(
+  files: readonly { readonly name: string; readonly text: string }[],
+  use: Inputs['annotations'],
+): ParsedReferences {
   const references: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
@@ -62,7 +79,8 @@ function parseFiles(files: readonly { readonly name: string; readonly text: stri
         continue
       }
       places.set(key, manifest)
-      const { skip, ...settings } = readGateAnnotations(manifest.object.metadata['annotations'], (key, message) =>
+      const annotations = use === 'use' ? manifest.object.metadata['annotations'] : undefined
+      const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
       if (skip) skipped.push({ file, line: manifest.line, text: shortName(manifest.object), why: 'rollout-gate/skip' })
