@@ -240,7 +240,8 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
-  return { problem, spec: findContainer(problem, facts), lastLine, pod }
+  const isOfOtherArchitecture = lines.some((line) => /exec format error/i.test(line)) || undefined
+  return { problem, spec: findContainer(problem, facts), lastLine, isOfOtherArchitecture, pod }
 }
 
 function findContainer(problem: Problem, facts: TargetFacts): Container | undefined {

@@ -278,6 +278,7 @@ function missingName({ kind, name }: MissingObject): string {
 function crashHint(facts: HintFacts<CrashDetail>): string {
   const { problem } = facts
   const { exitCode, signal, failedHook } = problem?.detail ?? {}
+  if (facts.isOfOtherArchitecture) return platformHint({ ...facts, problem: undefined })
   if (failedHook !== undefined)
     return `Correct \`lifecycle.postStart\` of ${containerOf(facts)}: the kubelet ends a container whose hook fails.`
   const what =
@@ -315,6 +316,7 @@ function memoryHint(facts: HintFacts<unknown>): string {
 /** Hint for a program that does not exist or is not executable. */
 function commandHint(facts: HintFacts<StartDetail>): string {
   const { spec, problem } = facts
+  if (facts.isOfOtherArchitecture) return platformHint(facts)
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
   const why = problem?.detail.isNotExecutable

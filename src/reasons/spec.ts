@@ -82,6 +82,8 @@ export interface HintFacts<Detail> {
   /** The spec of the container that has the problem, and the last line of its log. */
   readonly spec?: Container
   readonly lastLine?: string
+  /** Its log contains the error of a program for another architecture: a shell starts it, and exits. */
+  readonly isOfOtherArchitecture?: boolean
   /** The pod that has the problem. */
   readonly pod?: Pod
   /** The target itself. */

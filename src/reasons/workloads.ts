@@ -166,14 +166,16 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
     class: 'terminal',
     when: 'the Job controller reports Failed',
     title: 'the Job failed',
-    headline: containerHeadline((name, problem) => `the Job failed in ${name}${exitCode(problem)}`),
+    headline: (problem, cause) =>
+      cause === undefined ? jobFailedHeadline(problem) : `the Job failed: ${cause.headline}`,
     sentence: jobFailedSentence,
     hint: (s) => {
       // The owner of a Job decides whether another Job runs.
       const why =
-        s.problem?.detail.podMessage === undefined
+        s.cause?.hint ??
+        (s.problem?.detail.podMessage === undefined
           ? logHint(s)
-          : `The message contains why the node or a controller ended the pod: ${describePod(s)}.`
+          : `The message contains why the node or a controller ended the pod: ${describePod(s)}.`)
       if (s.target.kind !== 'Job') return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },
@@ -222,10 +224,15 @@ function quotaSentence(problem: ProblemFields<QuotaRefusal>): Sentence {
   return predicate(`cannot ${action}: quota ${quota} exceeded: ${list.join('; ')}`)
 }
 
-function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed']>): Sentence {
+const jobFailedHeadline = containerHeadline<WorkloadDetails['job-failed']>(
+  (name, problem) => `the Job failed in ${name}${exitCode(problem)}`,
+)
+
+function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed']>, cause?: string): Sentence {
   const { message, failedIndexes, conditionReason, exitCode, podMessage } = detail
   const why = [message, failedIndexes].map((each) => (each ? `: ${each}` : '')).join('')
   const failed = `the Job failed${why}${conditionReason ? ` (${conditionReason})` : ''}`
+  if (cause !== undefined) return clause(`${failed}: ${cause}`)
   if (podMessage !== undefined) return predicate(`failed: ${podMessage}; ${failed}`)
   return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode })}; ${failed}`)
 }

@@ -276,10 +276,13 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
     expect(examine(pod, { ...options, seen, events: [event] }).problem?.proven).toBe(proven)
   })
 
-  it('is not confused with a container that the runtime cannot create', () => {
-    const broken = createPod({ status: podStatus({ state: waiting('CreateContainerError', 'no command specified') }) })
-    expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
-  })
+  it.each(['CreateContainerError', 'PreCreateHookError', 'PreStartHookError'])(
+    'is not confused with a container that the runtime cannot create: %s',
+    (reason) => {
+      const broken = createPod({ status: podStatus({ state: waiting(reason, 'no command specified') }) })
+      expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
+    },
+  )
 
   it.each([
     ['CreateContainerError', 'context deadline exceeded'],

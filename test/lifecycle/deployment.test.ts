@@ -317,6 +317,21 @@ describe('the progress deadline', () => {
     expect(assess(exceeded, [replicaSet, newPod('a', status)], { history }).failure?.reason).toBe(reason)
   })
 
+  it('has the failing probe of a pod as its cause, also while the probe may still fail by its own numbers', () => {
+    const spec = { containers: [createContainer({ readinessProbe: { failureThreshold: 100 } })] }
+    const starting = createPod({ spec, status: podStatus({ state: running(5), started: true }) })
+    const failing = createEvent(starting, {
+      container: 'app',
+      reason: 'Unhealthy',
+      message: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
+    })
+    const history = seenTarget([0, fine], [60, exceeded])
+    expect(assess(exceeded, [replicaSet, starting, failing], { history }).failure).toMatchObject({
+      reason: 'progress-deadline-exceeded',
+      cause: { reason: 'readiness-failing', container: 'app' },
+    })
+  })
+
   it('is replaced by a problem that a better pod holds back', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     const objects = [replicaSet, newPod('a', crashLoopStatus(4, 5)), newPod('b', readyStatus(1))]

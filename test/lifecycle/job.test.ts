@@ -151,6 +151,19 @@ describe('a Job', () => {
     expect(judge(createJob({ status: { active: 1 } }), [pod], { podHistories }).problems).toEqual([])
   })
 
+  it('has the start error of a container that never started as its cause, without an exit code', () => {
+    const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })]
+    const message = 'exec: "/app": stat /app: no such file or directory'
+    const never = { reason: 'StartError', exitCode: 128, message, startedAt: '1970-01-01T00:00:00Z' }
+    const pod = jobPod({ ...deadStatus(0, 5, never), phase: 'Failed' })
+    expect(judge(createJob({ status: { failed: 1, conditions } }), [pod]).failure).toMatchObject({
+      reason: 'job-failed',
+      subject: 'job/migrate',
+      cause: { reason: 'bad-command', subject: 'pod/migrate-a', container: 'app' },
+      message: `the Job failed: enough (BackoffLimitExceeded): container app of pod/migrate-a cannot start: ${message}`,
+    })
+  })
+
   it('names the container that failed last', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
     const objects = [jobPod(deadStatus(1, 40), 'migrate-a'), jobPod(deadStatus(1, 20), 'migrate-b')]

@@ -101,6 +101,16 @@ describe('a bare pod', () => {
     })
   })
 
+  it.each([
+    ['exec: "/app": stat /app: no such file or directory', 'bad-command'],
+    ['exec /app: exec format error', 'exec-format'],
+    ['error mounting "/var/x" to rootfs at "/etc/x": not a directory', 'container-create-failed'],
+  ])('whose container never started has its start error, not an exit code: %s', (message, reason) => {
+    const never = terminated(128, 5, { reason: 'StartError', message, startedAt: '1970-01-01T00:00:00Z' })
+    const status = { phase: 'Failed', containerStatuses: [createStatus({ state: never })] }
+    expect(assess(createBarePod({ status })).failure).toMatchObject({ reason, class: 'strike', container: 'app' })
+  })
+
   it('that failed because its node does not exist has the message of the pod garbage collector', () => {
     const disruption = condition('DisruptionTarget', 'True', { message: 'PodGC: node no longer exists' })
     expect(assess(createBarePod({ status: { phase: 'Failed', conditions: [disruption] } })).failure).toMatchObject({

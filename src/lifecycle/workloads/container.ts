@@ -7,7 +7,14 @@ import { presentDeath } from './death-count.ts'
 import { type PullReason, pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
-import { containerOfEvent, hasStarted, type PodContainer } from './pod-object.ts'
+import {
+  concernsContainer,
+  containerOfEvent,
+  containersOf,
+  hasStarted,
+  isStartError,
+  type PodContainer,
+} from './pod-object.ts'
 
 /** A third death proves a crash loop, but only after this time since the first. */
 const strikeMs = 30_000
@@ -45,6 +52,8 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
       return unusableImage(facts, false)
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
+    case 'PreCreateHookError':
+    case 'PreStartHookError':
       return creationProblem(facts)
     default: {
       const refused = lastRefusal(history)
@@ -119,7 +128,7 @@ function creationProblem(facts: ContainerFacts): Problem {
   const error = message === '' ? reason : runtimeError(message)
   // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
   const mayBeRoot = /runAsNonRoot|breaks non-root policy/.test(message)
-  if (reason === 'CreateContainerError' || mayBeRoot) {
+  if (reason !== 'CreateContainerConfigError' || mayBeRoot) {
     const words = mayBeRoot ? error.replace(/ \(pod: "[^"]*", container: \S+\)$/, '') : error
     const detail = { isCreated: false, message: words, mayBeRoot: mayBeRoot || undefined }
     return problemOfContainer(facts, { ...own, reason: 'container-create-failed', detail })
@@ -228,6 +237,28 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
   return explainedDeath(facts, death, proof)
 }
 
+/**
+ * Why a container never started, for owners that decide themselves whether this fails them; undefined for a container that
+ * ran. The exit code is that of the runtime, and there is no log.
+ */
+export function startFailure(
+  pod: Pod,
+  each: PodContainer,
+  death: ContainerStateTerminated,
+  context: RuleContext,
+): Problem | undefined {
+  if (!isStartError(death)) return undefined
+  return problemOfContainer(
+    { ...each, pod },
+    {
+      ...explainDeath(each, death, context.events(pod)),
+      count: 1,
+      firstSeenAt: context.time(death.finishedAt) ?? context.now,
+      proven: true,
+    },
+  )
+}
+
 function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proof: Proof): Problem {
   const { pod, history, context } = facts
   return problemOfContainer(facts, {
@@ -244,7 +275,7 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
  * minReadySeconds.
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
-  const { pod, status, container, isInit, history, context } = facts
+  const { status, isInit, history, context } = facts
   if (status === undefined) return undefined
   if (isInit) return longStep(facts)
   const lost = history.running?.readinessLost
@@ -255,17 +286,44 @@ function runningProblem(facts: ContainerFacts): Problem | undefined {
     const death = status.lastState?.terminated
     return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
   }
-  const isStarting = status.started === false && container.startupProbe !== undefined
+  return probeProblem(facts, lost?.firstAt ?? due ?? context.now, lost?.count)
+}
+
+/** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
+function probeProblem(
+  { pod, status, container, isInit, context }: ContainerOfPod & { readonly context: RuleContext },
+  firstSeenAt: number,
+  lostCount?: number,
+): Problem | undefined {
+  const isStarting = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
   if (!isStarting && container.readinessProbe === undefined) return undefined
   const kind = isStarting ? 'startup' : 'readiness'
-  return problemOfContainer(facts, {
-    reason: `${kind}-failing`,
-    detail: { isRunning: true, wasReady: lost !== undefined, ...probeFailure(kind, container, context.events(pod)) },
-    count: lost?.count ?? 1,
-    firstSeenAt: lost?.firstAt ?? due ?? context.now,
-    proven: false,
-  })
+  const failure = probeFailure(kind, container, context.events(pod))
+  return problemOfContainer(
+    { pod, container, isInit },
+    {
+      reason: `${kind}-failing`,
+      detail: { isRunning: true, wasReady: lostCount !== undefined, ...failure },
+      count: lostCount ?? 1,
+      firstSeenAt,
+      proven: false,
+    },
+  )
+}
+
+/** The probe that a running container fails by the kubelet's events, also while the probe may still fail by its own numbers. */
+export function failingProbe(pod: Pod, context: RuleContext): Problem | undefined {
+  for (const each of containersOf(pod)) {
+    const startedAt = context.time(each.status?.state?.running?.startedAt)
+    const isFailing = context
+      .events(pod)
+      .some((event) => event.reason === 'Unhealthy' && concernsContainer(event, each.container.name))
+    if (startedAt === undefined || each.isInit || each.status?.ready || !isFailing) continue
+    const problem = probeProblem({ ...each, pod, context }, startedAt)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 /** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
@@ -336,7 +394,10 @@ type Found = {
   >
 }[ReasonCode]
 
-function problemOfContainer({ pod, container, isInit }: ContainerFacts, found: Found): Problem {
+function problemOfContainer(
+  { pod, container, isInit }: Pick<ContainerOfPod, 'pod' | 'container' | 'isInit'>,
+  found: Found,
+): Problem {
   const place = { subject: `pod/${pod.metadata.name}`, container: container.name, isInit: isInit || undefined }
   return problemOf({ ...found, ...place })
 }

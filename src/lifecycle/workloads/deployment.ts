@@ -6,6 +6,7 @@ import { podRequest, selectedRequest } from '../network/selector.ts'
 import { provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { failingProbe } from './container.ts'
 import { condition } from './pod-object.ts'
 import { notesOf } from './pods.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
@@ -200,12 +201,20 @@ function progressDeadlineProblem(
         message: progressing.message ?? 'the deadline has passed',
       },
       // The controller does not report the cause; the problem of a pod does.
-      cause: state?.problems[0] ?? stuck.problems[0],
+      cause: state?.problems[0] ?? stuck.problems[0] ?? failingProbeOf(state, context),
       ...(existedBefore && hasUnprovenPod(state)
         ? { proven: false }
         : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now)),
     },
   ]
+}
+
+function failingProbeOf(state: ExaminedPods['state'], context: RuleContext): Problem | undefined {
+  for (const { pod } of state?.pods ?? []) {
+    const problem = failingProbe(pod, context)
+    if (problem !== undefined) return problem
+  }
+  return undefined
 }
 
 /**

@@ -8,6 +8,7 @@ import { podRequest } from '../network/selector.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { startFailure } from './container.ts'
 import { isBuiltIn, nextRetry, type Retry } from './job-retries.ts'
 import { condition, containersOf } from './pod-object.ts'
 import type { PodState } from './pod-state.ts'
@@ -192,13 +193,15 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
   }
-  const death = lastDeath(withoutDuplicates([...context.lostPods(job.metadata.uid), ...owned]))
+  const death = lastDeath(withoutDuplicates([...context.lostPods(job.metadata.uid), ...owned]), context)
   const { failedIndexes } = job.status ?? {}
   return {
     ...common,
     reason: 'job-failed',
-    subject: death === undefined ? subject : `pod/${death.pod}`,
-    container: death?.container,
+    // A container that never started has no log: its own problem has the cause.
+    ...(death === undefined || death.cause !== undefined
+      ? { subject, cause: death?.cause }
+      : { subject: `pod/${death.pod}`, container: death.container }),
     detail: {
       exitCode: death?.exitCode,
       podMessage: death?.message,
@@ -214,7 +217,9 @@ interface JobDeath {
   readonly pod: string
   /** The container that failed, and its exit code; its log is the evidence. */
   readonly container?: string
-  readonly exitCode?: number
+  readonly exitCode?: number | undefined
+  /** Why the container never started: then its exit code and its log say nothing. */
+  readonly cause?: Problem
   /** Why the pod ended, if not by a container: the kubelet refused or evicted it, or its node does not exist any more. */
   readonly message?: string
   /** A timestamp of the server. */
@@ -222,24 +227,24 @@ interface JobDeath {
 }
 
 /** The last failure: of a container, or of a pod. If the kubelet ended the pod, it killed the containers. */
-function lastDeath(pods: readonly Pod[]): JobDeath | undefined {
+function lastDeath(pods: readonly Pod[], context: RuleContext): JobDeath | undefined {
   return pods
     .flatMap((pod) => {
-      const deaths = containerDeaths(pod)
+      const deaths = containerDeaths(pod, context)
       return deaths.length > 0 && !pod.status?.reason ? deaths : podEnd(pod, deaths.at(-1)?.at)
     })
     .toSorted((a, b) => a.at.localeCompare(b.at))
     .at(-1)
 }
 
-function containerDeaths(pod: Pod): readonly JobDeath[] {
-  return containersOf(pod).flatMap(({ container, status, isDoneSidecar }) => {
-    if (isDoneSidecar) return []
+function containerDeaths(pod: Pod, context: RuleContext): readonly JobDeath[] {
+  return containersOf(pod).flatMap((each): readonly JobDeath[] => {
+    const { container, status, isDoneSidecar } = each
     const death = status?.state?.terminated ?? status?.lastState?.terminated
-    const exitCode = death?.exitCode ?? 0
-    return exitCode === 0
-      ? []
-      : [{ pod: pod.metadata.name, container: container.name, exitCode, at: death?.finishedAt ?? '' }]
+    if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
+    const cause = startFailure(pod, each, death, context)
+    const exitCode = cause === undefined ? death.exitCode : undefined
+    return [{ pod: pod.metadata.name, container: container.name, exitCode, cause, at: death.finishedAt ?? '' }]
   })
 }
 

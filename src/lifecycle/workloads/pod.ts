@@ -5,6 +5,7 @@ import { isStale } from '../conditions.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { startFailure } from './container.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-object.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
@@ -131,6 +132,8 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
   const isReplaced = pod.metadata.ownerReferences?.some(({ controller, kind }) => controller && kind === 'StatefulSet')
   // With a reason, the kubelet ended the pod and killed its containers: Evicted, DeadlineExceeded …
   const dead = reason ? undefined : failedContainer(pod)
+  const unstarted = dead && neverStarted(pod, dead, context)
+  if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
   return problemOf({
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
     subject: `pod/${pod.metadata.name}`,
@@ -157,6 +160,8 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
       (status?.state?.terminated?.exitCode ?? 0) !== 0,
   )
   if (dead === undefined) return undefined
+  const unstarted = neverStarted(pod, dead, context)
+  if (unstarted !== undefined) return unstarted
   return {
     reason: 'pod-failed',
     subject: `pod/${pod.metadata.name}`,
@@ -166,6 +171,12 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
     firstSeenAt: context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now,
     proven: true,
   }
+}
+
+/** Why a failed container never started; undefined if it ran. */
+function neverStarted(pod: Pod, dead: PodContainer, context: RuleContext): Problem | undefined {
+  const death = dead.status?.state?.terminated
+  return death && startFailure(pod, dead, death, context)
 }
 
 function exitOf(dead: PodContainer | undefined) {
