@@ -2,7 +2,7 @@ import type { KubeObject } from '../cluster/api.ts'
 import { type ClusterState, containerDied, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { registryAddress } from '../cluster/images.ts'
-import { type ContainerOptions, job, slowStart, template } from '../cluster/objects.ts'
+import { type ContainerOptions, deployment, job, slowStart, template } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { whileStopped } from './states.ts'
 
@@ -34,6 +34,16 @@ function rollout(options: ContainerOptions = {}, spec: object = {}): KubeObject 
   }
 }
 
+/** The Deployment whose template a Rollout has, with no pods of its own. */
+const referenced = (image: string) => deployment('web', { image }, { replicas: 0 })
+
+/** A Rollout whose template is that of a Deployment. */
+function referringRollout(): KubeObject {
+  const { apiVersion, kind, metadata } = rollout()
+  const workloadRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
+  return { apiVersion, kind, metadata, spec: { replicas: 2, strategy: { canary: {} }, workloadRef } }
+}
+
 /** An AnalysisRun of one Job that runs a script. */
 function analysisRun(script: string): KubeObject {
   const { spec } = job('smoke', script, { backoffLimit: 0 })
@@ -60,6 +70,24 @@ function completeWith(image: string): ClusterState {
 async function complete(fixture: Fixture): Promise<void> {
   await fixture.apply(rollout())
   await fixture.until('the Rollout is complete', completeWith('v1'))
+}
+
+/** The Rollout is complete with the present generation of its Deployment, and its Deployment has this image. */
+function completeWithReferenced(image: string): ClusterState {
+  return (informer) => {
+    const { status }: Partial<KubeObject> = informer.get('Rollout', 'web') ?? {}
+    const { metadata, spec }: Partial<KubeObject> = informer.get('Deployment', 'web') ?? {}
+    const isComplete =
+      status?.phase === 'Healthy' &&
+      status.workloadObservedGeneration === String(metadata?.generation) &&
+      spec.template.spec.containers[0].image.endsWith(`:${image}`)
+    return isComplete ? Date.now() : undefined
+  }
+}
+
+async function completeReferring(fixture: Fixture): Promise<void> {
+  await fixture.apply(referenced('v1'), referringRollout())
+  await fixture.until('the Rollout is complete', completeWithReferenced('v1'))
 }
 
 const common = { operator: name, inputs: { resources: 'rollout/web' } } as const
@@ -163,6 +191,16 @@ export const argoRolloutsScenarios: readonly OperatorScenario[] = [
     ...whileStopped(name, complete, (fixture) => fixture.apply(rollout({ image: 'v2' }))),
     expect: { outcome: 'ready' },
     decidedBy: completeWith('v2'),
+    takesSeconds: 26,
+  },
+  {
+    ...common,
+    name: `${name}-workload-stale`,
+    state: 'stale',
+    note: 'the controller is stopped while the Deployment that the Rollout refers to is updated',
+    ...whileStopped(name, completeReferring, (fixture) => fixture.apply(referenced('v2'))),
+    expect: { outcome: 'ready' },
+    decidedBy: completeWithReferenced('v2'),
     takesSeconds: 26,
   },
   {

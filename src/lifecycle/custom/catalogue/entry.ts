@@ -27,7 +27,10 @@ export interface CatalogueEntry {
   readonly ignoresGeneration?: true
   /** True when the object is ready; `true` for a kind whose status no controller writes, or writes only for some. */
   readonly current: string
-  /** True when the operator has given up, or reports a failure that it does not repair by itself. */
+  /**
+   * True when the operator has given up: it does not try again, or it repeats what only a change of the object corrects. A
+   * failure that may end by itself, or by a change of another object, is no reason to fail.
+   */
   readonly failed?: string
   /** True when the status is incomplete or old although its generation is current. */
   readonly inProgress?: string
