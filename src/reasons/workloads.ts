@@ -3,6 +3,7 @@ import {
   clusterCommand,
   command,
   containerHeadline,
+  containerOf,
   describePod,
   describeTarget,
   exitCode,
@@ -74,6 +75,7 @@ export interface WorkloadDetails {
     readonly failedIndexes?: string
     readonly conditionReason?: string
   }
+  readonly 'sidecar-running': Readonly<Record<string, never>>
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
   /** Without fields for a Job. */
   readonly suspended: Suspension
@@ -180,6 +182,15 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },
     readsLogs: true,
+  },
+  'sidecar-running': {
+    class: 'slow',
+    when: 'the containers of a Job have completed, and one that was added to its pod runs on',
+    title: 'a sidecar keeps the Job from completing',
+    headline: containerHeadline((name) => `${name}, which was added to the pod, keeps the Job from completing`),
+    sentence: () => predicate('runs on after the containers of the Job have completed, so the Job does not complete'),
+    hint: (s) =>
+      `Let ${containerOf(s)} end with the work: add it as a native sidecar (an init container with \`restartPolicy: Always\`; Istio does so with ENABLE_NATIVE_SIDECARS), exclude the pods of Jobs from its injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
   },
   'job-deadline-exceeded': {
     class: 'terminal',

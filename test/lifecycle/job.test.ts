@@ -1,4 +1,4 @@
-import type { Job, KubeObject } from '../../src/cluster/objects.ts'
+import type { ContainerState, Job, KubeObject } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import {
   type ContextOptions,
@@ -143,6 +143,41 @@ describe('a Job', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
     const assessment = judge(createJob({ status: { failed: 1, conditions } }), [pod])
     expect(assessment.failure).toMatchObject({ container: 'app', detail: { exitCode: 3 } })
+  })
+
+  describe('beside whose containers a webhook has added another one', () => {
+    const template = { spec: { containers: [createContainer()] } }
+    const injected = (app: ContainerState) => {
+      const proxy = createContainer({ name: 'istio-proxy' })
+      const status = podStatus({ state: app })
+      const containerStatuses = [
+        ...(status.containerStatuses ?? []),
+        createStatus({ name: 'istio-proxy', state: running(1), ready: true }),
+      ]
+      const spec = { restartPolicy: 'Never', containers: [createContainer(), proxy] }
+      return createPod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, createJob())
+    }
+    const job = createJob({ spec: { template }, status: { active: 1 } })
+
+    it('works while its own containers run', () => {
+      expect(judge(job, [injected(running(1))])).toMatchObject({
+        stallHold: 'its containers are running',
+        problems: [],
+      })
+    })
+
+    it('does not work once they have completed, and names the container that keeps the pod', () => {
+      const { stallHold, problems } = judge(job, [injected(terminated(0, 20))])
+      expect(stallHold).toBeUndefined()
+      expect(problems).toMatchObject([
+        { reason: 'sidecar-running', class: 'slow', container: 'istio-proxy', firstSeenAt: moment(20) },
+      ])
+    })
+
+    it('does not blame that container while they have failed', () => {
+      const { problems } = judge(job, [injected(terminated(1, 20))])
+      expect(problems.map(({ reason }) => reason)).not.toContain('sidecar-running')
+    })
   })
 
   it('has no problem with a sidecar that ends after the work', () => {

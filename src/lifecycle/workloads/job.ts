@@ -5,7 +5,7 @@ import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { podRequest } from '../network/selector.ts'
-import { earliest } from '../proof.ts'
+import { earliest, latest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container.ts'
@@ -62,6 +62,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     ...suspendedProblem(job, context),
     ...creationProblem(job, context, !hasEnded && (status.active ?? 0) === 0),
     ...podProblems,
+    ...(hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptProblem(each, job, context))),
     ...stuck.problems,
   ].toSorted(byImportance)
   const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
@@ -70,7 +71,8 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
   // Only the counts show pods that cannot be read, or that another controller runs in another cluster.
   const areCountsAll = state === undefined || !isBuiltIn(job)
-  const isWorking = (state?.pods.some(hasRunningWork) ?? false) || (areCountsAll && (status.ready ?? 0) > 0)
+  const isWorking =
+    (state?.pods.some((each) => hasRunningWork(each, job)) ?? false) || (areCountsAll && (status.ready ?? 0) > 0)
   const milestones: readonly Milestone[] = [
     createdMilestone,
     hasStarted
@@ -143,12 +145,44 @@ function waitsForTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || condition(job, 'SuccessCriteriaMet')?.status === 'True'
 }
 
-/** Whether a pod works: an init container runs, or all containers run or have completed. Sidecars do not count. */
-function hasRunningWork({ pod, running }: PodState): boolean {
+/**
+ * Whether a pod works: an init container runs, or all containers run or have completed. Sidecars do not count, nor do
+ * containers that a webhook has added: only those of the Job's template are its work.
+ */
+function hasRunningWork({ pod, running }: PodState, job: Job): boolean {
   const working = containersOf(pod).filter(
-    ({ container, status }) => container.restartPolicy !== 'Always' && status?.state?.running !== undefined,
+    ({ container, status, isInit }) =>
+      container.restartPolicy !== 'Always' &&
+      (isInit || isOwnContainer(container.name, job)) &&
+      status?.state?.running !== undefined,
   )
   return working.some(({ isInit }) => isInit) || (running && working.length > 0)
+}
+
+function isOwnContainer(name: string, { spec }: Job): boolean {
+  const { containers } = spec?.template?.spec ?? {}
+  return containers === undefined || containers.some((each) => each.name === name)
+}
+
+/** A slow problem: the containers of the Job's template have completed, and one that was added to the pod runs on. */
+function keptProblem({ pod }: PodState, job: Job, context: RuleContext): readonly Problem[] {
+  const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
+  const own = main.filter(({ container }) => isOwnContainer(container.name, job))
+  const kept = main.find(({ container, status }) => !isOwnContainer(container.name, job) && status?.state?.running)
+  const ends = own.map(({ status }) => status?.state?.terminated)
+  if (kept === undefined || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return []
+  const since = latest(ends.map((end) => context.time(end?.finishedAt)))
+  return [
+    {
+      reason: 'sidecar-running',
+      subject: `pod/${pod.metadata.name}`,
+      container: kept.container.name,
+      detail: {},
+      count: 1,
+      firstSeenAt: since ?? context.now,
+      proven: false,
+    },
+  ]
 }
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */
