@@ -1,5 +1,5 @@
 import type { CatalogueGroup } from './entry.ts'
-import { anyOf, hasCondition, isTrue, messageOf } from './expressions.ts'
+import { allOf, anyOf, hasCondition, isFalse, isTrue, messageOf } from './expressions.ts'
 
 const source = 'https://github.com/akuity/kargo/blob/main'
 
@@ -28,6 +28,14 @@ export const kargo: CatalogueGroup = {
         isTrue('Promoting'),
         hasCondition('Verified', `c.status == 'Unknown'`, `c.reason == 'VerificationRunning'`),
       ),
+      cause: [messageOf('Ready')],
+    },
+    {
+      kind: 'Warehouse',
+      documentation: `${source}/pkg/controller/warehouses/warehouses.go`,
+      // Reconciling stays True after a discovery that failed, which is repeated.
+      current: isTrue('Ready'),
+      stallHold: allOf(isTrue('Reconciling'), `!${isFalse('Healthy')}`),
       cause: [messageOf('Ready')],
     },
   ],

@@ -16,6 +16,7 @@ const stage = (...conditions: readonly object[]) => ({
   status: { observedGeneration: 3, conditions: conditions.map((each) => ({ observedGeneration: 3, ...each })) },
 })
 const reconciling = condition('Reconciling', 'True', { reason: 'Reconciling' })
+const warehouse = (...conditions: readonly object[]) => ({ ...stage(...conditions, reconciling), kind: 'Warehouse' })
 
 testEntries(kargo, [
   ['a Promotion that succeeded is ready', promotion('Succeeded'), { verdict: 'ready' }],
@@ -53,5 +54,20 @@ testEntries(kargo, [
     'a Stage whose Application is degraded may recover',
     stage(condition('Ready', 'False', { reason: 'Unhealthy', message: 'Application "web" is Degraded' }), reconciling),
     { verdict: 'progressing', isHeld: false, mentions: 'Application "web" is Degraded' },
+  ],
+  [
+    'a Warehouse with artifacts is ready',
+    { ...stage(condition('Ready', 'True')), kind: 'Warehouse' },
+    { verdict: 'ready' },
+  ],
+  [
+    'a Warehouse that discovers artifacts stops the stall clock',
+    warehouse(condition('Ready', 'False', { message: 'Waiting for discovery' }), condition('Healthy', 'Unknown')),
+    { verdict: 'progressing', isHeld: true, mentions: 'Waiting for discovery' },
+  ],
+  [
+    'a Warehouse whose discovery failed is tried again',
+    warehouse(condition('Ready', 'False', { message: 'authentication required' }), condition('Healthy', 'False')),
+    { verdict: 'progressing', isHeld: false, mentions: 'authentication required' },
   ],
 ])
