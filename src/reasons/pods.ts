@@ -76,7 +76,8 @@ const nodeSentences: Readonly<Record<NodeState, (node: string) => string>> = {
 
 export interface PodDetails {
   readonly unschedulable: UnschedulableDetail
-  readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string }
+  /** `isInUse`: it is attached to the node of another pod, and can be attached to one node only. */
+  readonly 'volume-not-mounted': { readonly volume?: string; readonly message: string; readonly isInUse?: boolean }
   readonly 'devices-not-prepared': { readonly message: string }
   /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
@@ -122,7 +123,9 @@ export const podReasons: ReasonFamily<PodDetails> = {
     title: 'a volume could not be mounted',
     sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
     hint: (s) =>
-      `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
+      s.problem?.detail.isInUse
+        ? `The volume is attached to the node of another pod, and can be attached to one node only. ${oldPodFirst}`
+        : `The volume, or what it is made from, is missing or cannot be attached. Its events: ${describePod(s)}.`,
     readsNode: true,
     field: { pod: ['spec', 'volumes'] },
   },

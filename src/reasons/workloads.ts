@@ -57,6 +57,8 @@ export interface WorkloadDetails {
   readonly 'quota-exceeded': QuotaRefusal
   readonly 'admission-denied': AdmissionRefusal
   readonly 'service-account-missing': Refusal & { readonly account?: string }
+  /** `claim`: the name of the PersistentVolumeClaim. */
+  readonly 'claim-terminating': Refusal & { readonly claim?: string }
   readonly 'webhook-unavailable': Refusal & { readonly webhook?: string }
   readonly 'replica-failure': Refusal & {
     readonly priorityClass?: string
@@ -134,6 +136,16 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       return `Create it (${command(s, 'create', 'serviceaccount', account)}), or correct serviceAccountName.`
     },
     field: { pod: ['spec', 'serviceAccountName'] },
+  },
+  'claim-terminating': {
+    class: 'slow',
+    when: 'a claim of a StatefulSet is being deleted, so its controller does not create the pod',
+    title: 'a volume claim is being deleted',
+    sentence: refusalSentence,
+    hint: (s) => {
+      const claim = s.problem?.detail.claim ?? 'CLAIM'
+      return `The controller creates the claim and its pod again once the old claim is gone. ${command(s, 'describe', `pvc/${claim}`)} shows its finalizers and what uses it.`
+    },
   },
   'webhook-unavailable': {
     class: 'slow',

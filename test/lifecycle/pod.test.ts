@@ -460,6 +460,14 @@ describe('the problem of a pod before its containers exist', () => {
     ])
   })
 
+  it('marks a volume that is attached to the node of another pod', () => {
+    const message = 'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) web-0-a'
+    const event = createEvent(pending(), { reason: 'FailedAttachVolume', message })
+    expect(assess(pending(), { now: 60, events: [event] }).problems).toMatchObject([
+      { reason: 'volume-not-mounted', detail: { isInUse: true } },
+    ])
+  })
+
   it.each([
     'failed to get sandbox runtime: no runtime for "gvisor" is configured',
     'failed to find runtime handler gvisor from runtime list map[]',

@@ -50,6 +50,7 @@ describe('why a controller cannot create pods', () => {
       'slow',
       { priorityClass: 'nope' },
     ],
+    ['pvc data-web-0 is being deleted', 'claim-terminating', 'slow', { claim: 'data-web-0' }],
     [
       'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
       'webhook-unavailable',

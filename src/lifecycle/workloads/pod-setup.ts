@@ -314,7 +314,10 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
     return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) }, proven: false }
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
-  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: failure, proven: false }
+  // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
+  const isInUse = /^Multi-Attach error\b/.test(message) || undefined
+  if (missing === undefined)
+    return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse }, proven: false }
   return {
     ...own,
     reason: 'config-missing',

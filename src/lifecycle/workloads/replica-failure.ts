@@ -18,6 +18,7 @@ type RefusalReason =
   | 'quota-exceeded'
   | 'terminating'
   | 'service-account-missing'
+  | 'claim-terminating'
   | 'webhook-unavailable'
   | 'admission-denied'
   | 'replica-failure'
@@ -44,6 +45,12 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
     reason: 'service-account-missing',
     pattern: /error looking up service account|serviceaccount "[^"]*" not found/i,
     read: (message) => ({ account: find(/serviceaccount "([^"]+)" not found/, message) }),
+  },
+  {
+    // createPersistentVolumeClaims, pkg/controller/statefulset/stateful_pod_control.go
+    reason: 'claim-terminating',
+    pattern: /\bpvc \S+ is being deleted/,
+    read: (message) => ({ claim: find(/\bpvc (\S+) is being deleted/, message) }),
   },
   {
     reason: 'webhook-unavailable',
