@@ -18,28 +18,32 @@ export interface Flag {
   readonly hidden?: boolean
 }
 
-/** The flags that apply to the reference before them. */
+/** The flags of references that are no inputs. */
 const referenceFlags: readonly Flag[] = [
   {
-    name: 'namespace',
-    short: 'n',
-    value: 'NAMESPACE',
-    description: 'Its namespace; by default the one of the context.',
+    name: 'selector',
+    short: 'l',
+    value: 'LABELS',
+    description: 'For a kind without a name: every object with these labels, such as app=shop.',
   },
-  { name: 'selector', short: 'l', value: 'LABELS', description: 'Every object of a kind with these labels: app=shop.' },
-  { name: 'all', description: 'Every object of a kind.' },
+  { name: 'all', description: 'For a kind without a name: every object.' },
   {
     name: 'for',
     value: 'WHAT',
     description: "What to wait for: condition=Ready, jsonpath='{.status.phase}'=Running, create, delete.",
   },
-  { name: 'timeout', value: 'DURATION', description: 'How long it may take.' },
-  { name: 'stall-timeout', value: 'DURATION', description: 'How long it may go without any progress.' },
-  { name: 'milestone-timeouts', value: 'LIST', description: 'How long single milestones may take: ready=5m.' },
 ]
 
-/** The reference flags that become inputs of the whole gate if they come before the first reference. */
-export const sharedFlags: ReadonlySet<string> = new Set(['namespace', 'timeout', 'stall-timeout', 'milestone-timeouts'])
+/** The options that a reference in quotes may have of its own: `job/migrate --timeout=20m`. */
+const allReferenceOptions = [
+  'namespace',
+  'selector',
+  'all',
+  'for',
+  'timeout',
+  'stall-timeout',
+  'milestone-timeouts',
+] as const
 
 /** The flag `-f`, as in kubectl. */
 export const filenameFlag: Flag = {
@@ -98,19 +102,18 @@ const kubectlFlags: Readonly<Record<string, string>> = {
   '--all-namespaces': namespaceHint,
 }
 
-/** A reference as the user wrote it, with its flags: `-`, `deployment/web`, or `deploy` and names. */
-export interface WrittenReference {
-  readonly words: string[]
-  readonly flags: Map<string, string>
-}
-
 /** The arguments of a command. Flags have their long names; a switch without a value is `true`. */
 export interface Arguments {
   /** Flags of the command and of the gate. */
   readonly flags: ReadonlyMap<string, string>
-  /** Reference flags that come before the first reference and are not inputs. They are defaults of all references. */
-  readonly referenceDefaults: ReadonlyMap<string, string>
-  readonly references: readonly WrittenReference[]
+  /** Flags of all references that are no inputs: `selector`, `all`, `for`. */
+  readonly referenceFlags: ReadonlyMap<string, string>
+  /** How the user wrote each flag: `-n`. */
+  readonly writtenFlags: ReadonlyMap<string, string>
+  /** Each with its words: `-`, `deployment/web`, or `deploy` and names. A quoted reference is one word with blanks. */
+  readonly references: readonly (readonly string[])[]
+  /** The options that a quoted reference may have. */
+  readonly referenceOptions: readonly string[]
   /** The files of a command that takes no references. */
   readonly files: readonly string[]
   readonly mistakes: readonly Mistake[]
@@ -120,20 +123,33 @@ export interface Arguments {
 export interface Grammar {
   readonly takes: 'references' | 'files'
   readonly flags: readonly Flag[]
-  /** Reference flags that the command does not accept. */
-  readonly withoutFlags?: readonly string[]
-  /** Whether a flag with this value belongs to the command, not to a reference. */
+  /** The options of references that the command accepts, if it does not accept all. */
+  readonly referenceOptions?: readonly (typeof allReferenceOptions)[number][]
+  /** Whether a flag with this value belongs to the command, not to its references. */
   readonly ownsFlag?: (name: string, value: string) => boolean
 }
 
-/** The reference flags that a command accepts. */
-export function referenceFlagsOf({ takes, withoutFlags = [] }: Grammar): readonly Flag[] {
-  return takes === 'references' ? referenceFlags.filter(({ name }) => !withoutFlags.includes(name)) : []
+/** The options that a quoted reference of a command may have. */
+function referenceOptionsOf({ takes, referenceOptions = allReferenceOptions }: Grammar): readonly string[] {
+  return takes === 'references' ? referenceOptions : []
+}
+
+/** The flags of all references that a command accepts besides its own flags. */
+export function referenceFlagsOf(grammar: Grammar): readonly Flag[] {
+  return referenceFlags.filter(({ name }) => referenceOptionsOf(grammar).includes(name))
+}
+
+/** The options of a quoted reference, as the help lists them. */
+export function shownReferenceOptions(grammar: Grammar): string {
+  const short = new Map([...referenceFlags, ...inputFlags].map((flag) => [flag.name, flag.short]))
+  return referenceOptionsOf(grammar)
+    .map((name) => (short.get(name) === undefined ? `--${name}` : `-${short.get(name)}`))
+    .join(', ')
 }
 
 /**
- * Reads the arguments of a command. Reference flags apply to the reference before them, or to all if they come first; other
- * flags may be anywhere. Never throws: mistakes are collected.
+ * Reads the arguments of a command. Flags may be anywhere, and stand for all references, as in kubectl. Never throws:
+ * mistakes are collected.
  */
 export function readArguments(argv: readonly string[], grammar: Grammar): Arguments {
   return new ArgumentReader(argv, grammar).read()
@@ -144,8 +160,9 @@ class ArgumentReader {
   readonly #grammar: Grammar
   readonly #accepted: ReadonlyMap<string, Flag>
   readonly #flags = new Map<string, string>()
-  readonly #referenceDefaults = new Map<string, string>()
-  readonly #references: WrittenReference[] = []
+  readonly #referenceFlags = new Map<string, string>()
+  readonly #writtenFlags = new Map<string, string>()
+  readonly #references: string[][] = []
   readonly #files: string[] = []
   readonly #mistakes: Mistake[] = []
   /** The indexes of unknown flags. The next word is probably the value of the flag. */
@@ -176,8 +193,10 @@ class ArgumentReader {
     }
     return {
       flags: this.#flags,
-      referenceDefaults: this.#referenceDefaults,
+      referenceFlags: this.#referenceFlags,
+      writtenFlags: this.#writtenFlags,
       references: this.#references,
+      referenceOptions: referenceOptionsOf(this.#grammar),
       files: this.#files,
       mistakes: this.#mistakes,
     }
@@ -191,8 +210,8 @@ class ArgumentReader {
       return
     }
     const last = this.#references.at(-1)
-    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|\//.test(word)) last.words.push(word)
-    else this.#references.push({ words: [word], flags: new Map() })
+    if (last !== undefined && canTakeMoreNames(last) && !/^!|^-$|[/\s]/.test(word)) last.push(word)
+    else this.#references.push([word])
   }
 
   #addFlag(name: string, rawName: string, value: string | undefined, isInline: boolean, index: number): void {
@@ -234,26 +253,25 @@ class ArgumentReader {
   }
 
   #put(name: string, rawName: string, value: string): void {
-    const flags = this.#ownerOf(name, value)
+    const { ownsFlag } = this.#grammar
+    const isOfReferences = referenceFlags.some((flag) => flag.name === name) && !ownsFlag?.(name, value)
+    const flags = isOfReferences ? this.#referenceFlags : this.#flags
     const before = flags.get(name)
+    this.#writtenFlags.set(name, rawName)
     if (before === undefined) flags.set(name, value)
     else if (this.#accepted.get(name)?.repeats) flags.set(name, `${before}\n${value}`)
-    else this.#mistakes.push({ input: rawName, message: 'It is given twice. Keep one of them.' })
+    else this.#mistakes.push({ input: rawName, message: `It is given twice. ${this.#explainTwice(name)}` })
   }
 
-  #ownerOf(name: string, value: string): Map<string, string> {
-    const { takes, ownsFlag } = this.#grammar
-    if (takes === 'files' || ownsFlag?.(name, value) || !referenceFlags.some((flag) => flag.name === name)) {
-      return this.#flags
-    }
-    return this.#references.at(-1)?.flags ?? (sharedFlags.has(name) ? this.#flags : this.#referenceDefaults)
+  #explainTwice(name: string): string {
+    if (!referenceOptionsOf(this.#grammar).includes(name)) return 'Keep one of them.'
+    return "It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'."
   }
 }
 
-/** Whether a following word is another name of this reference: `deploy web api`, `deploy -n shop web`. */
-function canTakeMoreNames({ words: [kind = '', ...names], flags }: WrittenReference): boolean {
-  if (kind.includes('/') || kind === '-' || flags.has('selector') || flags.has('all')) return false
-  return names.length === 0 || flags.size === 0
+/** Whether a following word is another name of this reference: `deploy web api`. */
+function canTakeMoreNames([kind = '']: readonly string[]): boolean {
+  return kind !== '-' && !/[/\s]/.test(kind)
 }
 
 function switchValue(choices: readonly string[], isNegated: boolean): string {

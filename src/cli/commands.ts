@@ -9,6 +9,7 @@ import {
   jsonFlag,
   referenceFlagsOf,
   replayFlags,
+  shownReferenceOptions,
 } from './arguments.ts'
 import type { CommandContext } from './output.ts'
 import { record } from './record.ts'
@@ -38,7 +39,7 @@ const clusterFlags = inputFlagsNamed('kubeconfig', 'context', 'namespace')
 
 const changesGrammar = {
   takes: 'references',
-  withoutFlags: ['for', 'timeout', 'stall-timeout', 'milestone-timeouts'],
+  referenceOptions: ['namespace', 'selector', 'all'],
   flags: [
     {
       name: 'output',
@@ -69,11 +70,11 @@ export const commands: readonly Command[] = [
     summary: 'wait for a rollout: is it ready, and if not, why',
     description:
       'Waits until all resources are ready, one has failed or a clock runs out, and reports which and why.\n\n' +
-      'A REFERENCE has the form of kubectl wait: deployment/web, deploy web api, sts -l app=shop, !job/old to exclude one, or - for stdin: the output of kubectl apply, or manifests. ' +
+      'A REFERENCE has the form of kubectl wait: deployment/web, deploy web api, !job/old to exclude one, or - for stdin: the output of kubectl apply, or manifests. ' +
       'Exit codes: 0 ready, 1 not ready, 2 invalid input, 130 cancelled.',
     examples: [
       ['wait deployment/web', 'until the Deployment has rolled out, at most 10 minutes'],
-      ['wait -n shop job/migrate --timeout=20m deployment/web', 'both in shop; the Job may take 20 minutes'],
+      ["wait -n shop 'job/migrate --timeout=20m' deployment/web", 'both in shop; the Job may take 20 minutes'],
       ['wait deploy,sts -l app=shop --json', 'all with that label; the report as JSON'],
       ['wait certificate/tls --for=condition=Ready', 'until a condition is true, as kubectl wait'],
       ['wait -', 'all that was applied: kubectl apply -f k8s/ | rollout-gate wait -'],
@@ -137,7 +138,7 @@ export const commands: readonly Command[] = [
     description:
       'Writes everything that the gate would watch to a file, line by line: the resources, their dependents and their events. Values of Secrets, ConfigMaps and environment variables are not in it. ' +
       'It ends with Ctrl-C, after --for=DURATION, or with --until-ready when the gate is over (exit codes as of wait).\n\n' +
-      'A --for with a duration applies to the recording, wherever it is written; any other belongs to a reference.',
+      'A --for with a duration applies to the recording, any other to the references.',
     examples: [
       ['record deployment/web -o web.ndjson', 'until Ctrl-C'],
       ['record deployment/web -o web.ndjson.gz --for=2m', 'two minutes, compressed'],
@@ -175,7 +176,7 @@ export const commands: readonly Command[] = [
       ['trace job -l app=migrate', 'the one Job with that label'],
     ],
     takes: 'references',
-    withoutFlags: ['stall-timeout', 'milestone-timeouts'],
+    referenceOptions: ['namespace', 'selector', 'all', 'for', 'timeout'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
       filenameFlag,
@@ -234,12 +235,8 @@ export function renderHelp(program: string): string {
 
 export function renderCommandHelp(program: string, command: Command): string {
   const { name, usage, description, examples } = command
-  const ofReferences = referenceFlagsOf(command)
-  // A flag of both the command and its references is described once.
-  const isElsewhere = ({ name }: Flag) =>
-    command.ownsFlag?.(name, '0') !== true && ofReferences.some((flag) => flag.name === name)
-  const flags = [...command.flags.filter((flag) => !flag.hidden && !isElsewhere(flag)), helpFlag]
-  const takesReferences = command.takes === 'references'
+  const flags = [...referenceFlagsOf(command), ...command.flags.filter((flag) => !flag.hidden), helpFlag]
+  const ofReferences = `Flags stand for all references, wherever they are. A reference in quotes has options of its own, such as 'job/migrate -n jobs': ${shownReferenceOptions(command)}.`
   return lines(
     `Usage: ${program} ${name} ${usage} [flags]`,
     '',
@@ -247,17 +244,9 @@ export function renderCommandHelp(program: string, command: Command): string {
     '',
     'Examples:',
     ...table(examples.map(([typed, does]) => [`${program} ${typed}`, does])),
-    ...(takesReferences
-      ? ['', 'Flags of a reference: they apply to the reference before them, or to all if they come first.']
-      : []),
-    ...table(
-      ofReferences.map((flag) => {
-        const input = isElsewhere(flag) ? command.flags.find(({ name }) => name === flag.name) : undefined
-        return [flagForm(flag), describeFlag({ ...flag, default: input?.default })]
-      }),
-    ),
+    ...(command.takes === 'references' ? ['', ...wrap(ofReferences, helpWidth)] : []),
     '',
-    takesReferences ? 'Other flags, anywhere:' : 'Flags:',
+    'Flags:',
     ...table(flags.map((flag) => [flagForm(flag), describeFlag(flag)])),
   )
 }

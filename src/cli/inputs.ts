@@ -1,11 +1,13 @@
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
+import { readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
 import { mergeReferences, parseReferences } from '../plan/references.ts'
-import { looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
+import { isFailureLine, looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
+import type { WaitFor } from '../plan/target.ts'
 import { checkInputs, type RolloutInputs } from '../rollout.ts'
-import { type Arguments, inputFlags, sharedFlags, type WrittenReference } from './arguments.ts'
-import { type CommandContext, connectionOf, printMessage } from './output.ts'
+import { type Arguments, inputFlags } from './arguments.ts'
+import { type CommandContext, connectionOf } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
@@ -26,100 +28,62 @@ export async function readCommandInputs(
   command: string,
   further: readonly Mistake[] = [],
 ): Promise<CommandInputs | undefined> {
-  const { readStdin, cancelled, program, stderr } = context
+  const { readStdin, cancelled, program } = context
   const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
-  const stdinFile = files.includes('-') ? [{ words: ['-'], flags: new Map<string, string>() }] : []
-  const references = [...args.references, ...stdinFile]
+  const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
   const stdin = references.some(isStdin) ? await readStdin() : ''
   if (cancelled.aborted) return undefined
 
-  const hasManifests = looksLikeManifests(stdin)
-  const manifests = [args.flags.get('manifests') ?? '', ...files.filter((file) => file !== '-')].join('\n').trim()
-  const alone = manifests === '' && !hasManifests
-  const { text, parsed, locate } = readReferences({ ...args, references }, hasManifests ? '' : stdin, { alone })
-  const mistakes = [...args.mistakes, ...further]
-  if (hasManifests && haveMisplacedFlags(references, args.referenceDefaults)) {
-    const message = 'Manifests on stdin accept no flags. Put -n and clocks before -, for all objects.'
-    mistakes.push({ input: '-', message })
-  }
-  if (references.length === 0 && text === '' && manifests === '') {
+  const fileFlag = flagAsWritten(args, 'filename')
+  const manifestsOnStdin = looksLikeManifests(stdin) ? stdin : ''
+  const manifestLines = [
+    ...linesOf(args.flags.get('manifests') ?? '', '--manifests'),
+    ...files.filter((file) => file !== '-').map((text) => ({ text, place: { input: `${fileFlag} ${text}` } })),
+  ]
+  const manifests = manifestLines.map(({ text }) => text).join('\n')
+  const hasManifests = manifests !== '' || manifestsOnStdin !== ''
+  const named = readReferences({ ...args, references }, manifestsOnStdin === '' ? stdin : '', { hasManifests })
+  const mistakes = [...args.mistakes, ...further, ...named.mistakes]
+  if (references.length === 0 && named.text === '' && manifests === '') {
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
+  const locate = (mistake: Mistake) =>
+    named.locate(mistake) ?? placeAmong(manifestLines, fileFlag, mistake) ?? onFlag(args)(mistake)
   const located: CommandInputs['located'] = (work) =>
     work().catch((error: unknown) => {
-      throw mapMistakes(error, (mistake) => onFlag(locate(mistake)))
+      throw mapMistakes(error, locate)
     })
   return located(async () => {
-    const read = readInputs({
-      ...inputsAmong(args.flags),
-      ...(hasManifests ? flagsOfStdin(references) : {}),
-      resources: text,
-      manifests,
-    })
-    const named = await withManifests(parsed, manifests, hasManifests ? stdin : '', read.inputs)
-    const checked = await checkInputs(read.inputs, named, [...read.mistakes, ...mistakes], connectionOf(context))
-    for (const note of notesOnLastFlags(args)) printMessage(stderr, note)
+    const read = readInputs({ ...inputsAmong(args.flags), resources: named.text, manifests })
+    const sources = await readObjects(manifests, manifestsOnStdin, fileFlag, read.inputs)
+    const ofObjects = sources.map((source) => ({
+      ...source,
+      references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? named.waitFor })),
+    }))
+    const all = ofObjects.reduce(mergeReferences, named.parsed)
+    const checked = await checkInputs(read.inputs, all, [...read.mistakes, ...mistakes], connectionOf(context))
     return { ...checked, located }
   })
 }
 
-/** Adds the objects of manifests. The YAML parser is loaded only for these. */
-async function withManifests(
-  parsed: ParsedReferences,
+/** Reads the objects of manifests. The YAML parser is loaded only for these. */
+async function readObjects(
   files: string,
   stdin: string,
+  input: string,
   { annotations }: Pick<Inputs, 'annotations'>,
-): Promise<ParsedReferences> {
-  if (files === '' && stdin === '') return parsed
+): Promise<ParsedReferences[]> {
+  if (files === '' && stdin === '') return []
   const { parseManifests, readManifests } = await import('../plan/manifests/read.ts')
   return [
-    ...(files === '' ? [] : [readManifests(files, process.cwd(), { input: '--filename', annotations })]),
+    ...(files === '' ? [] : [readManifests(files, process.cwd(), { input, annotations })]),
     ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin', annotations)]),
-  ].reduce(mergeReferences, parsed)
+  ]
 }
 
-/**
- * Explains a difference: in kubectl, a flag after several references applies to all of them, here only to the last. A
- * flag that stands elsewhere too is meant for one reference.
- */
-function notesOnLastFlags({ references, flags, referenceDefaults }: Arguments): readonly string[] {
-  const last = references.at(-1)
-  const others = references.slice(0, -1)
-  if (last === undefined || others.length === 0) return []
-  const isOnlyHere = (name: string) =>
-    !['selector', 'all'].includes(name) &&
-    [flags, referenceDefaults, ...others.map((other) => other.flags)].every((elsewhere) => !elsewhere.has(name))
-  return [...last.flags]
-    .filter(([name]) => isOnlyHere(name))
-    .map(([name, value]) => {
-      const flag = name === 'namespace' ? '-n' : `--${name}`
-      const names = others.map(({ words }) => words.join(' ')).join(', ')
-      const rest = name === 'namespace' ? `; ${names} is searched in the namespace of the context` : ''
-      return `Note: ${flag} ${value} applies only to ${last.words.join(' ')}${rest}. Put it first to apply it to all.`
-    })
-}
-
-function isStdin({ words }: WrittenReference): boolean {
-  return words[0] === '-'
-}
-
-/** If stdin contains manifests and `-` is the only reference, its flags apply to the whole gate. */
-function flagsOfStdin(references: readonly WrittenReference[]): Record<string, string> {
-  const [only, ...more] = references
-  return only === undefined || more.length > 0 ? {} : Object.fromEntries([...only.flags].filter(isShared))
-}
-
-function haveMisplacedFlags(
-  references: readonly WrittenReference[],
-  referenceDefaults: ReadonlyMap<string, string>,
-): boolean {
-  const flags = references.filter(isStdin).flatMap((reference) => [...reference.flags])
-  return referenceDefaults.size > 0 || (references.length > 1 ? flags.length > 0 : !flags.every(isShared))
-}
-
-function isShared([name]: readonly [string, string]): boolean {
-  return sharedFlags.has(name)
+function isStdin([word]: readonly string[]): boolean {
+  return word === '-'
 }
 
 /** The flags that are inputs. */
@@ -127,9 +91,21 @@ export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, 
   return Object.fromEntries([...flags].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
 }
 
-/** Names the flag instead of the input in a mistake: `--timeout`. */
-export function onFlag(mistake: Mistake): Mistake {
-  return inputFlags.some(({ name }) => name === mistake.input) ? { ...mistake, input: `--${mistake.input}` } : mistake
+/** `-n`, as the user wrote it; `--namespace` if the user did not. */
+export function flagAsWritten({ writtenFlags }: Pick<Arguments, 'writtenFlags'>, name: string): string {
+  return writtenFlags.get(name) ?? `--${name}`
+}
+
+/** Names the flag instead of the input in a mistake, as the user wrote it; of a repeated flag also its value. */
+export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistake: Mistake) => Mistake {
+  return (mistake) => {
+    const { input, line, message } = mistake
+    const flag = inputFlags.find(({ name }) => name === input)
+    if (flag === undefined) return mistake
+    const written = flagAsWritten(args, input)
+    const value = line === undefined || !flag.repeats ? undefined : args.flags.get(input)?.split('\n')[line - 1]
+    return value === undefined ? { ...mistake, input: written } : { input: `${written} ${value}`, message }
+  }
 }
 
 /** The references of a command line. */
@@ -137,8 +113,12 @@ interface CommandReferences {
   /** The references as lines of the input `resources`. A recording contains this text. */
   readonly text: string
   readonly parsed: ParsedReferences
-  /** Replaces the place in a mistake with the argument or the line of stdin that the user wrote. */
-  readonly locate: (mistake: Mistake) => Mistake
+  /** What all references wait for that have no `--for` of their own. */
+  readonly waitFor: WaitFor | undefined
+  /** Mistakes of flags that stand for all references, each once. */
+  readonly mistakes: readonly Mistake[]
+  /** The mistake at the argument or the line of stdin that the user wrote; undefined if it is elsewhere. */
+  readonly locate: (mistake: Mistake) => Mistake | undefined
 }
 
 interface Line {
@@ -147,34 +127,41 @@ interface Line {
   readonly place: Omit<Mistake, 'message'>
 }
 
+/** A line with one reference or more. */
+interface ReferenceLine extends Line {
+  /** All words, with flags. */
+  readonly words: readonly string[]
+  /** The words without flags. */
+  readonly names: readonly string[]
+  readonly own: ReadonlyMap<string, string>
+}
+
+type ReferenceArguments = Omit<Arguments, 'files' | 'mistakes'>
+
 /**
  * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both and
  * recordings have one form. The lines of stdin replace `-`.
  * @param stdin empty unless `-` is among the references
- * @param options.alone whether there is no other source of references: then at least one is required
+ * @param options.hasManifests whether objects are named by manifests too: otherwise at least one reference is required
  */
 export function readReferences(
-  { references, referenceDefaults, flags }: Pick<Arguments, 'references' | 'referenceDefaults' | 'flags'>,
+  args: ReferenceArguments,
   stdin: string,
-  { alone = true } = {},
+  { hasManifests = false } = {},
 ): CommandReferences {
+  const { references, flags } = args
   const lines = [
-    ...references.flatMap((reference): Line[] =>
-      isStdin(reference)
-        ? stdinLines(stdin, reference, referenceDefaults)
-        : [argumentLine(reference, referenceDefaults)],
-    ),
+    ...references.flatMap((words): Line[] => (isStdin(words) ? linesOf(stdin, 'stdin') : [argumentLine(words)])),
     ...linesOf(flags.get('resources') ?? '', '--resources'),
-  ]
-  const text = lines.map((line) => line.text).join('\n')
+  ].map(readLine)
+  const defaults = readReferenceFlags(args, lines, hasManifests)
+  const text = lines.map((line) => withFlags(line, defaults.flags)).join('\n')
   const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
   const input = isOnlyStdin ? 'stdin' : 'arguments'
-  const multiline = references.filter(({ words, flags }) =>
-    [...words, ...flags.values()].some((word) => /[\r\n]/.test(word)),
-  )
-  const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone })
-  const mistakes = multiline.map(({ words }) => ({
-    input: words.join(' ').split(/[\r\n]/, 1)[0] ?? '',
+  const multiline = [...references.flat(), ...defaults.flags.values()].filter((word) => /[\r\n]/.test(word))
+  const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone: !hasManifests })
+  const mistakes = multiline.map((word) => ({
+    input: word.split(/[\r\n]/, 1)[0] ?? '',
     message: 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -',
   }))
   return {
@@ -184,22 +171,27 @@ export function readReferences(
       places: lines.map(({ place }) => describePlace(place)),
       mistakes: multiline.length > 0 ? mistakes : parsed.mistakes,
     },
-    locate: (mistake) => {
-      const place = mistake.input === input && mistake.line !== undefined ? lines[mistake.line - 1]?.place : undefined
-      return place === undefined ? mistake : { ...place, message: mistake.message }
-    },
+    waitFor: defaults.waitFor,
+    mistakes: [...defaults.mistakes, ...lines.flatMap((line) => misplacedOptions(line, args.referenceOptions))],
+    locate: (mistake) => placeAmong(lines, input, mistake),
   }
 }
 
-function argumentLine({ words, flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line {
-  return { text: lineOf(words, flags, defaults), place: { input: words.join(' ') } }
+/** Replaces the line of a mistake in this input by its place; undefined for a mistake elsewhere. */
+function placeAmong(
+  lines: readonly Line[],
+  input: string,
+  { line, message, ...mistake }: Mistake,
+): Mistake | undefined {
+  const place = mistake.input === input && line !== undefined ? lines[line - 1]?.place : undefined
+  return place === undefined ? undefined : { ...place, message }
 }
 
-/** Adds the flags to the references on stdin. Keeps lines without a reference, so line numbers stay the same. */
-function stdinLines(stdin: string, { flags }: WrittenReference, defaults: ReadonlyMap<string, string>): Line[] {
-  const lines = linesOf(stdin, 'stdin')
-  if (flags.size + defaults.size === 0) return lines
-  return lines.map(({ text, place }) => ({ text: withFlags(text, flags, defaults), place }))
+/** A quoted reference is a line already. */
+function argumentLine(words: readonly string[]): Line {
+  const [first = ''] = words
+  const text = words.length === 1 && /\s/.test(first) ? first : words.map(quoteWord).join(' ')
+  return { text, place: { input: words.join(' ') } }
 }
 
 function linesOf(text: string, input: string): Line[] {
@@ -208,32 +200,71 @@ function linesOf(text: string, input: string): Line[] {
   return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
 }
 
-function withFlags(line: string, own: ReadonlyMap<string, string>, defaults: ReadonlyMap<string, string>): string {
-  const printed = parseKubectlLine(line.trim())
-  if (printed?.skip !== undefined) return line
-  const words = printed?.words ?? splitWords(line, () => {})?.map(({ text }) => text) ?? []
-  return words.length === 0 ? line : lineOf(words, own, defaults)
+/** Without words if the line contains no reference, as one that kubectl printed about a deletion. */
+function readLine(line: Line): ReferenceLine {
+  const written = line.text.trim()
+  const printed = parseKubectlLine(written)
+  const isOther = printed?.skip !== undefined || isFailureLine(written)
+  const words = isOther ? [] : (printed?.words ?? splitWords(written, () => {})?.map(({ text }) => text) ?? [])
+  const { words: names, flags: own } = splitFlags([...words], () => {})
+  return { ...line, words, names, own }
 }
 
-/** A line of `resources`: the words, and all flags that the words do not contain yet. */
-function lineOf(
-  words: readonly string[],
-  own: ReadonlyMap<string, string>,
-  defaults: ReadonlyMap<string, string>,
-): string {
-  const selects = ['selector', 'all']
-  const isSelected = selects.some((name) => own.has(name))
-  const isExcluded = words[0]?.startsWith('!')
-  const inherited = [...defaults].filter(
-    ([name]) => !own.has(name) && !(isSelected && selects.includes(name)) && !(isExcluded && name === 'for'),
-  )
-  const flags = [...own, ...inherited].filter(
-    ([name]) => !words.some((word) => word === `--${name}` || word.startsWith(`--${name}=`)),
-  )
+/** The flags that stand for all references, checked. `--for` holds for the objects of manifests too. */
+function readReferenceFlags(
+  args: ReferenceArguments,
+  lines: readonly ReferenceLine[],
+  hasManifests: boolean,
+): Pick<CommandReferences, 'waitFor' | 'mistakes'> & { readonly flags: ReadonlyMap<string, string> } {
+  const flags = new Map(args.referenceFlags)
+  const mistakes: Mistake[] = []
+  const addMistakeOf = (name: string) => (message: string) =>
+    void mistakes.push({ input: flagAsWritten(args, name), message })
+  const { waitFor } = readFlagValues(flags, addMistakeOf('for'))
+  if (waitFor === undefined) flags.delete('for')
+  const select = flags.has('selector') ? 'selector' : 'all'
+  const before = mistakes.length
+  if (readSelector(flags, addMistakeOf(select)) === undefined) return { waitFor, mistakes, flags }
+  const named = lines.find((line) => !isExcluded(line) && !selects(line) && isNamed(line))
+  const what = named?.names.join(' ') ?? (hasManifests ? 'an object of a manifest' : undefined)
+  if (what !== undefined)
+    addMistakeOf(select)(
+      `It stands for all references, and ${what} has a name. Write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
+    )
+  // A kind alone is no second mistake.
+  if (mistakes.length > before) flags.set('all', 'true').delete('selector')
+  return { waitFor, mistakes, flags }
+}
+
+/** The mistakes of options that the command does not accept. */
+function misplacedOptions({ own, place }: ReferenceLine, accepted: readonly string[]): readonly Mistake[] {
+  return [...own.keys()]
+    .filter((name) => !accepted.includes(name))
+    .map((name) => ({ ...place, message: `This command does not take --${name}. --help lists its flags.` }))
+}
+
+/** Adds the flags that stand for all references, if the line has none of its own. An exclude has only its own. */
+function withFlags(line: ReferenceLine, flags: ReadonlyMap<string, string>): string {
+  const { text, words, names, own } = line
+  const hasOwn = selects(line) || isNamed(line)
+  const added = [...flags].filter(([name]) => !own.has(name) && (name === 'for' || !hasOwn))
+  if (names.length === 0 || isExcluded(line) || added.length === 0) return text
   return [
     ...words.map(quoteWord),
-    ...flags.map(([name, value]) => (name === 'all' ? '--all' : `--${name}=${quoteWord(value)}`)),
+    ...added.map(([name, value]) => (name === 'all' ? '--all' : `--${name}=${quoteWord(value)}`)),
   ].join(' ')
+}
+
+function isExcluded({ names }: ReferenceLine): boolean {
+  return names[0]?.startsWith('!') === true
+}
+
+function selects({ own }: ReferenceLine): boolean {
+  return own.has('selector') || own.has('all')
+}
+
+function isNamed({ names }: ReferenceLine): boolean {
+  return names.length > 1 || names[0]?.includes('/') === true
 }
 
 /** Quotes one word for a shell and for the input `resources`. */

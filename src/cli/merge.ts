@@ -10,7 +10,8 @@ import { inputsAmong, onFlag } from './inputs.ts'
 import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printReport, usesColor } from './output.ts'
 
 /** `merge`: one outcome, log, summary or report from the reports of several gates. Returns the exit code of `wait`. */
-export async function merge({ flags, files, mistakes }: Arguments, context: CommandContext): Promise<number> {
+export async function merge(args: Arguments, context: CommandContext): Promise<number> {
+  const { flags, files, mistakes } = args
   const { stdout, stderr, env, program } = context
   const isJson = flags.has('json')
   const isSummary = flags.has('summary')
@@ -26,7 +27,7 @@ export async function merge({ flags, files, mistakes }: Arguments, context: Comm
       files.length === 0
         ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
         : []
-    throwMistakes([...invalid.map(onFlag), ...mistakes, ...both, ...none])
+    throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
     const timeline = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
     const log = isJson || isSummary ? stderr : stdout
     const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true

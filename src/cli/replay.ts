@@ -32,7 +32,7 @@ interface ReplayOptions {
 export async function replay(args: Arguments, context: CommandContext): Promise<number> {
   const { flags, files } = args
   const overrides = inputsAmong(flags)
-  const mistakes = [...readInputs(overrides).mistakes.map(onFlag), ...args.mistakes]
+  const mistakes = [...readInputs(overrides).mistakes.map(onFlag(args)), ...args.mistakes]
   const speed = readSpeed(flags.get('speed'), mistakes)
   if (files.length === 0) mistakes.push({ input: 'FILE', message: 'Name the recording to replay.' })
   if (mistakes.length > 0) return endWithMistakes(new UserError(mistakes), context)

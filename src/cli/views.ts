@@ -16,7 +16,7 @@ import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { followedObjects, traceTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
-import { type CommandInputs, readCommandInputs } from './inputs.ts'
+import { type CommandInputs, flagAsWritten, readCommandInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -155,7 +155,7 @@ function showChanges(name: string, part: Part, args: Arguments, context: Command
   const { stdout, cancelled } = context
   const format = args.flags.get('output') ?? 'text'
   const message = `${quote(format)} is not one of text, json.`
-  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: '--output', message }]
+  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
     const objects = followedObjects(references, kinds, cluster.namespace)
     const startedAt = systemClock.now()

@@ -1,11 +1,13 @@
 import { type Arguments, type Grammar, readArguments } from '../../src/cli/arguments.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { readReferences } from '../../src/cli/inputs.ts'
+import { splitWords } from '../../src/plan/resource-lines.ts'
 
 const grammar = (name: string) => commands.find((command) => command.name === name) as Grammar
 
+/** Reads a command line with quotes, as a shell does. */
 function read(line: string, command = 'wait'): Arguments {
-  return readArguments(line.split(' '), grammar(command))
+  return readArguments(splitWords(line, () => {})?.map(({ text }) => text) ?? [], grammar(command))
 }
 
 /** The references, as lines of the input `resources`. */
@@ -13,58 +15,128 @@ function linesOf(line: string, stdin = ''): string[] {
   return readReferences(read(line), stdin).text.split('\n')
 }
 
+/** The mistakes of flags and options of the references. */
+function referenceMistakesOf(line: string, command = 'wait', hasManifests = false): string[] {
+  const { mistakes, parsed } = readReferences(read(line, command), '', { hasManifests })
+  return [...mistakes, ...parsed.mistakes].map(({ input, message }) => `${input}: ${message}`)
+}
+
 function mistakesOf(line: string, command = 'wait'): string[] {
   return read(line, command).mistakes.map(({ input, message }) => `${input}: ${message}`)
 }
 
-describe('flags of references', () => {
-  test('after a reference belong to it alone', () => {
-    expect(linesOf('deployment/web job/migrate --timeout=20m -n jobs')).toEqual([
-      'deployment/web',
-      'job/migrate --timeout=20m --namespace=jobs',
-    ])
-    expect(linesOf('certificate/tls --for condition=Ready service/web')).toEqual([
-      'certificate/tls --for=condition=Ready',
-      'service/web',
-    ])
-  })
-
-  test('before the first reference are inputs of the gate, if it has them', () => {
-    const { flags, references } = read(
-      '-n shop --timeout 5m --stall-timeout=1m --milestone-timeouts ready=1m deployment/web',
-    )
-    expect(Object.fromEntries(flags)).toEqual({
+describe('flags that stand for all references', () => {
+  test.each([
+    '-n shop --timeout 5m --stall-timeout=1m --milestone-timeouts ready=1m a/b c/d',
+    'a/b -n shop --timeout 5m c/d --stall-timeout=1m --milestone-timeouts ready=1m',
+    'a/b c/d -n shop --timeout 5m --stall-timeout=1m --milestone-timeouts ready=1m',
+  ])('are inputs of the gate, wherever they are: %s', (line) => {
+    expect(Object.fromEntries(read(line).flags)).toEqual({
       namespace: 'shop',
       timeout: '5m',
       'stall-timeout': '1m',
       'milestone-timeouts': 'ready=1m',
     })
-    expect(references).toEqual([{ words: ['deployment/web'], flags: new Map() }])
+    expect(linesOf(line)).toEqual(['a/b', 'c/d'])
   })
 
-  test('before the first reference are the defaults of all', () => {
-    expect(linesOf('-l app=shop deploy sts -l app=cart')).toEqual(['deploy sts --selector=app=cart'])
-    expect(linesOf('--for=condition=Ready a/b c/d --for=create !e/f')).toEqual([
+  test.each(['-l app=shop deploy,sts', 'deploy,sts -l app=shop', "deploy,sts -l app=shop '!deploy/old'"])(
+    'select the objects of kinds without a name: %s',
+    (line) => {
+      expect(linesOf(line)[0]).toBe('deploy,sts --selector=app=shop')
+    },
+  )
+
+  test('define ready for all but excludes', () => {
+    expect(linesOf('a/b !e/f c/d --for=condition=Ready')).toEqual([
       'a/b --for=condition=Ready',
-      'c/d --for=create',
       '!e/f',
+      'c/d --for=condition=Ready',
     ])
-    expect(linesOf('--all deploy,sts')).toEqual(['deploy,sts --all'])
+    expect(linesOf('--all deploy,sts !deploy/old')).toEqual(['deploy,sts --all', '!deploy/old'])
+    expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
   })
 
   test('accept their values in every form of kubectl', () => {
     for (const written of ['-n shop', '-nshop', '-n=shop', '--namespace shop', '--namespace=shop']) {
-      expect(linesOf(`deployment/web ${written}`)).toEqual(['deployment/web --namespace=shop'])
+      expect(read(`deployment/web ${written}`).flags.get('namespace')).toBe('shop')
     }
+  })
+
+  test('are one mistake each, under the name that the user wrote', () => {
+    expect(referenceMistakesOf('a/b c/d --for=later')).toEqual([
+      expect.stringMatching(/^--for: --for cannot wait for "later"/),
+    ])
+    expect(referenceMistakesOf('deploy -l app==')).toEqual([])
+    expect(referenceMistakesOf('deploy -l =')).toEqual([expect.stringMatching(/^-l: "=" is not a label selector/)])
+    expect(referenceMistakesOf('deploy --all --selector=a')).toEqual([
+      '--selector: -l and --all are given together. Keep one of them.',
+    ])
+    expect(mistakesOf('a/b --timeout=1m c/d --timeout=2m')).toEqual([
+      "--timeout: It is given twice. It stands for all references. One with a value of its own is written in quotes: 'job/migrate --timeout=20m'.",
+    ])
+  })
+
+  test.each([
+    ['deploy -l app=shop service/web', '-l', 'service/web'],
+    ['deploy --all sts', '--all', 'deploy sts'],
+    ['-f k8s/ --selector app=shop', '--selector', 'an object of a manifest'],
+  ])('cannot select what has a name: %s', (line, flag, what) => {
+    expect(referenceMistakesOf(line, 'wait', line.startsWith('-f'))).toEqual([
+      `${flag}: It stands for all references, and ${what} has a name. Write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
+    ])
+  })
+})
+
+describe('a reference in quotes', () => {
+  test('has options of its own', () => {
+    expect(linesOf("deployment/web 'job/migrate --timeout=20m -n jobs'")).toEqual([
+      'deployment/web',
+      'job/migrate --timeout=20m -n jobs',
+    ])
+    expect(linesOf("'deploy -l app=shop' 'sts web db' '!secret --all'")).toEqual([
+      'deploy -l app=shop',
+      'sts web db',
+      '!secret --all',
+    ])
+  })
+
+  test('is read as a line of resources', () => {
+    const { parsed } = readReferences(read("'job/migrate --timeout=20m -n jobs' web/a"), '')
+    expect(parsed.references).toMatchObject([
+      { kind: 'job', name: 'migrate', namespace: 'jobs', clocks: { timeoutMs: 1_200_000 } },
+      { kind: 'web', name: 'a', clocks: {} },
+    ])
+  })
+
+  test('goes before the flags for all', () => {
+    expect(linesOf("a/b 'c/d --for=create' --for=delete")).toEqual(['a/b --for=delete', 'c/d --for=create'])
+    expect(linesOf("deploy 'sts --all' 'jobs -l app=cart' -l app=shop")).toEqual([
+      'deploy --selector=app=shop',
+      'sts --all',
+      'jobs -l app=cart',
+    ])
+  })
+
+  test('with a mistake is the place of the mistake', () => {
+    const { parsed, locate } = readReferences(read("a/b 'c/d --timeout=5'"), '')
+    expect(parsed.mistakes.map(locate)).toEqual([
+      { input: 'c/d --timeout=5', message: expect.stringMatching(/^--timeout: "5" has no unit/) },
+    ])
+  })
+
+  test('has only options that the command accepts', () => {
+    const mistake = 'This command does not take --timeout. --help lists its flags.'
+    expect(referenceMistakesOf("'pod/x --timeout=5m'", 'status')).toEqual([`pod/x --timeout=5m: ${mistake}`])
+    expect(referenceMistakesOf("'pod/x --timeout=5m'", 'trace')).toEqual([])
   })
 })
 
 describe('references', () => {
   test('are a kind with its names, or each TYPE/NAME by itself', () => {
     expect(linesOf('deploy web api job/migrate sts db')).toEqual(['deploy web api', 'job/migrate', 'sts db'])
-    expect(linesOf('deploy web -n shop sts db')).toEqual(['deploy web --namespace=shop', 'sts db'])
-    expect(linesOf('deploy -n shop web')).toEqual(['deploy web --namespace=shop'])
-    expect(linesOf('deploy -l app=shop sts --all')).toEqual(['deploy --selector=app=shop', 'sts --all'])
+    expect(linesOf('deploy -n shop web')).toEqual(['deploy web'])
+    expect(linesOf("deploy web 'sts db'")).toEqual(['deploy web', 'sts db'])
   })
 
   test('are quoted as for a shell', () => {
@@ -76,7 +148,7 @@ describe('references', () => {
     expect(parsed.references[0]?.waitFor).toEqual({ type: 'jsonpath', path: '{.status.phase}', value: 'Running now' })
   })
 
-  test('of stdin keep their line numbers, and get the flags of their -', () => {
+  test('of stdin keep their line numbers, and get the flags for all', () => {
     const printed = 'deployment.apps/web configured\n\nWarning: old\njob.batch/old deleted\n'
     expect(linesOf('-', printed)).toEqual([
       'deployment.apps/web configured',
@@ -84,8 +156,8 @@ describe('references', () => {
       'Warning: old',
       'job.batch/old deleted',
     ])
-    expect(linesOf('- -n shop', printed)).toEqual([
-      'deployment.apps/web --namespace=shop',
+    expect(linesOf('- --for=create', printed)).toEqual([
+      'deployment.apps/web --for=create',
       '',
       'Warning: old',
       'job.batch/old deleted',
@@ -104,7 +176,7 @@ describe('flags of the gate', () => {
   test('may be anywhere', () => {
     const { flags, references } = read('deployment/web --json --max-restarts 5 service/web --context=prod')
     expect(Object.fromEntries(flags)).toEqual({ json: 'true', 'max-restarts': '5', context: 'prod' })
-    expect(references.map(({ words }) => words)).toEqual([['deployment/web'], ['service/web']])
+    expect(references).toEqual([['deployment/web'], ['service/web']])
   })
 
   test('that are switches accept a value after an equals sign, or a no- before them', () => {
@@ -123,9 +195,9 @@ describe('flags of the gate', () => {
   })
 
   test('that are the duration of a recording begin with a digit, unlike conditions', () => {
-    const { flags, references } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
+    const { flags, referenceFlags } = read('deployment/web --for=condition=Available --for=2m -o x', 'record')
     expect(Object.fromEntries(flags)).toEqual({ for: '2m', output: 'x' })
-    expect(references[0]?.flags).toEqual(new Map([['for', 'condition=Available']]))
+    expect(Object.fromEntries(referenceFlags)).toEqual({ for: 'condition=Available' })
   })
 
   test('come from every input', () => {
@@ -160,7 +232,7 @@ describe('mistakes', () => {
   })
 
   test('in a flag do not make its value a reference', () => {
-    expect(read('deployment/web --tiemout 5m').references.map(({ words }) => words)).toEqual([['deployment/web']])
+    expect(read('deployment/web --tiemout 5m').references).toEqual([['deployment/web']])
   })
 
   test('name the equivalent of a flag of kubectl', () => {

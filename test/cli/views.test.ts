@@ -161,7 +161,7 @@ describe('changes', () => {
   test('leaves out excluded objects', async () => {
     const server = await start()
     applyPod(server)
-    const { stdout, cancel, code } = run(server, ['changes', 'pods', '--all', '!pod/web', 'services', '--all'])
+    const { stdout, cancel, code } = run(server, ['changes', 'pods,services', '--all', '!pod/web'])
     server.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'shop' }, spec: {} })
     await stdout.until('service/web')
     cancel()
@@ -237,6 +237,6 @@ describe('status', () => {
     const server = await start()
     const { stderr, code } = run(server, ['status', 'pod/web', '-o', 'yaml'])
     expect(await code).toBe(2)
-    expect(stderr.text).toBe('--output: "yaml" is not one of text, json.\n')
+    expect(stderr.text).toBe('-o: "yaml" is not one of text, json.\n')
   })
 })

@@ -1,6 +1,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commands } from '../../src/cli/commands.ts'
+import { splitWords } from '../../src/plan/resource-lines.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -26,14 +27,15 @@ afterEach(async () => {
   await server.close()
 })
 
+/** Runs a command line with quotes, as a shell does. */
 function wait(line: string, options: CommandOptions = {}) {
-  return runCommand(['wait', ...line.split(' ')], options)
+  return runCommand(['wait', ...(splitWords(line, () => {})?.map(({ text }) => text) ?? [])], options)
 }
 
 describe('a rollout that is ready', () => {
-  test('prints the clocks that hold: a flag behind the reference is that of the reference', async () => {
+  test('prints the clocks that hold, also those of the reference', async () => {
     server.apply(rolledOut())
-    const { stdout } = await wait('deployment/web --timeout=3m --stall-timeout=90s')
+    const { stdout } = await wait("'deployment/web --timeout=3m --stall-timeout=90s'")
     expect(stdout).toMatch(/ · timeout 3m · stall 1m30s\n/)
   })
 
@@ -68,10 +70,10 @@ describe('a rollout that is ready', () => {
 
   test('may be named by a selector of several kinds, and a notice names the argument', async () => {
     server.apply(rolledOut())
-    const { code, stdout } = await wait('deploy,sts -l app=web !deployment/old')
+    const { code, stdout } = await wait("'deploy,sts -l app=web' !deployment/old")
     expect(code).toBe(0)
     expect(stdout.split('\n').slice(1, 3)).toEqual([
-      'deploy,sts: no statefulset matches -l app=web.',
+      'deploy,sts -l app=web: no statefulset matches -l app=web.',
       '!deployment/old: excludes deployment/old, which no line names.',
     ])
   })
@@ -85,31 +87,30 @@ describe('a rollout that is ready', () => {
     }
   })
 
-  test('is looked for in the namespace of -n: before the references for all, after one for it alone', async () => {
-    server.apply(rolledOut('web', 'blue'))
-    server.apply(rolledOut('api', 'green'))
-    expect((await wait('-n blue deployment/web deployment/api -n green')).code).toBe(0)
-    const { stderr } = await wait('--milestone-timeouts=created=1ms deployment/web deployment/api -n green')
-    expect(stderr).toMatch(/^Note: -n green applies only to deployment\/api; deployment\/web is searched/)
+  test('may be any state that --for names, also of the objects of manifests', async () => {
+    server.apply(unobserved())
+    writeFileSync('web.yaml', JSON.stringify({ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } }))
+    for (const line of ['-f web.yaml --for=create', 'deployment/web --for=create'])
+      expect(await wait(line)).toMatchObject({ code: 0, stdout: expect.stringContaining('✓ Rollout ready') })
   })
 
-  test.each([
-    ['deployment/web deployment/api --stall-timeout=1m --for=create', ['--stall-timeout 1m', '--for create']],
-    ['deployment/web --stall-timeout=1m deployment/api', []],
-    ['deployment/web --stall-timeout=1m deployment/api --stall-timeout=2m', []],
-    ['--stall-timeout=1m deployment/web deployment/api --stall-timeout=2m', []],
-    ['deployment/api --stall-timeout=1m', []],
-  ])('has flags of its own, and a note if kubectl would apply them to all: %s', async (line, flags) => {
-    server.apply(rolledOut())
-    server.apply(rolledOut('api'))
-    expect((await wait(line)).stderr.trim().split('\n').filter(Boolean)).toEqual(
-      flags.map((flag) => `Note: ${flag} applies only to deployment/api. Put it first to apply it to all.`),
-    )
+  test('is looked for in the namespace of -n, wherever it is, or in its own', async () => {
+    server.apply(rolledOut('web', 'blue'))
+    server.apply(rolledOut('api', 'blue'))
+    server.apply(rolledOut('api', 'green'))
+    for (const line of ['-n blue deployment/web deployment/api', 'deployment/web deployment/api -n blue'])
+      expect(await wait(line)).toMatchObject({ code: 0, stdout: expect.stringContaining('2 targets in blue') })
+    const both = await wait("deployment/web 'deployment/api -n green' -n blue")
+    expect(both).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/deployment\/web -n blue .*✓.*\n.*deployment\/api -n green .*✓/),
+    })
   })
 
   test('is recorded with --record, references and all', async () => {
     server.apply(rolledOut())
-    await wait('deployment/web --stall-timeout=2m --record web.ndjson --max-restarts=5')
+    await wait("'deployment/web --stall-timeout=2m' --record web.ndjson --max-restarts=5")
     const { inputs, targets } = await readHeader('web.ndjson')
     expect(inputs).toEqual({ resources: ['deployment/web --stall-timeout=2m'], 'max-restarts': '5' })
     expect(targets).toMatchObject([{ kind: 'Deployment', name: 'web', clocks: { stallTimeoutMs: 120_000 } }])
@@ -139,16 +140,29 @@ describe('a rollout that is not ready', () => {
 
 describe('mistakes', () => {
   test('end with 2, all at once on stderr, and are in the report', async () => {
-    const { code, stdout, stderr } = await wait('--timeout=5 deploymentweb --timout=3 --json a/b --stall-timeout=x')
+    const { code, stdout, stderr } = await wait("--timeout=5 deploymentweb --timout=3 --json 'a/b --stall-timeout=x'")
     expect(code).toBe(2)
     expect(stderr.trim().split('\n')).toEqual([
       expect.stringMatching(/^--timeout: "5" has no unit/),
       '--timout: There is no such flag. Did you mean --timeout?',
       expect.stringMatching(/^deploymentweb: "deploymentweb" has no name/),
-      expect.stringMatching(/^a\/b: --stall-timeout: "x" is not a duration/),
-      expect.stringMatching(/^a\/b: The server has no kind "a"/),
+      expect.stringMatching(/^a\/b --stall-timeout=x: --stall-timeout: "x" is not a duration/),
+      expect.stringMatching(/^a\/b --stall-timeout=x: The server has no kind "a"/),
     ])
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', targets: [] })
+  })
+
+  test.each([
+    ['-n', '-n Shop deployment/web', /^-n: "Shop" cannot be a namespace/],
+    ['-f', '-f missing.yaml', /^-f missing\.yaml: /],
+    ['--no-fail-fast', '--no-fail-fast=1 deployment/web', /^--no-fail-fast: It takes no value/],
+    ['--stream-logs', 'deployment/web --stream-logs=deployment/web --stream-logs=job/x', /^--stream-logs job\/x: /],
+    ['--max-restarts', 'deployment/web --max-restarts=many', /^--max-restarts: "many" is not a whole number/],
+  ])('in a flag name it as the user wrote it: %s', async (_, line, words) => {
+    server.apply(rolledOut())
+    const { code, stderr } = await wait(line)
+    expect(stderr).toMatch(words)
+    expect(code).toBe(2)
   })
 
   test('that only the cluster can find name the argument', async () => {
@@ -214,7 +228,9 @@ describe('the program', () => {
     const wait = helps[names.indexOf('wait')]?.stdout
     for (const clock of ['timeout', 'stall-timeout', 'settle-time', 'await-change'])
       expect(wait).toContain(`--${clock}=DURATION`)
-    expect(wait).toContain('How long it may take. Default: 10m.')
+    expect(wait).toContain('Maximum time of the whole gate. Default: 10m.')
+    expect(wait).toContain('Flags stand for all references, wherever they are.')
+    expect(helps[names.indexOf('replay')]?.stdout).not.toContain('Flags stand for all references')
     expect(helps[names.indexOf('trace')]?.stdout).not.toContain('Default: 10m')
   })
 
