@@ -1,0 +1,166 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { covers } from '../../src/cluster/store.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { indexRecording } from '../../src/recording/recording-index.ts'
+import { settingsOf } from '../../src/recording/replay-plan.ts'
+import {
+  type Expectation,
+  incidentsFolder,
+  operatorRecordingsFolder,
+  type RightVerdict,
+  readExpectations,
+  recordingPath,
+  recordingsFolder,
+} from '../support/recordings.ts'
+import { isThorough } from '../support/thorough.ts'
+
+/**
+ * Gates that begin late: each recording is cut at each of its states, and a gate starts there, as after a slow login or in a
+ * job that runs again. Its first list has the objects of that moment. No such gate may end as ready on a rollout that is not,
+ * or end a rollout that becomes ready.
+ */
+
+/** Without `CI=true`, every nth cut of a recording. */
+const sample = isThorough ? 1 : 25
+/** Longer than each clock, so that one ends every gate. */
+const silenceMs = 4 * 3_600_000
+
+interface Recording {
+  readonly name: string
+  readonly folder: string
+  readonly truth: readonly string[]
+}
+
+const folders = [recordingsFolder, incidentsFolder, operatorRecordingsFolder]
+const recordings = folders.flatMap((folder): Recording[] =>
+  Object.entries(readExpectations<Expectation | RightVerdict>(folder)).map(([name, expected]) => ({
+    name,
+    folder,
+    truth: 'truth' in expected ? expected.truth : [expected.outcome],
+  })),
+)
+
+/** The events of a gate that starts at `cutAt`: first the objects of that moment, then what the recording has later. */
+function lateEvents(events: readonly FeedEvent[], cutAt: number): readonly FeedEvent[] {
+  const present = new Map<string, KubeObject>()
+  const before = events.filter(({ at }) => at <= cutAt)
+  for (const event of before) {
+    if (!('object' in event)) continue
+    const { uid, name, namespace } = event.object.metadata
+    const key = `${event.object.kind} ${uid ?? `${namespace}/${name}`}`
+    if (event.type === 'DELETED') present.delete(key)
+    else present.set(key, event.object)
+  }
+  // A kind that could not be read stays unreadable; an outage has ended.
+  const lists = before.filter(
+    (event) =>
+      event.type === 'DISCOVERY' || event.type === 'SYNCED' || (event.type === 'REFUSED' && event.what === 'access'),
+  )
+  const added = [...present.values()].map((object): FeedEvent => ({ at: cutAt, type: 'ADDED', object }))
+  const [discovery, listed] = [
+    lists.filter(({ type }) => type === 'DISCOVERY'),
+    lists.filter(({ type }) => type !== 'DISCOVERY'),
+  ]
+  const atCut = (event: FeedEvent): FeedEvent => ({ ...event, at: cutAt })
+  return [...discovery.map(atCut), ...added, ...listed.map(atCut), ...events.filter(({ at }) => at > cutAt)]
+}
+
+/** Whether every target is in the first list of the late gate, or comes later, and is not being deleted. */
+function hasTargets(targets: readonly Target[], events: readonly FeedEvent[]): boolean {
+  return targets.every((target) =>
+    events.some(
+      (event) =>
+        'object' in event &&
+        event.type !== 'DELETED' &&
+        event.object.metadata.deletionTimestamp === undefined &&
+        event.object.kind === target.kind &&
+        event.object.metadata.name === target.name,
+    ),
+  )
+}
+
+/** Whether a target gets another template after the cut: for a gate that starts there, that is another change. */
+function isChangedLater(targets: readonly Target[], events: readonly FeedEvent[]): boolean {
+  return targets.some(({ kind, name }) => {
+    const templates = events.flatMap((event) =>
+      'object' in event && event.object.kind === kind && event.object.metadata.name === name
+        ? [JSON.stringify((event.object.spec as { template?: object } | undefined)?.template)]
+        : [],
+    )
+    return new Set(templates).size > 1
+  })
+}
+
+async function prepare({ name, folder }: Recording) {
+  const path = recordingPath(name, folder)
+  const header = await readHeader(path)
+  const targets = header.targets ?? []
+  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets) }
+  const { answered } = await indexRecording(path)
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(path, () => {})) events.push(event)
+  const states = new Set(
+    events.flatMap((event) => ('object' in event && event.at > settings.startedAt ? [event.at] : [])),
+  )
+  return {
+    targets,
+    events,
+    /** A gate that awaits a change which came before never sees it. */
+    awaitsChange: settings.awaitChangeMs > 0,
+    cuts: [...states],
+    /** The outcome and reason of the gate that starts at this moment. */
+    gateFrom(cutAt: number): string {
+      const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) =>
+        answered.some((known) => covers(known, request)),
+      )
+      const late = lateEvents(events, cutAt)
+      for (const event of late) gate.handle(event)
+      gate.handle({ type: 'CANCEL', at: (late.at(-1)?.at ?? cutAt) + silenceMs })
+      return `${gate.verdict?.outcome} ${gate.verdict?.reason}`.trim()
+    },
+  }
+}
+
+/** A gate that starts after another change judges that change. */
+const isAboutTheChange = (truth: readonly string[]) => truth.includes('superseded')
+/** The verdict is about the gate, not about the rollout. */
+const isAboutTheGate = (truth: readonly string[]) =>
+  truth.some((each) => ['cancelled', 'unknown', 'misconfigured'].includes(each))
+
+const bad = recordings.filter(
+  ({ truth }) => !truth.includes('ready') && !isAboutTheChange(truth) && !isAboutTheGate(truth),
+)
+const good = recordings.filter(({ truth }) => truth.length === 1 && truth[0] === 'ready')
+
+test('most recordings are good or bad; the others are about the gate or another change', () => {
+  expect(good.length + bad.length).toBeGreaterThan(0.85 * recordings.length)
+  expect(Math.min(good.length, bad.length)).toBeGreaterThan(0.35 * recordings.length)
+})
+
+test.each(bad)('a gate that starts late is never ready on the rollout $name', async (recording) => {
+  const { cuts, events, gateFrom } = await prepare(recording)
+  const wrong = cuts
+    .filter((_, index) => index % sample === 0)
+    .flatMap((cutAt) => (gateFrom(cutAt).startsWith('ready') ? [(cutAt - (events[0]?.at ?? 0)) / 1_000] : []))
+  expect(wrong).toEqual([])
+})
+
+test.each(good)('a gate that starts late does not end the good rollout $name', async (recording) => {
+  const { targets, cuts, events, awaitsChange, gateFrom } = await prepare(recording)
+  const wrong = cuts
+    .filter((_, index) => index % sample === 0 && !awaitsChange)
+    .filter((cutAt) => {
+      const late = lateEvents(events, cutAt)
+      // A Job may be removed after its end: a gate that starts then cannot know it.
+      return hasTargets(targets, late) && !isChangedLater(targets, late)
+    })
+    .flatMap((cutAt) => {
+      const verdict = gateFrom(cutAt)
+      return verdict === 'ready' ? [] : [[(cutAt - (events[0]?.at ?? 0)) / 1_000, verdict]]
+    })
+  expect(wrong).toEqual([])
+})
