@@ -22,7 +22,7 @@ import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } fro
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
 import type { Source } from './plan/target.ts'
-import { buildAnnotations, placeOf } from './report/annotations.ts'
+import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
@@ -298,6 +298,8 @@ function publish(
   // A superseded gate that passes gets warnings instead of errors.
   const annotate = hasPassed ? core.warning : core.error
   for (const { title, message, ...place } of buildAnnotations(timeline, tracked)) annotate(message, { title, ...place })
+  for (const { title, message, ...place } of buildWarnings(timeline, tracked))
+    core.warning(message, { title, ...place })
 }
 
 /** Other users of a self-hosted runner must not read names, events and logs. */

@@ -16,7 +16,7 @@ import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { asKind, listAll, selection } from './list.ts'
+import { asKind, listAll, selection, servedKind } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
@@ -299,9 +299,10 @@ export class Cluster {
   /** The path of a request's collection. Repeats discovery for an unknown kind: its CRD may be new. */
   async #path(request: WatchRequest): Promise<string> {
     const known = this.#discovered
-    let resource = findResource((known ?? (await this.#rediscover())).resources, request)
+    const kind = servedKind(request)
+    let resource = findResource((known ?? (await this.#rediscover())).resources, kind)
     if (!resource && known && this.#clock.now() - known.at >= rediscoveryMs) {
-      resource = findResource((await this.#rediscover()).resources, request)
+      resource = findResource((await this.#rediscover()).resources, kind)
     }
     if (!resource) {
       throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
@@ -313,8 +314,9 @@ export class Cluster {
   async #kindState(request: WatchRequest): Promise<KindState> {
     const known = this.#discovered
     const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
-    const state = isRecent ? kindState(known, request) : 'served'
-    return state === 'served' ? kindState(await this.#rediscover(), request) : state
+    const kind = servedKind(request)
+    const state = isRecent ? kindState(known, kind) : 'served'
+    return state === 'served' ? kindState(await this.#rediscover(), kind) : state
   }
 
   #rediscover(): Promise<Discovery> {

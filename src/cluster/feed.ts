@@ -25,6 +25,12 @@ export interface WatchRequest extends KindName {
   readonly labelSelector?: string
 }
 
+/**
+ * A kind of the gate alone: the names of Secrets. Only their metadata is requested, so that the server sends no data, and
+ * of the metadata only what identifies them is kept. Reading them needs the same permission as the Secrets.
+ */
+export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
+
 /** One container of one pod. */
 export interface ContainerRef {
   readonly namespace: string

@@ -1,7 +1,7 @@
 import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
-import type { WatchRequest } from './feed.ts'
-import type { KubeObject } from './objects.ts'
+import { secretNames, type WatchRequest } from './feed.ts'
+import type { KindName, KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 
 export interface List {
@@ -54,7 +54,7 @@ async function listPages(
       ...(limit === undefined ? {} : { limit: String(limit) }),
       ...(continuation === '' ? {} : { continue: continuation }),
     })
-    const page = await client.json(`${path}?${query}`, options)
+    const page = await client.json(`${path}?${query}`, { ...options, accept: acceptOf(request, 'list') })
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // An empty list may be null: the JSON of a nil slice in Go.
@@ -68,8 +68,30 @@ async function listPages(
 }
 
 /** The items of a list lack `apiVersion` and `kind`. */
-export function asKind(object: object, { apiVersion, kind }: WatchRequest): KubeObject {
-  return { apiVersion, kind, ...object } as KubeObject
+export function asKind(object: object, { apiVersion, kind }: KindName): KubeObject {
+  if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
+  // Its annotations may contain the whole Secret, as `kubectl apply` writes it.
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
+    .metadata
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp },
+  }
+}
+
+/** The kind of the API server that a request reads. */
+export function servedKind({ apiVersion, kind }: KindName): KindName {
+  return { apiVersion, kind: kind === secretNames.kind ? 'Secret' : kind }
+}
+
+/**
+ * The form in which the server sends the objects of a request: undefined, or only their metadata
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
+ */
+export function acceptOf({ kind }: KindName, verb: 'list' | 'watch'): string | undefined {
+  const form = verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
+  return kind === secretNames.kind ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
 }
 
 /**

@@ -219,6 +219,7 @@ export interface ReplicaSet extends KubeObject {
 
 export interface StatefulSet extends KubeObject {
   spec?: WorkloadSpec & {
+    serviceName?: string
     podManagementPolicy?: string
     ordinals?: { start?: number }
     updateStrategy?: { type?: string; rollingUpdate?: { partition?: number; maxUnavailable?: number | string } }
@@ -349,7 +350,9 @@ export interface Node extends KubeObject {
 
 export interface Ingress extends KubeObject {
   spec?: {
+    ingressClassName?: string
     defaultBackend?: IngressBackend
+    tls?: { secretName?: string }[]
     rules?: { host?: string; http?: { paths?: { path?: string; backend?: IngressBackend }[] } }[]
   }
   status?: { loadBalancer?: { ingress?: { ip?: string; hostname?: string }[] } }

@@ -19,7 +19,7 @@ import {
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import type { FirstLists } from './first-lists.ts'
-import { asKind, listAll, selection } from './list.ts'
+import { acceptOf, asKind, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 import { WatchCutError, watchLines } from './watch-stream.ts'
@@ -243,6 +243,7 @@ export class Reflector {
         client,
         clock,
         path: `${collection}?${query}`,
+        accept: acceptOf(this.#request, 'watch'),
         signal,
         openTimeoutMs: answerTimeoutMs,
         overdueMs: timeoutSeconds * 1000 + overdueGraceMs,
@@ -285,7 +286,11 @@ export class Reflector {
 
   async #probe(collection: string, signal: AbortSignal): Promise<void> {
     const query = new URLSearchParams({ ...selection(this.#request), limit: '1' })
-    const list = await this.#options.client.json(`${collection}?${query}`, { timeoutMs: answerTimeoutMs, signal })
+    const list = await this.#options.client.json(`${collection}?${query}`, {
+      accept: acceptOf(this.#request, 'list'),
+      timeoutMs: answerTimeoutMs,
+      signal,
+    })
     this.#succeed()
     this.#checkVersion((list as { metadata?: { resourceVersion?: string } } | null)?.metadata?.resourceVersion)
   }

@@ -15,6 +15,8 @@ interface WatchOptions {
   readonly client: Client
   readonly clock: Clock
   readonly path: string
+  /** The form of the objects; by default, all of their JSON. */
+  readonly accept: string | undefined
   /** When aborted, the watch ends. */
   readonly signal: AbortSignal
   /** Time limit for opening the watch. */
@@ -38,7 +40,7 @@ export class WatchCutError extends Error {}
  * Never hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
-  const { client, clock, path, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
+  const { client, clock, path, accept, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options
   const controller = new AbortController()
   const stop = () => controller.abort()
   let isOpen = false
@@ -67,7 +69,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
   if (signal.aborted) stop()
   signal.addEventListener('abort', stop)
   try {
-    const stream = await client.stream(path, { signal: controller.signal, timeoutMs: openTimeoutMs })
+    const stream = await client.stream(path, { accept, signal: controller.signal, timeoutMs: openTimeoutMs })
     isOpen = true
     onOpen()
     restartSilence()

@@ -353,7 +353,7 @@ export class Gate {
       ({ target }) => event.kind !== undefined && this.#watched.concerns(event, targetWatch(target)),
     )
     if (gated === undefined) {
-      this.#health.refuse(event, event.at)
+      if (!this.#targets.isOptional(event)) this.#health.refuse(event, event.at)
       return
     }
     const request = targetWatch(gated.target)

@@ -3,7 +3,7 @@ import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type EventObject, type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
-import type { Change, Store } from '../cluster/store.ts'
+import { type Change, covers, type Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
@@ -24,6 +24,7 @@ import {
   type GatedTarget,
   isUndecided,
   objectOf,
+  optionalRequestsOf,
   requestsOf,
   step,
   type TargetEvent,
@@ -126,10 +127,23 @@ export class GatedTargets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that all targets need, and those that explain them. The same array while nothing changes. */
+  /** The watches that all targets need, those that explain them, and optional ones. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
+    this.#requests ??= this.all.flatMap((gated) => [
+      ...requestsOf(gated),
+      ...explainingRequestsOf(gated),
+      ...optionalRequestsOf(gated),
+    ])
     return this.#requests
+  }
+
+  /** Whether only warnings need what a request reads. */
+  isOptional(request: Partial<WatchRequest>): boolean {
+    const isRead = (each: WatchRequest) => covers(request, each)
+    return (
+      this.all.some((gated) => optionalRequestsOf(gated).some(isRead)) &&
+      !this.all.some((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)].some(isRead))
+    )
   }
 
   /** The watches that the targets need which have not ended. The same array while nothing changes. */
@@ -353,9 +367,13 @@ export class GatedTargets {
     return this.#health.isUnavailable(requestsOf(gated)) || this.#isPending(gated)
   }
 
-  /** Whether a first list that the target needs is not complete. */
+  /** Whether a first list that the target needs is not complete, or an optional one that the server may still answer. */
   #isPending(gated: GatedTarget): boolean {
-    return requestsOf(gated).some((request) => this.#store.listState(request) === 'pending')
+    const isPending = (request: WatchRequest) => this.#store.listState(request) === 'pending'
+    return (
+      requestsOf(gated).some(isPending) ||
+      optionalRequestsOf(gated).some((request) => isPending(request) && !this.#health.isUnavailable([request]))
+    )
   }
 
   /**
@@ -380,7 +398,7 @@ export class GatedTargets {
   /** Applies an event to a target. No other code changes the target's state. */
   apply(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
-    const [requests, explaining] = [requestsOf(gated), explainingRequestsOf(gated)]
+    const [requests, explaining, optional] = [requestsOf(gated), explainingRequestsOf(gated), optionalRequestsOf(gated)]
     const { state, entries } = step(before, event, this.#now(), gated)
     if (state === before) return
     gated.state = state
@@ -389,7 +407,8 @@ export class GatedTargets {
     this.#hasEnded ||= state.type === 'ended'
     this.#others.update(gated)
     const isExplainedAsBefore = isDeepStrictEqual(explainingRequestsOf(gated), explaining)
-    if (requestsOf(gated) !== requests || !isExplainedAsBefore) this.#requests = undefined
+    const isSame = requestsOf(gated) === requests && optionalRequestsOf(gated) === optional
+    if (!isSame || !isExplainedAsBefore) this.#requests = undefined
     if (requestsOf(gated) !== requests || state.type === 'ended') this.#needed = undefined
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')

@@ -144,6 +144,8 @@ interface Seen {
   readonly revisions: ReadonlyMap<string, KubeObject>
   /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
+  /** The watches that only its warnings need. */
+  readonly optionalRequests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
   /** Whether the log already reports that the ready pods settle. */
   readonly isSettlingLogged: boolean
@@ -327,13 +329,17 @@ function withObject(
   const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
   const before = isOther ? undefined : state.seen
   const requests = [targetWatch(target), ...rule.relatives(object)]
+  const optionalRequests = rule.optionalRelatives?.(object) ?? noRequests
+  const unlessSame = (next: readonly WatchRequest[], known: readonly WatchRequest[] | undefined) =>
+    known !== undefined && isDeepStrictEqual(known, next) ? known : next
   const seen: Seen = {
     object,
     gated: before?.gated ?? object,
     existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
     history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
     revisions: before?.revisions ?? new Map(),
-    requests: isDeepStrictEqual(state.seen?.requests, requests) ? (state.seen?.requests ?? requests) : requests,
+    requests: unlessSame(requests, state.seen?.requests),
+    optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
     loggedProblems: before?.loggedProblems ?? new Map(),
     isSettlingLogged: before?.isSettlingLogged ?? false,
   }
@@ -481,7 +487,7 @@ function afterAssessment(
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
-  const verdict = readyEntry([assessment.message, ...assessment.notes].join(' · '))
+  const verdict = readyEntry([assessment.message, ...remarksOf(assessment)].join(' · '))
   return { state: { ...after, type: 'ready', at: now }, entries: [...entries, verdict] }
 }
 
@@ -545,6 +551,11 @@ export function requestsOf({ state, target }: GatedTarget): readonly WatchReques
 /** One array: the gate compares them by identity. */
 const noRequests: readonly WatchRequest[] = []
 
+/** The watches that only the warnings of the target need. Its first assessment waits for them while they answer. */
+export function optionalRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
+  return state.seen?.optionalRequests ?? noRequests
+}
+
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */
 export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
   return state.assessment?.explainedBy ?? []
@@ -602,8 +613,13 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord<GateP
     ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map((problem) => recordProblem(problem, target)),
-    notes: assessment?.notes ?? [],
+    notes: assessment === undefined ? [] : remarksOf(assessment),
+    ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
   }
+}
+
+function remarksOf({ notes, warnings = [] }: Assessment): readonly string[] {
+  return [...notes, ...warnings]
 }
 
 /** The state of an open or ready target as text, and how the text joins its name. */

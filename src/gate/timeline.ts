@@ -97,6 +97,8 @@ export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends V
   /** The differences between the pod template and that of the previous revision, one line each. */
   readonly changes?: readonly string[]
   readonly notes: readonly string[]
+  /** Those of the notes that the user is warned of. */
+  readonly warnings?: readonly string[]
 }
 
 /** One thing that happened, in the order of the log. */
@@ -193,13 +195,14 @@ export function redactTimeline<T extends Timeline>(timeline: T, change: (text: s
 }
 
 function redactTarget(record: TargetRecord, change: (text: string) => string): TargetRecord {
-  const { message, milestones, problems, notes, hint, changes } = record
+  const { message, milestones, problems, notes, warnings, hint, changes } = record
   return {
     ...record,
     message: change(message),
     milestones: milestones.map((milestone) => ({ ...milestone, message: change(milestone.message) })),
     problems: problems.map((problem) => redactProblem(problem, change)),
     notes: notes.map(change),
+    ...(warnings && { warnings: warnings.map(change) }),
     hint: hint && change(hint),
     changes: changes?.map(change),
   }

@@ -1,5 +1,5 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
-import { buildAnnotations } from '../report/annotations.ts'
+import { type Annotation, buildAnnotations, buildWarnings } from '../report/annotations.ts'
 import { title } from '../report/headline.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Extra, Shared } from './extra.ts'
@@ -109,11 +109,12 @@ export function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failu
 
 /** An annotation of a check needs a line of a file. */
 function annotationsOf(timeline: Timeline, tracked: TrackedFiles) {
-  return buildAnnotations(timeline, tracked, Number.POSITIVE_INFINITY).flatMap(
-    ({ title, message, file, startLine }) => {
-      if (file === undefined || startLine === undefined) return []
-      const lines = { start_line: startLine, end_line: startLine }
-      return [{ path: file, ...lines, annotation_level: 'failure' as const, title, message }]
-    },
-  )
+  const toCheck = (annotation_level: 'failure' | 'warning', { title, message, file, startLine }: Annotation) => {
+    if (file === undefined || startLine === undefined) return []
+    return [{ path: file, start_line: startLine, end_line: startLine, annotation_level, title, message }]
+  }
+  return [
+    ...buildAnnotations(timeline, tracked, Number.POSITIVE_INFINITY).flatMap((each) => toCheck('failure', each)),
+    ...buildWarnings(timeline, tracked, Number.POSITIVE_INFINITY).flatMap((each) => toCheck('warning', each)),
+  ]
 }

@@ -52,6 +52,8 @@ export interface Assessment {
   readonly related?: readonly KubeObject[]
   /** Facts that do not affect the status: `2 old pods still draining`. */
   readonly notes: readonly string[]
+  /** Facts that do not affect the status either, but are probably a mistake: `its TLS Secret web-tls does not exist`. */
+  readonly warnings?: readonly string[]
 }
 
 /** Problems of a pod that perhaps only needs more time to become ready. */

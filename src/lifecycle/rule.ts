@@ -16,6 +16,11 @@ export interface Rule {
   readonly milestones: readonly MilestoneName[]
   /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
   relatives(object: KubeObject): readonly WatchRequest[]
+  /**
+   * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are
+   * refused or fail, the rule warns of nothing.
+   */
+  optionalRelatives?(object: KubeObject): readonly WatchRequest[]
   /** Kinds whose objects affect the target although it does not own them: in its namespace, or cluster-wide. */
   readonly concernedBy?: readonly string[]
   /**

@@ -137,7 +137,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Ingress',
     rule: ingressRule,
     readyWhen:
-      'the Services and ports of its backends exist and are not being deleted; a missing address is reported, not awaited',
+      'the Services and ports of its backends exist and are not being deleted; a missing address is reported, not awaited, and so are a missing IngressClass and missing TLS Secrets',
   },
   {
     apiVersion: 'gateway.networking.k8s.io/v1',
@@ -151,7 +151,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind,
     rule: routeRule,
     readyWhen:
-      'every parent that it names accepts the present generation, with all references resolved and no rule left out',
+      'every parent that it names accepts the present generation, with all references resolved and no rule left out; if its controller reports nothing about references, the Services and ports of its backends exist',
   })),
   {
     apiVersion: 'autoscaling/v2',

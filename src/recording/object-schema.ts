@@ -56,8 +56,8 @@ const types: readonly (readonly [Check, string])[] = [
   [
     text,
     `apiVersion creationTimestamp deletionTimestamp eventTime fieldPath finishedAt firstTimestamp hostname image imageID ip
-     key kind lastTimestamp lastTransitionTime manager message name namespace nodeName operation operator phase reason
-     startedAt storageClassName subresource time type uid`,
+     key ingressClassName kind lastTimestamp lastTransitionTime manager message name namespace nodeName operation operator phase reason
+     secretName serviceName startedAt storageClassName subresource time type uid`,
   ],
   [
     anyOf('number'),
@@ -74,7 +74,7 @@ const types: readonly (readonly [Check, string])[] = [
   [
     objects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
-     readinessGates rules schedulingGates taints volumeMounts`,
+     readinessGates rules schedulingGates taints tls volumeMounts`,
   ],
   [list(text), 'args command finalizers values'],
   [labels, 'annotations hard labels matchLabels'],

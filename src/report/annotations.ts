@@ -7,7 +7,7 @@ import { conclude, decidingTarget, isFailing, title, titleLimit } from './headli
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './wording.ts'
 
-/** An error annotation, with the fields of `core.error`. */
+/** An annotation, with the fields of `core.error` and `core.warning`. */
 export interface Annotation {
   readonly title: string
   readonly message: string
@@ -55,6 +55,29 @@ export function buildAnnotations(
       message: plain(`See the job summary: ${rest.map(({ name }) => name).join(', ')}`, characterLimit),
     },
   ]
+}
+
+/** One warning for each target with warnings, at its manifest line if known. `limit`: as for errors. */
+export function buildWarnings(
+  { targets, gates }: Timeline,
+  tracked: TrackedFiles = new Map(),
+  limit = annotationLimit,
+): Annotation[] {
+  if (gates !== undefined) return []
+  const names = fullNames(targets.map(({ target }) => target))
+  return targets
+    .flatMap(({ target, warnings = [] }, index) => {
+      if (warnings.length === 0) return []
+      const lines = warnings.flatMap((warning) => plainLines(warning, maxLineLength))
+      return [
+        {
+          title: plain(names[index] ?? '', titleLimit),
+          message: cut(lines.join('\n')),
+          ...placeOf(target.source, tracked),
+        },
+      ]
+    })
+    .slice(0, limit)
 }
 
 function ofGate(timeline: Timeline): Annotation {

@@ -1,7 +1,8 @@
 import { Client } from '../../src/cluster/client.ts'
 import { collectionPath, findResource } from '../../src/cluster/discovery.ts'
-import type { WatchRequest } from '../../src/cluster/feed.ts'
+import { secretNames, type WatchRequest } from '../../src/cluster/feed.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { servedKind } from '../../src/cluster/list.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { Reflector } from '../../src/cluster/reflector.ts'
@@ -44,7 +45,7 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
   const load = () => loadKubeconfig({ kubeconfig: server.kubeconfig({ token: 'first-token' }) })
   const client = new Client(load(), load, { clock, mask: () => {}, userAgent: 'rollout-gate/test', env: {} })
   const path = async () => {
-    const resource = findResource(server.discovery.resources, request)
+    const resource = findResource(server.discovery.resources, servedKind(request))
     return resource ? collectionPath(resource, request.namespace) : '/apis/gone.example/v1/things'
   }
   const onUnmatched = async (object: KubeObject) => observed.sink({ type: 'DELETED', object })
@@ -585,4 +586,28 @@ test('a closed reflector reports nothing more', async () => {
   await setting.server.until((server) => server.openWatches.length === 0)
   setting.server.patch(web, { status: { phase: 'Running' } })
   expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
+})
+
+test('the names of Secrets are read without their data and annotations', async () => {
+  const setting = await setUp()
+  const secret = (data: string) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: 'web-tls',
+      namespace: 'shop',
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': data },
+    },
+    data: { 'tls.key': data },
+  })
+  setting.server.apply(secret('first'))
+  follow(setting, { ...secretNames, namespace: 'shop', name: 'web-tls' })
+  await watching(setting)
+  setting.server.apply(secret('second'))
+  await setting.observed.until('MODIFIED web-tls')
+  expect(setting.observed.words).toEqual(['ADDED web-tls', 'SYNCED SecretName', 'MODIFIED web-tls'])
+  expect(JSON.stringify(setting.observed.all)).not.toMatch(/first|second|tls\.key/)
+  expect(setting.server.requests.map(({ headers }) => headers['accept']).every((each) => each?.includes(';as='))).toBe(
+    true,
+  )
 })

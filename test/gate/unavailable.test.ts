@@ -1,7 +1,8 @@
-import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import { WatchedRequests } from '../../src/cluster/store.ts'
 import { ApiHealth } from '../../src/gate/api-health.ts'
-import { complete, createDeployment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
+import { complete, createDeployment, moment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
 import {
   added,
   alive,
@@ -222,6 +223,44 @@ describe('a kind that cannot be read', () => {
       '1 note Pods cannot be read: continuing with what the controllers report (no)',
       '6 note Events cannot be read: continuing with what the controllers report (denied)',
     ])
+  })
+})
+
+describe('a kind that only warnings need', () => {
+  const ingress: KubeObject = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'Ingress',
+    metadata: { name: 'web', namespace: 'shop', uid: 'ingress-uid' },
+    spec: { ingressClassName: 'nginx' },
+  }
+  const classes = { apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' }
+  const options: RunOptions = {
+    live: true,
+    targets: [{ apiVersion: ingress.apiVersion, kind: 'Ingress', namespace: 'shop', name: 'web', clocks: {} }],
+  }
+  const listed = at(
+    0,
+    { type: 'ADDED', object: ingress },
+    { type: 'SYNCED', apiVersion: ingress.apiVersion, kind: 'Ingress', namespace: 'shop', name: 'web' },
+    synced('Service', 'Event'),
+  )
+  const answer = (event: Observation) => run([listed, at(1, event)], options)
+
+  it('is awaited, and a warning shows what is missing', () => {
+    expect(answer({ type: 'SYNCED', ...classes })).toMatchObject({
+      outcome: 'ready',
+      seconds: 1,
+      entries: [expect.stringContaining('no IngressClass is named nginx')],
+    })
+  })
+
+  it.each<[string, Observation]>([
+    ['may not be read', { type: 'REFUSED', what: 'access', final: false, message: 'no', ...classes }],
+    ['cannot be read', { type: 'UNAVAILABLE', code: 500, message: 'no', ...classes, lastSuccessAt: moment(0) }],
+  ])('claims nothing and changes nothing if it %s', (_, event) => {
+    const { outcome, seconds, entries } = answer(event)
+    expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 1 })
+    expect(entries.join()).not.toMatch(/IngressClass is named|cannot be read: continuing/)
   })
 })
 

@@ -1,6 +1,6 @@
 import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
+import { type ContextOptions, condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
 /** Of generation 2, so that conditions of generation 1 are stale. */
 const generation = 2
@@ -21,8 +21,8 @@ const defaulted = ['Accepted', 'Programmed'].map((type) =>
   }),
 )
 
-function judge(object: KubeObject, now = 60) {
-  return reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) })))
+function judge(object: KubeObject, now = 60, options: ContextOptions = {}) {
+  return reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]), ...options })))
 }
 
 function gateway(status: object | undefined, now?: number) {
@@ -165,15 +165,19 @@ it('a refusal of the Gateway API that is dated in the future counts from its fir
 
 const edge = { name: 'edge' }
 
-function route(parents: readonly object[] | undefined, { parentRefs = [edge] as readonly object[], now = 60 } = {}) {
+function route(
+  parents: readonly object[] | undefined,
+  { now = 60, ...spec }: { readonly now?: number; readonly parentRefs?: readonly object[]; rules?: object[] } = {},
+  options: ContextOptions = {},
+) {
   const object: KubeObject = {
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'HTTPRoute',
     metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation },
-    spec: { parentRefs },
+    spec: { parentRefs: [edge], ...spec },
     ...(parents === undefined ? {} : { status: { parents } }),
   }
-  return judge(object, now)
+  return judge(object, now, options)
 }
 
 function parent(parentRef: object, ...conditions: Condition[]) {
@@ -243,6 +247,59 @@ describe('a route of the Gateway API', () => {
 
   it('is ready if the controller reports nothing about references', () => {
     expect(route([parent(edge, accepted)]).status).toBe('ready')
+  })
+
+  describe('with a backend Service that is missing', () => {
+    const found: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'api', namespace: 'shop', uid: 'api-uid' },
+      spec: { ports: [{ port: 80 }] },
+    }
+    const named = (backend: object) => ({ parentRefs: [edge], rules: [{ backendRefs: [backend] }] })
+    const missing = 'its backend service/api does not exist'
+    const noPort = 'its backend service/api has no port 81'
+
+    it.each([
+      ['the Service', { name: 'api', port: 80 }, [], missing],
+      ['the port', { name: 'api', port: 81 }, [found], noPort],
+    ])('waits for %s if its controller reports nothing about references', (_, backend, objects, message) => {
+      expect(route([parent(edge, accepted)], named(backend), { objects })).toMatchObject({
+        status: 'progressing',
+        problems: [{ reason: 'backend-missing', class: 'slow', message }],
+      })
+    })
+
+    it('names it beside the parent that has not answered', () => {
+      expect(route([], named({ name: 'api', port: 80 })).problems).toMatchObject([
+        { reason: 'not-reconciled' },
+        { reason: 'backend-missing', message: missing },
+      ])
+    })
+
+    it('is ready, with a warning, if its controller reports that all references are resolved', () => {
+      const resolvedRoute = (backend: object, objects: KubeObject[]) =>
+        route([parent(edge, accepted, resolved)], named(backend), { objects })
+      expect(resolvedRoute({ name: 'api', port: 80 }, [])).toMatchObject({ status: 'ready', warnings: [missing] })
+      expect(resolvedRoute({ name: 'api', port: 81 }, [found])).toMatchObject({ status: 'ready', warnings: [noPort] })
+      expect(resolvedRoute({ name: 'api', port: 80 }, [found])).toMatchObject({ status: 'ready', warnings: [] })
+    })
+
+    it('does not repeat what its controller reports', () => {
+      const against = reportedCondition('ResolvedRefs', 'False', { reason: 'BackendNotFound' })
+      expect(route([parent(edge, accepted, against)], named({ name: 'api', port: 80 }))).toMatchObject({
+        problems: [{ reason: 'condition-false' }],
+        warnings: [],
+      })
+    })
+
+    it.each([
+      ['in another namespace', { name: 'api', namespace: 'infra', port: 80 }, {}],
+      ['of another kind', { group: 'acme.example', kind: 'Bucket', name: 'api' }, {}],
+      ['that may not be read', { name: 'api', port: 80 }, { unseen: ['Service'] }],
+    ])('claims nothing about a backend %s', (_, backend, options) => {
+      expect(route([parent(edge, accepted)], named(backend), options).status).toBe('ready')
+    })
   })
 
   it('waits together with its parents', () => {

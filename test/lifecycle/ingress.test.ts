@@ -110,3 +110,52 @@ describe('an Ingress', () => {
     })
   })
 })
+
+describe('an Ingress warns of', () => {
+  const named = (kind: string, name: string): KubeObject => ({
+    apiVersion: kind === 'IngressClass' ? 'networking.k8s.io/v1' : 'v1',
+    kind,
+    metadata: { name, uid: name, ...(kind === 'IngressClass' ? {} : { namespace: 'shop' }) },
+  })
+  const withSpec = (spec: Ingress['spec']): Ingress => {
+    const ingress = createIngress([byNumber], [{ ip: '192.0.2.1' }])
+    return { ...ingress, spec: { ...ingress.spec, ...spec } }
+  }
+  const warningsOf = (spec: Ingress['spec'], others: readonly KubeObject[], options: ContextOptions = {}) => {
+    const judged = judge(withSpec(spec), [service('api'), ...others], options)
+    expect(judged.status).toBe('ready')
+    return judged.warnings
+  }
+
+  it('a class without an IngressClass, which no controller may serve', () => {
+    const spec = { ingressClassName: 'nginy' }
+    expect(warningsOf(spec, [named('IngressClass', 'nginx')])).toEqual([
+      'no IngressClass is named nginy: most controllers ignore it',
+    ])
+    expect(warningsOf(spec, [named('IngressClass', 'nginy')])).toEqual([])
+  })
+
+  it('no class that Google Cloud serves without an IngressClass', () => {
+    for (const ingressClassName of ['gce', 'gce-internal', 'gce-multi-cluster'])
+      expect(warningsOf({ ingressClassName }, [])).toEqual([])
+  })
+
+  it('each missing TLS Secret, once', () => {
+    const tls = [{ secretName: 'web-tls' }, { secretName: 'web-tls' }, { secretName: 'api-tls' }, {}]
+    expect(warningsOf({ tls }, [named('SecretName', 'api-tls')])).toEqual(['its TLS Secret web-tls does not exist'])
+  })
+
+  it('nothing that it may not read', () => {
+    const spec = { ingressClassName: 'nginy', tls: [{ secretName: 'web-tls' }] }
+    expect(warningsOf(spec, [], { unseen: ['IngressClass', 'SecretName'] })).toEqual([])
+  })
+
+  it('what its watches show, and reads nothing else', () => {
+    const ingress = withSpec({ ingressClassName: 'nginx', tls: [{ secretName: 'web-tls' }, {}] })
+    expect(ingressRule.optionalRelatives?.(ingress)).toEqual([
+      { apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' },
+      { apiVersion: 'v1', kind: 'SecretName', namespace: 'shop', name: 'web-tls' },
+    ])
+    expect(ingressRule.optionalRelatives?.(createIngress([byNumber]))).toEqual([])
+  })
+})

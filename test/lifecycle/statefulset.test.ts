@@ -73,6 +73,16 @@ describe('a StatefulSet is ready', () => {
     expect(judge(set, pods).status).toBe('progressing')
   })
 
+  it('with a warning if its governing Service does not exist: its pods have no names in DNS', () => {
+    const set = createSet({ spec: { serviceName: 'db' }, status: done() })
+    const service: KubeObject = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'db', namespace: 'shop' } }
+    const warnings = ['its governing Service db does not exist: its pods have no names in DNS']
+    expect(judge(set, pods)).toMatchObject({ status: 'ready', warnings })
+    expect(judge(set, [...pods, service])).toMatchObject({ status: 'ready', warnings: [] })
+    expect(judge(set, pods, { unseen: ['Service'] }).warnings).toEqual([])
+    expect(judge(createSet({ spec: { serviceName: '' }, status: done() }), pods).warnings).toEqual([])
+  })
+
   it('not before its pods have settled', () => {
     const young = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(55))]
     expect(judge(createSet({ status: done() }), young)).toMatchObject({ status: 'progressing', recheckAt: moment(65) })

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TargetRecord } from '../../src/gate/timeline.ts'
 import { buildOutputs } from '../../src/outputs.ts'
-import { buildAnnotations } from '../../src/report/annotations.ts'
+import { buildAnnotations, buildWarnings } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
 import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.ts'
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
@@ -202,6 +202,25 @@ describe('the annotations', () => {
       failed({ target: createTarget({ name: `web-${index}` }), endedAt: at(20 - index) }),
     )
     expect(buildAnnotations(createTimeline({ verdict, targets }))[0]?.title).toContain('web-11')
+  })
+
+  it('warn of what a ready target misses', () => {
+    const warnings = ['its TLS Secret web-tls does not exist', 'no IngressClass is named ng\ninx']
+    const target = createTarget({ name: 'web', source: { file: 'k8s/web.yaml', line: 3 } })
+    const timeline = createTimeline({
+      targets: [
+        createTargetRecord({ target, warnings }),
+        createTargetRecord({ target: createTarget({ name: 'api' }) }),
+      ],
+    })
+    expect(buildWarnings(timeline)).toEqual([
+      {
+        title: 'deployment/web',
+        message: 'its TLS Secret web-tls does not exist\nno IngressClass is named ng\ninx',
+        file: 'k8s/web.yaml',
+        startLine: 3,
+      },
+    ])
   })
 
   it('are never longer than the limit', () => {

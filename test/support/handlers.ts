@@ -3,7 +3,7 @@ import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Cluster } from './cluster.ts'
 import { streamLog } from './logs.ts'
-import { apiVersionOf, isBuiltIn, served } from './resources.ts'
+import { apiVersionOf, asksForMetadata, isBuiltIn, metadataOf, served } from './resources.ts'
 import { revisionOf, type Selection, selectionOf, selects } from './selection.ts'
 import { ApiError, groupResource } from './status.ts'
 import type { Store } from './store.ts'
@@ -82,7 +82,7 @@ function handleObjects(
   if (!['get', 'list', 'watch'].includes(verb) || !resource.verbs?.includes(verb)) throw new ApiError(405)
   if (name === undefined) {
     const selection = selectionOf(resource, namespace, query)
-    if (verb === 'list') return { body: list(store, selection, query) }
+    if (verb === 'list') return { body: list(store, selection, query, asksForMetadata(request.accept)) }
     openWatch(cluster, selection, request, response)
     return undefined
   }
@@ -148,7 +148,7 @@ interface Continuation {
 }
 
 /** The list for a query: the present one, or the one of its first page. */
-function list(store: Store, selection: Selection, query: URLSearchParams): object {
+function list(store: Store, selection: Selection, query: URLSearchParams, isMetadata: boolean): object {
   const { resource } = selection
   const requested = revisionOf(query)
   const token = query.get('continue') ?? ''
@@ -173,8 +173,8 @@ function list(store: Store, selection: Selection, query: URLSearchParams): objec
   const last = items.at(-1)
   const more = last !== undefined && items.length < all.length
   return {
-    kind: `${resource.kind}List`,
-    apiVersion: apiVersionOf(resource),
+    kind: isMetadata ? 'PartialObjectMetadataList' : `${resource.kind}List`,
+    apiVersion: isMetadata ? 'meta.k8s.io/v1' : apiVersionOf(resource),
     metadata: {
       resourceVersion: String(revision),
       ...(more && {
@@ -182,7 +182,7 @@ function list(store: Store, selection: Selection, query: URLSearchParams): objec
         remainingItemCount: all.length - items.length,
       }),
     },
-    items: items.map((object) => listItem(resource, object)),
+    items: items.map((object) => (isMetadata ? metadataOf(object) : listItem(resource, object))),
   }
 }
 

@@ -115,6 +115,19 @@ export function served(resource: ApiResource, object: KubeObject): KubeObject {
   return { kind: resource.kind, apiVersion: apiVersionOf(resource), ...rest }
 }
 
+/**
+ * Whether a client asks for the metadata of objects alone
+ * (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
+ */
+export function asksForMetadata(accept: string): boolean {
+  return accept.includes(';as=PartialObjectMetadata')
+}
+
+/** The metadata of an object, in lists and watches (asPartialObjectMetadata, apiserver `endpoints/handlers/response.go`). */
+export function metadataOf({ metadata }: KubeObject): KubeObject {
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
+}
+
 /** `apps/v1`, or `v1` in the core group. */
 export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 'version'>): string {
   return group === '' ? version : `${group}/${version}`

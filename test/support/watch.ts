@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Cluster } from './cluster.ts'
-import { apiVersionOf, served } from './resources.ts'
+import { apiVersionOf, asksForMetadata, metadataOf, served } from './resources.ts'
 import { revisionOf, type Selection, selects } from './selection.ts'
 import { ApiError, type Status } from './status.ts'
 import { type Change, collectionPath } from './store.ts'
@@ -14,14 +14,22 @@ export class Watch {
   readonly url: string
   readonly stream: Stream
   readonly #bookmarks: boolean
+  readonly #isMetadata: boolean
   readonly #since: number
 
   /** @param since the revision where the watch starts */
-  constructor(selection: Selection, url: string, stream: Stream, bookmarks: boolean, since = 0) {
+  constructor(
+    selection: Selection,
+    { url, accept }: { readonly url: string; readonly accept: string },
+    stream: Stream,
+    bookmarks: boolean,
+    since = 0,
+  ) {
     this.selection = selection
     this.url = url
     this.stream = stream
     this.#bookmarks = bookmarks
+    this.#isMetadata = asksForMetadata(accept)
     this.#since = since
   }
 
@@ -63,7 +71,7 @@ export class Watch {
   }
 
   #event(type: string, object: KubeObject): void {
-    this.#line(type, served(this.selection.resource, object))
+    this.#line(type, this.#isMetadata ? metadataOf(object) : served(this.selection.resource, object))
   }
 
   #line(type: string, object: object): void {
@@ -79,7 +87,7 @@ function withRevision(object: KubeObject, revision: number): KubeObject {
 export function openWatch(
   cluster: Cluster,
   selection: Selection,
-  { query, url }: { query: URLSearchParams; url: string },
+  { query, url, accept }: { query: URLSearchParams; url: string; accept: string },
   response: ServerResponse,
 ): void {
   const { store, expiredAs } = cluster
@@ -91,7 +99,7 @@ export function openWatch(
   if (!missed && expiredAs === 'status') throw expired
 
   const stream = cluster.openStream(response, 'application/json')
-  const opened = new Watch(selection, url, stream, query.get('allowWatchBookmarks') === 'true', since)
+  const opened = new Watch(selection, { url, accept }, stream, query.get('allowWatchBookmarks') === 'true', since)
   if (!missed) {
     opened.sendError(expired.status)
     return

@@ -9,11 +9,13 @@ import {
   fieldsOf,
   isOfPresentGeneration,
   notReconciled,
+  ownProblem,
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
 import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 const group = 'gateway.networking.k8s.io'
 
@@ -53,11 +55,14 @@ export const gatewayRule: Rule = {
  *
  * Ready when every parent that its spec names accepts the present generation, and no problem is reported: its
  * references are resolved (ResolvedRefs) and all of its rules are used (no PartiallyInvalid). The status of parents
- * that the spec no longer names does not count.
+ * that the spec no longer names does not count. If a parent does not report whether references are resolved, the
+ * Services and ports of the backends must exist, as far as the gate may read them.
  */
 export const routeRule: Rule = {
   milestones: commonMilestones,
   relatives: () => [],
+  concernedBy: ['Service'],
+  optionalRelatives: (route) => (backendsOf(route).length === 0 ? [] : [servicesRequest(route)]),
   failures: (route) => finalFailures(routeSignals(parentsOf(route))),
   assess: assessRoute,
 }
@@ -149,12 +154,24 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
   const signals = routeSignals(parents)
   const unanswered = parents.filter((each) => !each.signals.some(({ name }) => name === 'Accepted'))
   const bad = badConditionsProblem(route, signals, context)
+  const missing =
+    bad === undefined && context.listState(servicesRequest(route)) === 'complete'
+      ? missingBackends(route, backendsOf(route), context).map(
+          (detail): Problem => ({
+            ...ownProblem(route, context.history.firstSeenAt),
+            reason: 'backend-missing',
+            detail,
+          }),
+        )
+      : []
+  const areResolved = parents.every((each) => each.signals.some(({ name }) => name === 'ResolvedRefs'))
   const problems: readonly Problem[] = [
     ...(bad === undefined ? [] : [bad]),
     // Slow: the controller of a parent reports only once the parent exists.
     ...(unanswered.length === 0
       ? []
       : [notReconciled(route, context, { awaited: 'parents', parents: unanswered.map(({ name }) => name) })]),
+    ...(areResolved ? [] : missing),
   ]
   const ready = problems.length === 0
   const message = parents.length === 0 ? 'names no parent to accept it' : `accepted by ${names.join(' and ')}`
@@ -172,7 +189,20 @@ function assessRoute(route: KubeObject, context: RuleContext): Assessment {
     failure: bad?.proven ? bad : undefined,
     awaits: ready ? undefined : parents.map(({ ref }) => awaitedParent(ref, route)),
     notes: parents.length === 0 ? ['it names no parent, so nothing takes its traffic'] : [],
+    warnings: areResolved ? missing.map(messageOf) : [],
   })
+}
+
+/** The Services in the namespace of a route that its rules name. */
+function backendsOf({ metadata, spec }: KubeObject): readonly Backend[] {
+  const rules = fieldsOf((spec as Fields | undefined)?.['rules'])
+  return rules
+    .flatMap(({ backendRefs }) => fieldsOf(backendRefs))
+    .flatMap(({ group: backendGroup = '', kind = 'Service', namespace = metadata.namespace, name, port }) =>
+      backendGroup === '' && kind === 'Service' && namespace === metadata.namespace && typeof name === 'string'
+        ? [{ service: name, port: typeof port === 'number' ? port : undefined }]
+        : [],
+    )
 }
 
 /**

@@ -1,10 +1,11 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
-import type { Ingress, IngressBackend, KubeObject, Service } from '../../cluster/objects.ts'
+import { secretNames, type WatchRequest } from '../../cluster/feed.ts'
+import type { Ingress } from '../../cluster/objects.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
@@ -15,16 +16,15 @@ import type { RuleContext } from '../rule-context.ts'
  */
 export const ingressRule: Rule = {
   milestones: ['created', 'backends', 'address'],
-  concernedBy: ['Service'],
-  relatives: (object) => [serviceRequest(object)],
+  concernedBy: ['Service', 'IngressClass', secretNames.kind],
+  relatives: (object) => [servicesRequest(object)],
+  optionalRelatives: (object) => [...classRequests(object as Ingress), ...tlsRequests(object as Ingress)],
   assess: (object, context) => assessIngress(object as Ingress, context),
 }
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
-  const canReadServices = context.listState(serviceRequest(ingress)) === 'complete'
-  const missing = canReadServices
-    ? backendsOf(ingress).flatMap((backend) => missingBackend(ingress, backend, context))
-    : []
+  const canReadServices = context.listState(servicesRequest(ingress)) === 'complete'
+  const missing = canReadServices ? missingBackends(ingress, backendsOf(ingress), context) : []
   const entries = ingress.status?.loadBalancer?.ingress ?? []
   const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
   const isAddressed = entries.length > 0
@@ -32,8 +32,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   const own = ownProblem(ingress, context.history.firstSeenAt)
   const reason = 'backend-missing' as const
   const problems: readonly Problem[] = [
-    // Several paths may have the same backend.
-    ...new Map(missing.map((detail) => [JSON.stringify(detail), { ...own, reason, detail }])).values(),
+    ...missing.map((detail) => ({ ...own, reason, detail })),
     ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, detail: { isLoadBalancer: false } }] : []),
   ]
   return conclude(ingress, context, {
@@ -59,6 +58,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
     ],
     problems,
     notes: isAddressed ? [] : ['it has no address yet'],
+    warnings: warningsOf(ingress, context),
   })
 }
 
@@ -69,33 +69,42 @@ function backendsMessage(ingress: Ingress, canReadServices: boolean): string {
   return backends === 1 ? 'its backend exists' : `its ${backends} backends exist`
 }
 
-function serviceRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
-  return { apiVersion: 'v1', kind: 'Service', namespace }
-}
-
-function backendsOf({ spec = {} }: Ingress): readonly IngressBackend[] {
+function backendsOf({ spec = {} }: Ingress): readonly Backend[] {
   const paths = (spec.rules ?? []).flatMap(({ http }) => http?.paths ?? [])
-  return [
-    ...(spec.defaultBackend === undefined ? [] : [spec.defaultBackend]),
-    ...paths.flatMap(({ backend }) => backend ?? []),
-  ].filter(({ service }) => service !== undefined)
+  return [spec.defaultBackend, ...paths.map(({ backend }) => backend)].flatMap((backend) => {
+    if (backend?.service === undefined) return []
+    const { name: service = '', port } = backend.service
+    return [{ service, port: port?.name ?? port?.number }]
+  })
 }
 
-/** The missing Service or port of a backend; empty if both exist. */
-function missingBackend(
-  { metadata: { namespace } }: Ingress,
-  { service: reference }: IngressBackend,
-  context: RuleContext,
-): readonly Problem<'backend-missing'>['detail'][] {
-  const service = reference?.name ?? ''
-  const found = (context.list('Service', namespace) as readonly Service[]).find(
-    ({ metadata }) => metadata.name === service,
-  )
-  if (found === undefined) return [{ service, state: 'missing' }]
-  if (found.metadata.deletionTimestamp !== undefined) return [{ service, state: 'terminating' }]
-  const { name, number } = reference?.port ?? {}
-  const port = name ?? number
-  if (found.spec?.type === 'ExternalName' || port === undefined) return []
-  const hasPort = (found.spec?.ports ?? []).some((each) => (name === undefined ? each.port : each.name) === port)
-  return hasPort ? [] : [{ service, state: 'port-missing', port }]
+/**
+ * The classes that Google Cloud serves without an IngressClass (kubernetes/ingress-gce, pkg/annotations). The annotation
+ * `kubernetes.io/ingress.class` names the class of a controller, and never an IngressClass.
+ */
+const servedWithoutObject = /^gce(-internal|-multi-cluster)?$/
+
+function classRequests({ spec: { ingressClassName = '' } = {} }: Ingress): readonly WatchRequest[] {
+  return ingressClassName === '' || servedWithoutObject.test(ingressClassName)
+    ? []
+    : [{ apiVersion: 'networking.k8s.io/v1', kind: 'IngressClass' }]
+}
+
+function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingress): readonly WatchRequest[] {
+  const names = new Set(tls.flatMap(({ secretName = '' }) => (secretName === '' ? [] : secretName)))
+  return [...names].map((name) => ({ ...secretNames, namespace, name }))
+}
+
+/** What the Ingress names and does not exist. Its controller may be configured to work without it. */
+function warningsOf(ingress: Ingress, context: RuleContext): readonly string[] {
+  const isMissing = ({ kind, namespace }: WatchRequest, name: string | undefined) =>
+    !context.list(kind, namespace).some(({ metadata }) => metadata.name === name)
+  const isListed = (request: WatchRequest) => context.listState(request) === 'complete'
+  const { ingressClassName } = ingress.spec ?? {}
+  const classes = classRequests(ingress).filter((each) => isListed(each) && isMissing(each, ingressClassName))
+  const secrets = tlsRequests(ingress).filter((each) => isListed(each) && isMissing(each, each.name))
+  return [
+    ...classes.map(() => `no IngressClass is named ${ingressClassName}: most controllers ignore it`),
+    ...secrets.map(({ name }) => `its TLS Secret ${name} does not exist`),
+  ]
 }

@@ -1,3 +1,4 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
@@ -38,6 +39,9 @@ export const statefulSetRule: Rule = {
     podRequest(object as StatefulSet),
     selectedRequest('apps/v1', 'ControllerRevision', object as StatefulSet),
   ],
+  concernedBy: ['Service'],
+  isConcernedBy: (object, { metadata }) => metadata.name === (object as StatefulSet).spec?.serviceName,
+  optionalRelatives: (object) => governingServiceRequests(object as StatefulSet),
   assess: (object, context) => assessStatefulSet(object as StatefulSet, context),
 }
 
@@ -100,6 +104,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
+    warnings: missingServiceWarnings(set, context),
   }
   return assessWorkload(set, examined, findings, context)
 }
@@ -177,4 +182,20 @@ function notesOf({ spec }: StatefulSet, old: number, isOnDelete: boolean): reado
   return (spec?.updateStrategy?.rollingUpdate?.partition ?? 0) > 0
     ? [`${podCount(old)} below the partition ${old === 1 ? 'stays' : 'stay'} on the older revision`]
     : []
+}
+
+function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet): readonly WatchRequest[] {
+  const name = spec?.serviceName ?? ''
+  return name === '' ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
+}
+
+/** https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id */
+function missingServiceWarnings(set: StatefulSet, context: RuleContext): readonly string[] {
+  return governingServiceRequests(set).flatMap((request) => {
+    const services = context.list(request.kind, request.namespace)
+    const exists = services.some(({ metadata }) => metadata.name === request.name)
+    return exists || context.listState(request) !== 'complete'
+      ? []
+      : [`its governing Service ${request.name} does not exist: its pods have no names in DNS`]
+  })
 }

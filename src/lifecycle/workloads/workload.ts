@@ -86,7 +86,7 @@ export function whenSettled(
 }
 
 /** The findings of a kind's rule: readiness, milestones, its own problems and notes. */
-interface WorkloadFindings extends Pick<Assessment, 'notes' | 'keptPods'> {
+interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'keptPods'> {
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
@@ -119,7 +119,7 @@ export function assessWorkload(
   context: RuleContext,
 ): Assessment {
   const { state, failing, stuck } = pods
-  const { ready, readyMessage, settled, created, revision, isOrdered, notes, keptPods } = findings
+  const { ready, readyMessage, settled, created, revision, isOrdered, notes, warnings, keptPods } = findings
   const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck.problems), ...findings.problems].toSorted(
     byImportance,
   )
@@ -148,6 +148,7 @@ export function assessWorkload(
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
     notes,
+    warnings,
   })
 }
 

@@ -1,0 +1,39 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { KubeObject, Service } from '../../cluster/objects.ts'
+import type { Problem } from '../../reasons/reasons.ts'
+import type { RuleContext } from '../rule-context.ts'
+
+/** A Service in the namespace of an Ingress or route, and its port by name or number. */
+export interface Backend {
+  readonly service: string
+  readonly port?: string | number | undefined
+}
+
+/** The watch of all Services in the namespace of an object. */
+export function servicesRequest({ metadata: { namespace } }: KubeObject): WatchRequest {
+  return { apiVersion: 'v1', kind: 'Service', namespace }
+}
+
+/** What is missing of the backends of an object, each part once. Call it only if its Services can be read. */
+export function missingBackends(
+  { metadata: { namespace } }: KubeObject,
+  backends: readonly Backend[],
+  context: RuleContext,
+): readonly Problem<'backend-missing'>['detail'][] {
+  const services = context.list('Service', namespace) as readonly Service[]
+  const missing = backends.flatMap((backend) => missingPart(backend, services))
+  return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
+}
+
+/** The missing Service or port of a backend; empty if both exist. */
+function missingPart(
+  { service, port }: Backend,
+  services: readonly Service[],
+): readonly Problem<'backend-missing'>['detail'][] {
+  const found = services.find(({ metadata }) => metadata.name === service)
+  if (found === undefined) return [{ service, state: 'missing' }]
+  if (found.metadata.deletionTimestamp !== undefined) return [{ service, state: 'terminating' }]
+  if (found.spec?.type === 'ExternalName' || port === undefined) return []
+  const hasPort = (found.spec?.ports ?? []).some((each) => (typeof port === 'number' ? each.port : each.name) === port)
+  return hasPort ? [] : [{ service, state: 'port-missing', port }]
+}
