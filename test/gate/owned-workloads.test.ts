@@ -155,7 +155,7 @@ describe('a custom resource whose status does not show that its workloads are up
 
 describe('a custom resource of an unknown kind', () => {
   const pack = (status: object, spec: object = {}): KubeObject => ({ ...createShop(0, 1), spec, status })
-  const job = (status: object, resourceVersion: string): KubeObject => ({
+  const job = (status: object, resourceVersion: string, metadata: Partial<ObjectMeta> = {}): KubeObject => ({
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
@@ -165,14 +165,15 @@ describe('a custom resource of an unknown kind', () => {
       creationTimestamp: iso(1),
       resourceVersion,
       ownerReferences: ownedBy(createShop(0)),
+      ...metadata,
     },
     spec: { backoffLimit: 0, template: createTemplate() } as object,
     status,
   })
-  const steps = (object: KubeObject) => [
+  const steps = (object: KubeObject, metadata: Partial<ObjectMeta> = {}) => [
     at(0, added(object), [...own, listed('Job', 'batch/v1')]),
-    at(1, added(job({ active: 1, ready: 1 }, '2'))),
-    at(80, modified(job({ succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] }, '3'))),
+    at(1, added(job({ active: 1, ready: 1 }, '2', metadata))),
+    at(80, modified(job({ succeeded: 1, conditions: [{ type: 'Complete', status: 'True' }] }, '3', metadata))),
   ]
   const options = { settings: { catalogue: [] } }
   const created = { conditions: [{ type: 'JobCreated', status: 'True' }] }
@@ -180,6 +181,12 @@ describe('a custom resource of an unknown kind', () => {
   it('is not ready before its Job completes, whose creation its status shows', () => {
     expect(verdict(steps(pack(created)), options)).toBe('ready after 80 s')
     expect(verdict(steps(pack({ state: 'Created' })), options)).toBe('ready after 80 s')
+  })
+
+  it('is not ready before the Job completes that its status names', () => {
+    const named = (jobName: string) => steps(pack({ ...created, jobName }), { ownerReferences: [] })
+    expect(verdict(named('pack-1'), options)).toBe('ready after 80 s')
+    expect(verdict(named('pack-2'), options)).toBe('ready after 30 s')
   })
 
   it('does not wait for its Jobs when Ready is True, or when it is a schedule', () => {

@@ -362,6 +362,11 @@ describe('a kind without a rule of its own is judged by', () => {
     })
   })
 
+  it('no end of its work by a failed state beside steps, which may be tried again', () => {
+    const failed = resource({ phase: 'Failed', steps: [{ name: 'a', state: 'Failed' }] })
+    expect([assess(failed, 119).status, assess(failed, 120).status]).toEqual(['progressing', 'failed'])
+  })
+
   it('the end of its controller, whatever the message names', () => {
     const stalled = condition('Stalled', 'True', { message: 'configmaps "settings" not found' })
     expect(assess(resource({ observedGeneration: 2, conditions: [stalled] }), 10).status).toBe('failed')

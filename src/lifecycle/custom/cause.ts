@@ -85,7 +85,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       const explainedBy = [...(own.explainedBy ?? []), ...explaining]
       const explained: Assessment = {
         ...explain(own, found, behind),
-        related: found.related,
+        related: [...(own.related ?? []), ...(found.related ?? [])],
         stallHold: own.stallHold ?? found.stallHold,
         counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
         recheckAt: earliest([own.recheckAt, found.recheckAt]),

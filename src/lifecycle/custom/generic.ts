@@ -8,7 +8,7 @@ import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isError, isOpenRollout, type SignalSummary, summarizeSignals } from './signal-summary.ts'
-import { isPieceOfWork, isSchedule, readSignals, specSuspension } from './signals.ts'
+import { endsByItself, isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
 import { isTimedPause, progressStates } from './status-progress.ts'
@@ -27,7 +27,7 @@ const retriedBesideOthersMs = 180_000
  * Go's network errors and of the usual operators.
  */
 const dependencyError =
-  /\b(?:not found|notfound|no matches for|could ?n[o']t find|(?:does|do) ?n[o']t (?:yet )?exist|not (?:\w+ ){0,2}(?:ready|available|established|installed|reachable|synced|healthy)|not yet|waiting|wait for|in progress|unavailable|unreachable|connection (?:refused|reset)|no such host|no endpoints|timed out|timeout|deadline exceeded|failed calling webhook|has been modified|too many requests|throttl\w+|rate limit\w*|exceeded quota|(?:quota|limit) ?exceeded|resource ?exhausted|try again)\b/i
+  /\b(?:not found|notfound|no matches for|(?:could ?n[o']t|cannot) find|(?:does|do) ?n[o']t (?:yet )?exist|not (?:\w+ ){0,2}(?:ready|available|established|installed|reachable|synced|healthy|running|started|initialized)|not yet|waiting|wait for|in progress|being created|unavailable|unreachable|connection (?:refused|reset)|no such host|no endpoints|timed out|timeout|deadline exceeded|failed calling webhook|has been modified|too many requests|throttl\w+|rate limit\w*|exceeded quota|(?:quota|limit) ?exceeded|resource ?exhausted|try again)\b/i
 const maxErrorLength = 4_000
 
 /**
@@ -169,7 +169,7 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
 
 /** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
 function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
-  return weight === 'summary' || (weight === 'whole' && isPieceOfWork(object))
+  return weight === 'summary' || (weight === 'whole' && endsByItself(object))
 }
 
 /** Whether the failed signals, or the others if these have no message, name something else that is not ready or found. */
@@ -191,6 +191,7 @@ function isWorkingOn({ name, value = '' }: Signal, object: KubeObject): boolean 
     (each) =>
       each.meaning === 'progressing' &&
       each.weight !== 'summary' &&
+      each.weight !== 'unknown' &&
       !isError(each) &&
       (isHealth || isOpenRollout(each)),
   )

@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
+import { type Fields, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import type { Assessment } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -36,7 +36,8 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       const isAwaited = (kind: KindName) => isWorkloadKind(kind) || (isJob(kind) && awaitsJobs(object, behind))
       const kinds = behind.kinds.filter((kind) => isAwaited(kind) || !isBuiltIn(kind.apiVersion))
       const changedAt = specChangedAt(object, context)
-      const workloads = workloadsOf(object, isAwaited, context)
+      const related = namedJobs(object, context).filter(isAwaited)
+      const workloads = [...workloadsOf(object, isAwaited, context), ...related]
         .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
         .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
       const explainedBy = [
@@ -47,7 +48,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
         awaitLists(explainedBy, context) ??
         awaitWorkloads(object, workloads, context) ??
         (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-      return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy }
+      return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related }
     },
   }
 }
@@ -106,6 +107,12 @@ function isJob({ apiVersion, kind }: KindName): boolean {
 function awaitsJobs(object: KubeObject, { isKnown }: Behind): boolean {
   const isReady = summarizeSignals(readSignals(object)).signals.some(({ weight }) => weight === 'summary')
   return !isKnown && !isReady && !isSchedule(object)
+}
+
+/** The Job that the status names: some operators do not own it. */
+function namedJobs({ status, metadata }: KubeObject, context: RuleContext): readonly KubeObject[] {
+  const { jobName } = (status ?? {}) as Fields
+  return context.list('Job', metadata.namespace).filter(({ metadata: { name } }) => name === jobName)
 }
 
 /** The workloads behind an object, directly or by other custom resources. */

@@ -1,7 +1,8 @@
 import { type Meaning, meaningOf, type Signal } from './status-vocabulary.ts'
 
 /** Conditions that show whether the present spec is rolled out, where Ready may be about the pods of the previous one. */
-const rolloutTypes = /^(?:(?:UpToDate|Updated|Stable|Quiesced)$|Updating|Upgrading|Rolling(?:Out|Update)|Progressing)/
+const rolloutTypes =
+  /^(?:(?:UpToDate|Updated|Stable|Quiesced)$|(?:Updat|Upgrad)(?:ing|eInProgress)|Rolling|Rollout|Progressing)/
 /** The same in fields: `updatedReplicas`, `upgradeStatus`, `phase: Upgrading`, `state: rolling_update`. */
 const rolloutWords = /^(?:updat|upgrad|rolling|rollout)/i
 

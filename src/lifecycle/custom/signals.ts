@@ -10,7 +10,7 @@ import { isEnd, type Signal, tokensOf, words } from './status-vocabulary.ts'
 const workKinds = /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment)$/
 /** Kinds that in some groups do such work, and in others describe it. */
 const sometimesWorkKinds =
-  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan)$/
+  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/
 /** Conditions that only such work has. */
 const workConditions = /^(?:Completed?|Succeeded|Finished)$/
 /** Fields of a spec that only such work has, as in a Job. */
@@ -127,12 +127,16 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
 }
 
 /** Whether an object does work that ends, such as a Job, a backup or a test. */
-export function isPieceOfWork(object: KubeObject): boolean {
+function isPieceOfWork(object: KubeObject): boolean {
+  return endsByItself(object) || (!isSchedule(object) && hasSteps((object.status ?? {}) as Fields))
+}
+
+/** Whether the kind or the status of an object shows that its work ends: a failed state is its end. */
+export function endsByItself(object: KubeObject): boolean {
   if (isSchedule(object)) return false
-  const status = (object.status ?? {}) as Fields
   return (
     sometimesWorkKinds.test(object.kind) ||
-    isJobLike(object, status) ||
+    isJobLike(object, (object.status ?? {}) as Fields) ||
     hasPresentCondition(object, ({ name, value }) => workConditions.test(name) && value !== 'True')
   )
 }
@@ -148,12 +152,15 @@ function isJobLike({ kind, spec }: KubeObject, status: Fields): boolean {
   return (
     workKinds.test(kind) ||
     workSpecKeys.some((key) => (spec as Fields | null | undefined)?.[key] !== undefined) ||
-    Object.entries(status).some(
-      ([key, value]) =>
-        endKeys.test(key) ||
-        (tokensOf(key).some((token) => stepWords.has(token)) &&
-          fieldsOf(value).some((step) => Object.keys(step).some((name) => stateEnding.test(name)))),
-    ) ||
+    Object.keys(status).some((key) => endKeys.test(key)) ||
     [status, ...parts].some(hasCounts)
+  )
+}
+
+/** Whether a status contains a list of steps, each with its state: `Running` beside them is not the goal. */
+function hasSteps(status: Fields): boolean {
+  const hasState = (step: Fields) => Object.keys(step).some((name) => stateEnding.test(name))
+  return Object.entries(status).some(
+    ([key, value]) => tokensOf(key).some((token) => stepWords.has(token)) && fieldsOf(value).some(hasState),
   )
 }

@@ -9,7 +9,7 @@ const partNouns = words(`
 /** How many parts are requested: `desiredReplicas`, `expectedNodes`, `size`. */
 const requestedWords = words('desired expected wanted size')
 /** How many parts exist: `totalReplicas`, `matchedPods`; also a noun alone, as `replicas`. */
-const existingWords = words('total matched')
+const existingWords = words('total matched all')
 /** How many of the requested or existing parts are as they should be: `readyReplicas`, `updatedReadyReplicas`. */
 const goodWords = words('ready available updated healthy uptodate')
 /**

@@ -5,6 +5,7 @@ import { conditionHolders } from './status-conditions.ts'
 import { readCounts } from './status-counts.ts'
 import {
   fieldSignal,
+  isActivity,
   isEnd,
   isGoodWord,
   isNotRequested,
@@ -45,7 +46,7 @@ const changeFlags = words(
 const stateHolders = /(?:state|status|health|phase|result|sync|operation)$/i
 /** Fields about another time, or about what was requested. `lastOperation` is about the present. */
 const notCurrent =
-  /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target|expected|requested|initial)/i
+  /^(?:last(?!operation|observedstate)|previous|prior|old|former|desired|target(?!s)|expected|requested|initial)/i
 /** Fields about the change in progress, not the object's previous state. */
 const changeKeys =
   /^(?:last)?(?:operation|update|upgrade|rollout|deploy|deployment|reconcile|reconciliation|reconcilation|sync|install|installation|apply|config|configuration|provisioning)(?=Status|State|Phase|$)/i
@@ -67,6 +68,8 @@ const neutralStates = words(
  */
 const copies = words('resource externalresource atprovider')
 const errorKeys = words('error errors err errmsg errormessage failuremessage failurereason problems')
+
+const verdicts = /verdict$/i
 
 interface Scope {
   readonly isWork: boolean
@@ -154,7 +157,7 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
 
 /**
  * The combined result of the signals of a part, as one signal. A part never fails the object, which may not need the
- * part.
+ * part, unless it is a verdict on the object.
  */
 function readPart(part: Fields, scope: Scope, type: string): readonly Signal[] {
   const { path = '' } = scope
@@ -176,7 +179,7 @@ function readPart(part: Fields, scope: Scope, type: string): readonly Signal[] {
   if (meaning === undefined || meaning === 'suspended') return []
   return decisive.slice(0, 1).map((each) => ({
     ...each,
-    meaning: meaning === 'ready' ? 'ready' : 'progressing',
+    meaning: meaning === 'ready' || (meaning === 'failed' && verdicts.test(each.name)) ? meaning : 'progressing',
     weight: 'part',
   }))
 }
@@ -209,7 +212,8 @@ function readWord(key: string, value: string, { path = '', depth = 0, isWork }: 
   if (/^(?:true|false)$/i.test(value)) return readFlag(key, /^true$/i.test(value), path, true)
   if (isGoodKey(key)) return fieldSignal(at, value, readGood(value), 'whole')
   if (isRatio(key, value)) return fieldSignal(at, value, readGood(value), 'change')
-  const meaning = meaningOf(value, isWork)
+  const ratio = /^\d+\/\d+(?= )/.exec(value)?.[0]
+  const meaning = ratio === undefined ? meaningOf(value, isWork || isActivity(key)) : readGood(ratio)
   if (meaning === 'ready' && isStart(value)) return []
   // A failure without a state.
   if (name === 'reason' && path === '')

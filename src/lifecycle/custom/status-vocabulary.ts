@@ -83,7 +83,12 @@ const endWords: ReadonlySet<string> = words(`
 const stepWords = words('created scheduled submitted')
 /** What a controller runs on the way to its goal: `RunningMigrations`, `Build Running`. */
 const activities =
-  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?$/
+  /^(?:build|workflow|test|migration|job|task|hook|command|check|script|step|pipeline|backup|restore|upgrade|update|install|plan)s?(?:status|state)?$/
+/** Whether a field is about such an activity, whose goal is not to be running: `buildStatus`. */
+export function isActivity(key: string): boolean {
+  return tokensOf(key).some((token) => activities.test(token))
+}
+
 /** Words that negate the next word: `NotReady`, `NonCompliant`. */
 const adverbs = words('not non un never')
 /** Words that negate the noun at the end of a name: `NoErrors`, `NoClusterDataConflict`. */
@@ -259,13 +264,19 @@ const openReasons = words('waiting awaiting pending')
  */
 export function readCondition(condition: Condition, isWork = false): Reading | undefined {
   const { status, reason = '', message = '' } = condition
-  const reading = readTypeAndStatus(condition, isWork)
+  const reading = readTypeAndStatus(condition, isWork) ?? readStateAsStatus(status, isWork)
   const isContradiction =
     reading?.meaning === 'ready' &&
     status.toLowerCase() === 'true' &&
     (meaningOf(reason) === 'failed' || /^(?:error|failed|failure|unable to|cannot)\b/i.test(String(message)))
   if (isContradiction) return { ...reading, meaning: isWork ? 'failed' : 'progressing' }
   return reading?.meaning === 'ready' && stepTypes.has(tokensOf(condition.type).at(-1) ?? '') ? undefined : reading
+}
+
+/** Some operators write a state as the status of a condition: `Install` is `InProgress`. */
+function readStateAsStatus(status: string, isWork: boolean): Reading | undefined {
+  const meaning = /^(?:true|false|unknown)$/i.test(status) ? undefined : meaningOf(status, isWork)
+  return meaning && { meaning, weight: 'part' }
 }
 
 /** Whether a type has a meaning, if only with another status: Degraded=False has none. */
