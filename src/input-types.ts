@@ -67,24 +67,49 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
   }
 }
 
+/** The values of a job's matrix. */
+export interface MatrixValues {
+  /** Texts that tell the legs apart: `eu`. */
+  readonly words: readonly string[]
+  /** Numbers, durations, flags and the leaves of objects: most often settings of a leg, which change. */
+  readonly settings: readonly string[]
+}
+
 /**
- * The leaves of a job's `matrix` context, as JSON: `{"region": "eu"}` has the leaf `eu`. Empty without a matrix, and on a
- * runner that does not evaluate defaults.
+ * The values of a job's `matrix` context, as JSON: `{"region": "eu", "timeout": "10m"}` has the word `eu` and the setting
+ * `10m`. Empty without a matrix, and on a runner that does not evaluate defaults.
  */
-export const matrix: ValueType<readonly string[]> = {
+export const matrix: ValueType<MatrixValues> = {
   placeholder: 'JSON',
   parse: (written) => {
-    try {
-      return leavesOf(JSON.parse(written))
-    } catch {
-      return []
-    }
+    const values = Object.values(parseJson(written) ?? {}).flatMap((value) =>
+      leavesOf(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
+    )
+    const textsOf = (isWord: boolean) => values.flatMap((value) => (value.isWord === isWord ? [value.text] : []))
+    return { words: textsOf(true), settings: textsOf(false) }
   },
+}
+
+/** A number, a flag, or a duration as in Kubernetes. */
+const isSetting = /^(?:[\d.]+|true|false|(?:\d+(?:\.\d+)?(?:ms|h|m|s))+)$/
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function leavesOf(value: unknown): string[] {
   if (value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
+}
+
+/** The position of a job among the legs of its matrix, from 0; undefined on a server that has none. */
+export const jobIndex: ValueType<number | undefined> = {
+  placeholder: 'NUMBER',
+  parse: (written) => (/^\d{1,4}$/.test(written) ? Number(written) : undefined),
 }
 
 /** The number of a job; undefined on a server that has none. */

@@ -3,6 +3,7 @@ import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './e
 import {
   boolean,
   duration,
+  jobIndex,
   jobNumber,
   lines,
   listOf,
@@ -400,7 +401,7 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
     details:
-      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that it does not contain are appended. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
+      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `matrix: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',
@@ -428,6 +429,12 @@ const definitions = {
     runnerDefault: 'toJSON(matrix)',
     ...forGitHub,
     description: 'The matrix of the job, for the default of `name`. Leave it out: the runner fills it in.',
+  }),
+  jobIndex: input(jobIndex, {
+    name: 'job-index',
+    runnerDefault: 'strategy.job-index',
+    ...forGitHub,
+    description: 'The position of the job in its matrix, for `name`. Leave it out: the runner fills it in.',
   }),
   jobId: input(jobNumber, {
     name: 'job-id',

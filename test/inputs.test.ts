@@ -64,7 +64,13 @@ const table: Record<
   sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
   environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
   environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
-  matrix: ['matrix', [], '{"region": "eu", "tiers": [1, {"a": true, "b": null}]}', ['eu', '1', 'true']],
+  matrix: [
+    'matrix',
+    { words: [], settings: [] },
+    '{"region": "eu", "timeout": "1h30m", "tiers": [1, {"a": true, "b": null}]}',
+    { words: ['eu'], settings: ['1h30m', '1', 'true'] },
+  ],
+  jobIndex: ['job-index', undefined, '3', 3],
   jobId: ['job-id', undefined, '501', '501'],
 }
 
@@ -161,8 +167,12 @@ describe('parseInputs', () => {
   })
 
   it('takes what the runner did not evaluate as absent', () => {
-    const inputs = parseInputs({ matrix: `\${{ toJSON(matrix) }}`, 'job-id': `\${{ job.check_run_id }}` })
-    expect(inputs).toMatchObject({ matrix: [], jobId: undefined })
+    const inputs = parseInputs({
+      matrix: `\${{ toJSON(matrix) }}`,
+      'job-index': `\${{ strategy.job-index }}`,
+      'job-id': `\${{ job.check_run_id }}`,
+    })
+    expect(inputs).toMatchObject({ matrix: { words: [], settings: [] }, jobIndex: undefined, jobId: undefined })
   })
 
   it('reports all mistakes at once, in sentences with the fix', () => {
@@ -260,6 +270,7 @@ describe.each([
     )
     expect(Object.fromEntries(defaults)).toEqual({
       matrix: `\${{ toJSON(matrix) }}`,
+      'job-index': `\${{ strategy.job-index }}`,
       'job-id': `\${{ job.check_run_id }}`,
     })
   })

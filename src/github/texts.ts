@@ -27,8 +27,7 @@ export const descriptionLimit = 140
 export const leftOpenTitle = 'The job ended before the rollout had an outcome'
 
 /**
- * The name of the gate: the input `name`, with those values of the job's matrix that it does not contain, as GitHub names
- * jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,
+ * The name of the gate: the input `name`, with values of the job's matrix (`legOf`), as GitHub names jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,
  * the workflow, the job and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different
  * gates of a commit must never share a check, a status or a comment.
  *
@@ -37,9 +36,9 @@ export const leftOpenTitle = 'The job ended before the rollout had an outcome'
  */
 export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
-  { name, resources, manifests, namespace, context, matrix }: GateInputs,
+  { name, resources, manifests, namespace, context, matrix, jobIndex }: GateInputs,
 ): string {
-  if (name !== undefined) return withHash([name, matrixText(matrix.filter((value) => !name.includes(value)))], [])
+  if (name !== undefined) return withHash([name, matrixText(legOf(name, matrix, jobIndex))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
@@ -51,7 +50,9 @@ export function gateName(
     ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(fullReference) : []),
   ]
-  const place = [workflow, [job, matrixText(matrix)].filter(isNotEmpty).join(' ')].filter(isNotEmpty).join(' / ')
+  const place = [workflow, [job, matrixText([...matrix.words, ...matrix.settings])].filter(isNotEmpty).join(' ')]
+    .filter(isNotEmpty)
+    .join(' / ')
   const words = [
     'Rollout',
     names.length > namedTargets || names.length === 0 ? '' : `of ${names.join(', ')}`,
@@ -60,6 +61,26 @@ export function gateName(
     place === '' ? '' : `(${place})`,
   ]
   return withHash(words, hidden)
+}
+
+/**
+ * What tells the leg of a matrix apart: its words that are no word of the name. A name that contains them all may be the
+ * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only if
+ * there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
+ */
+function legOf(name: string, { words, settings }: Inputs['matrix'], index: number | undefined): readonly string[] {
+  const others = words.filter((word) => !containsWord(name, word))
+  const values = others.length > 0 ? others : words.length > 0 ? words : settings
+  const isComplete = values.length === words.length + settings.length
+  return isComplete || index === undefined ? values : [...values, `leg ${index + 1}`]
+}
+
+/** Whether a text contains a word as a whole: `eu` is no word of `eu-west`. */
+function containsWord(text: string, word: string): boolean {
+  const isPart = (character: string | undefined) => /[\p{L}\p{N}_./-]/u.test(character ?? '')
+  for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1))
+    if (!isPart(text[at - 1]) && !isPart(text[at + word.length])) return true
+  return false
 }
 
 /** The values of a matrix, as in the name that GitHub gives to a job. */
@@ -81,7 +102,7 @@ function withHash(words: readonly string[], hidden: readonly string[]): string {
   return `${plain(text, nameLimit - hash.length - 1)} ${hash}`
 }
 
-type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'matrix'>
+type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'matrix' | 'jobIndex'>
 
 function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)]

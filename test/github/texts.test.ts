@@ -31,9 +31,16 @@ describe('gateName', () => {
     ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
     ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
     ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
-    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu, 1)'],
-    ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout in eu (1)'],
-    ['deploy/web', { name: 'eu: Rollout', matrix: '{"region": "eu"}' }, 'eu: Rollout'],
+    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout (eu)'],
+    ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout in eu (eu)'],
+    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu)'],
+    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}', 'job-index': '0' }, 'Rollout (eu, leg 1)'],
+    [
+      'deploy/web',
+      { name: 'Rollout in eu', matrix: '{"region": "eu", "app": "web"}', 'job-index': '2' },
+      'Rollout in eu (web, leg 3)',
+    ],
+    ['deploy/web', { name: 'Rollout', 'job-index': '0' }, 'Rollout'],
     ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
   ])('of %j with %j is %j', (text, more, name) => {
     expect(nameOf(text, more)).toBe(name)
@@ -41,6 +48,51 @@ describe('gateName', () => {
 
   it('replaces more than three names by their hash', () => {
     expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)
+  })
+
+  /** The names of the legs of a matrix, in a step whose `name` is the same for all, or has the values that it contains. */
+  const legs = (name: string | ((leg: object) => string), ...matrix: object[]) =>
+    matrix.map((leg, index) =>
+      nameOf('deploy/web', {
+        name: typeof name === 'string' ? name : name(leg),
+        matrix: JSON.stringify(leg),
+        'job-index': `${index}`,
+      }),
+    )
+
+  it.each<[string, string | ((leg: object) => string), object[]]>([
+    ['a name that contains each value', 'Rollout of web and api', [{ app: 'api' }, { app: 'web' }]],
+    ['a name that contains each number', 'Gate 1/2', [{ shard: 1 }, { shard: 2 }]],
+    ['a value that is part of another', 'Rollout in eu-west', [{ region: 'eu' }, { region: 'eu-west' }]],
+    ['the value itself as its name', (leg) => Object(leg).region, [{ region: 'eu' }, { region: 'eu-west' }]],
+    [
+      'legs that differ in a number only',
+      'Rollout',
+      [
+        { region: 'eu', shard: 1 },
+        { region: 'eu', shard: 2 },
+      ],
+    ],
+    [
+      'legs that differ in a value of the name',
+      'eu and us',
+      [
+        { region: 'eu', app: 'web' },
+        { region: 'us', app: 'web' },
+      ],
+    ],
+    ['legs that differ in an object', 'Rollout', [{ cluster: { name: 'eu' } }, { cluster: { name: 'us' } }]],
+  ])('gives each leg its own name: %s', (_, name, matrix) => {
+    const names = legs(name, ...matrix)
+    expect(new Set(names).size).toBe(matrix.length)
+  })
+
+  it.each([
+    ['a duration', { region: 'eu', timeout: '10m' }, { region: 'eu', timeout: '15m' }],
+    ['a number', { region: 'eu', replicas: 2 }, { region: 'eu', replicas: 3 }],
+    ['an object', { region: 'eu', helm: { chart: '1.4.2' } }, { region: 'eu', helm: { chart: '1.5.0' } }],
+  ])('stays the same when %s of the leg changes', (_, before, after) => {
+    expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
   })
 
   it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
