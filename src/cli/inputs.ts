@@ -229,7 +229,7 @@ function readReferenceFlags(
   const what = named?.names.join(' ') ?? (hasManifests ? 'an object of a manifest' : undefined)
   if (what !== undefined)
     addMistakeOf(select)(
-      `It stands for all references, and ${what} has a name. Write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
+      `It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
     )
   // A kind alone is no second mistake.
   if (mistakes.length > before) flags.set('all', 'true').delete('selector')
