@@ -12,6 +12,7 @@ import {
   emptyTimeline,
   misconfiguredTimeline,
   type Outcome,
+  pendingTimeline,
   redactTimeline,
 } from './gate/timeline.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
@@ -75,6 +76,10 @@ export async function runAction(action: ActionName): Promise<void> {
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, tracked, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
+    if (read.inputs.start) {
+      await showStart(job)
+      return
+    }
     const work = action === 'merge' ? mergeGates(job) : gate(job)
     const complete = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
@@ -197,6 +202,18 @@ async function gate(job: Job): Promise<EndedTimeline> {
   await finding
   log.end(timeline)
   return timeline
+}
+
+/** `start`: shows on GitHub that the rollout has not started. A mistake fails the step, as it would fail the gate. */
+async function showStart({ read, extras, cancelled }: Job): Promise<void> {
+  const needsExtras = {
+    input: 'start',
+    message: 'It shows nothing without `report-to`. Write what the gate writes there.',
+  }
+  const mistakes = read.inputs.reportTo.length > 0 ? read.mistakes : [...read.mistakes, needsExtras]
+  for (const text of describeMistakes(mistakes)) core.error(plain(text))
+  if (mistakes.length > 0) process.exitCode = 1
+  await extras?.begin(pendingTimeline(systemClock.now()), cancelled)
 }
 
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */

@@ -395,6 +395,15 @@ const definitions = {
       'Where the rollout is shown on GitHub, live: any of `check`, `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
     details: `\`check\` is a check of the commit (permission \`${knownExtras.check.permission}\`), \`commit-status\` one line with a link to the log (\`${knownExtras['commit-status'].permission}\`): a branch rule can require both by their name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
+  start: input(boolean, {
+    name: 'start',
+    default: 'false',
+    ...forGitHub,
+    actions: ['gate'],
+    description: 'Whether the step only shows on GitHub that the rollout has not started yet, and gates nothing.',
+    details:
+      'For the first step of a job, before the login and the apply can fail: until then a job that runs again shows the outcome of its last attempt. Write `report-to`, `name` and `sha` as in the gate, which goes on with what this step has created. What earlier attempts of the run left open is closed. Needs no cluster, and the other inputs are used only for the default of `name`. A deployment needs `environment`.',
+  }),
   name: input(gateName, {
     name: 'name',
     placeholder: 'TEXT',

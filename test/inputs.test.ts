@@ -64,6 +64,7 @@ const table: Record<
   sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
   environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
   environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
+  start: ['start', false, 'true', true],
   matrix: [
     'matrix',
     { words: [], settings: [] },

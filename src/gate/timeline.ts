@@ -162,8 +162,13 @@ export interface EndedTimeline<P extends ProblemRecord = ProblemRecord> extends 
 
 /** The timeline of a gate that ended before it had targets. Moments are milliseconds since the epoch. */
 export function emptyTimeline(verdict: Verdict, startedAt: number, finishedAt: number): EndedTimeline {
+  return { ...pendingTimeline(startedAt), finishedAt, verdict }
+}
+
+/** The timeline of a gate that has not started: it has neither targets nor a verdict. */
+export function pendingTimeline(now: number): Timeline {
   const nothing = { context: '', serverVersion: '', timeoutMs: 0, stallTimeoutMs: 0, targets: [], entries: [] }
-  return { startedAt, finishedAt, ...nothing, verdict }
+  return { startedAt: now, finishedAt: now, ...nothing }
 }
 
 /** The timeline of invalid input. */

@@ -3,7 +3,7 @@ import { emptyTimeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
 import { markdown } from '../report/escape.ts'
 import { conclusionOf } from './check-run.ts'
-import { commentMarker } from './comment.ts'
+import { commentMarker, openMarker } from './comment.ts'
 import { commitState } from './commit-status.ts'
 import { deploymentState, latestOf } from './deployment-status.ts'
 import type { Opened } from './extra.ts'
@@ -103,9 +103,10 @@ const closers: Readonly<Record<ExtraName, Close>> = {
   comment: async ({ octokit, run, title }, { id, name }, signal) => {
     const comment = { ...requestOf(run, signal), comment_id: id }
     const found = await ifPresent(octokit.rest.issues.getComment(comment))
-    if (found === undefined) return false
+    // A later step of the job may have written the outcome.
+    if (!found?.data.body?.includes(openMarker)) return false
     const marker = commentMarker(name)
-    const body = found.data.body?.replace(marker, '').trimStart() ?? ''
+    const body = found.data.body.replace(marker, '').replace(openMarker, '').trimStart()
     await octokit.rest.issues.updateComment({ ...comment, body: withNote(title, body, `${marker}\n`) })
     return true
   },

@@ -75,9 +75,13 @@ export function commentMarker(name: string): string {
   return `<!-- rollout-gate ${shortHash(name, 16)} -->`
 }
 
-/** The marker, then the summary. */
+/** The hidden line of a comment that shows no outcome yet. */
+export const openMarker = '<!-- rollout-gate open -->'
+
+/** The markers, then the summary. */
 export function commentBody(timeline: Timeline, name: string, links: Links): string {
-  return `${commentMarker(name)}\n${boundedSummary(timeline, name, links, { limit: summaryLimit })}`
+  const state = timeline.verdict === undefined ? `${openMarker}\n` : ''
+  return `${commentMarker(name)}\n${state}${boundedSummary(timeline, name, links, { limit: summaryLimit })}`
 }
 
 interface Authored {

@@ -69,7 +69,16 @@ export class Extras {
    * Shows the outcome. Resolves when all extras show it, or after 90 s, or 4 s after the job was cancelled: each extra that
    * does not show it gets a warning.
    */
-  async finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
+  finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
+    return this.#showAll(timeline, cancelled, this.#onClosed)
+  }
+
+  /** Shows a rollout that has not started, like `finish`: the extras stay open. */
+  begin(timeline: Timeline, cancelled: AbortSignal): Promise<void> {
+    return this.#showAll(timeline, cancelled, () => {})
+  }
+
+  async #showAll(timeline: Timeline, cancelled: AbortSignal, onShown: ExtrasHooks['onClosed']): Promise<void> {
     const late = new AbortController()
     const abort = () => late.abort()
     const stops: (() => void)[] = []
@@ -80,7 +89,7 @@ export class Extras {
     cancelled.addEventListener('abort', onCancelled)
     await Promise.all(
       [...this.#throttles].map(async ([extra, throttle]) => {
-        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(extra)
+        if (await throttle.finish(timeline, late.signal, endsAt)) onShown(extra)
       }),
     )
     cancelled.removeEventListener('abort', onCancelled)

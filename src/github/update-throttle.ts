@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
-import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
+import type { Timeline } from '../gate/timeline.ts'
 import type { Extra } from './extra.ts'
 import { type Failure, readFailure } from './failure.ts'
 
@@ -44,11 +44,11 @@ export class UpdateThrottle {
   }
 
   /**
-   * Shows the outcome. Never rejects.
+   * Shows a state that must not be lost, such as the outcome. Never rejects.
    * @param endsAt when the signal will be aborted at the latest
-   * @returns whether the outcome is shown
+   * @returns whether it is shown
    */
-  async finish(timeline: EndedTimeline, signal: AbortSignal, endsAt: number): Promise<boolean> {
+  async finish(timeline: Timeline, signal: AbortSignal, endsAt: number): Promise<boolean> {
     this.#cancelTimer?.()
     // Wait for a running creation: the next update needs its id.
     const abort = () => this.#ending.abort()

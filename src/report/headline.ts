@@ -20,6 +20,7 @@ export function title(timeline: Timeline, limit = titleLimit): string {
  */
 export function headline(timeline: Timeline): string {
   const { verdict, targets } = timeline
+  if (verdict === undefined && targets.length === 0) return 'Rollout not started yet'
   const outcome = verdict?.outcome ?? 'progressing'
   const { verb, preposition } = outcomeLabels[outcome]
   const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`

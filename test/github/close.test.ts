@@ -1,6 +1,7 @@
 import { getOctokit } from '@actions/github'
 import type { Outcome } from '../../src/gate/timeline.ts'
 import { closeExtras } from '../../src/github/close.ts'
+import { openMarker } from '../../src/github/comment.ts'
 import type { LeftOpen } from '../../src/github/job-state.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import type { ExtraName } from '../../src/inputs.ts'
@@ -60,7 +61,7 @@ async function open(): Promise<LeftOpen['open']> {
     log_url: logUrl,
     environment_url: 'https://shop.example',
   })
-  const comment = await issues.createComment({ ...own, issue_number: 12, body: 'so far' })
+  const comment = await issues.createComment({ ...own, issue_number: 12, body: `${openMarker}\nso far` })
   const opened = { url: '', headSha, name }
   return [
     { ...opened, extra: 'check', id: check.data.id },

@@ -102,6 +102,55 @@ testWithSignals(
   },
 )
 
+describe('start: true', () => {
+  /** Runs the first step of a job, which needs no cluster. */
+  const startStep = (more: Record<string, string> = {}) =>
+    startAction(
+      programPath('index.js'),
+      join(folder, 'start'),
+      { 'github-token': token, ...extras, resources: 'deployment/web', namespace: 'shop', start: 'true', ...more },
+      { env: pullRequestEnvironment(folder, github.url) },
+    ).ended
+
+  test('shows everywhere that the rollout has not started, and the end of the job closes it if no gate follows', async () => {
+    const { exitCode, outputs, state, log } = await startStep({ environment: 'preview' })
+    expect([exitCode, log.match(/^::warning/gm)]).toEqual([0, null])
+    expect(outputs['outcome']).toBeUndefined()
+    expect(outputs['check-run-url']).not.toBe('')
+    expect(written.checks).toMatchObject([{ status: 'in_progress', output: { title: 'Rollout not started yet' } }])
+    expect(lastOf(written.statuses)).toMatchObject({ state: 'pending', description: 'Rollout not started yet' })
+    expect(lastOf(written.deploymentStatuses)).toMatchObject({ state: 'in_progress' })
+    expect(written.comments).toMatchObject([{ body: expect.stringContaining('Rollout not started yet') }])
+    await post(state)
+    expect(written.checks).toMatchObject([{ status: 'completed', conclusion: 'cancelled' }])
+    expect(lastOf(written.statuses)).toMatchObject({ state: 'error' })
+    expect(lastOf(written.deploymentStatuses)).toMatchObject({ state: 'error' })
+    expect(written.comments).toMatchObject([{ body: expect.stringContaining('The job ended before') }])
+  })
+
+  testWithSignals('leaves to the gate of the job what the gate goes on with', async () => {
+    const { state } = await startStep()
+    const opened = github.next('checks/update')
+    const action = startAction(programPath('index.js'), folder, inputs(), {
+      env: pullRequestEnvironment(folder, github.url),
+    })
+    await Promise.all([opened, action.watching])
+    action.kill('SIGINT')
+    expect((await action.ended).outputs).toMatchObject({ outcome: 'cancelled' })
+    const last = lastOf(written.statuses)
+    await post(state)
+    expect(written.checks).toMatchObject([{ output: { title: expect.stringContaining('Rollout cancelled') } }])
+    expect(lastOf(written.statuses)).toBe(last)
+    expect(written.comments).toMatchObject([{ body: expect.not.stringContaining('The job ended before') }])
+  })
+
+  test('is a mistake without report-to', async () => {
+    const { exitCode, log } = await startStep({ 'report-to': '' })
+    expect(exitCode).toBe(1)
+    expect(log).toContain('start: It shows nothing without')
+  })
+})
+
 testWithSignals('a job that left nothing open sends nothing, and loads nothing', async () => {
   const action = await open()
   action.kill('SIGINT')
