@@ -100,6 +100,7 @@ export interface RolloutGateReport {
     context: string
     version: string
   }
+  run?: Run
   /**
    * What to do, if the gate ended without judging its targets
    */
@@ -109,6 +110,20 @@ export interface RolloutGateReport {
    */
   gates?: Gate[]
   targets: Target[]
+}
+/**
+ * The workflow run of the gate; absent outside of a workflow
+ */
+export interface Run {
+  /**
+   * The number of the workflow run
+   */
+  id: string
+  attempt: number
+  /**
+   * The commit that the gate belongs to
+   */
+  commit: string
 }
 export interface Gate {
   /**

@@ -18,7 +18,7 @@ import {
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
 import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
-import { currentRun, type WorkflowRun } from './github/workflow-run.ts'
+import { currentRun, reportRun, type WorkflowRun } from './github/workflow-run.ts'
 import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/references.ts'
@@ -88,7 +88,7 @@ export async function runAction(action: ActionName): Promise<void> {
     })
     // The runner masks secrets only in its log, not in files or on GitHub.
     const timeline = redactTimeline(complete, secrets.redact)
-    publish(timeline, read.inputs, tracked, links)
+    publish(timeline, job, links)
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
@@ -223,7 +223,15 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
   const { readReportFiles } = await import('./merge/report-files.ts')
   const { mergeReports } = await import('./merge/merge.ts')
   const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
-  const timeline = mergeReports(files, systemClock.now())
+  const own = job.run instanceof Error ? undefined : reportRun(job.run)
+  for (const { path, report } of files) {
+    const attempt = report?.run?.attempt ?? Infinity
+    if (own === undefined || report?.run?.id !== own.id || attempt >= own.attempt) continue
+    core.warning(
+      plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
+    )
+  }
+  const timeline = mergeReports(files, systemClock.now(), own)
   await findTracked(
     timeline.targets.map(({ target }) => target.source),
     job,
@@ -294,12 +302,8 @@ async function openExtras(
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
-function publish(
-  timeline: EndedTimeline,
-  { summary: isSummaryOn, onSuperseded }: Inputs,
-  tracked: TrackedFiles,
-  extras: ExtraOutputs,
-): void {
+function publish(timeline: EndedTimeline, { read, run, tracked }: Job, extras: ExtraOutputs): void {
+  const { summary: isSummaryOn, onSuperseded } = read.inputs
   const hasPassed = passes(timeline, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
@@ -307,7 +311,14 @@ function publish(
   const files =
     folder === undefined ? undefined : { report: join(folder, 'report.json'), summary: join(folder, 'summary.md') }
   write('The outputs', () => setOutputs(buildOutputs(timeline, { report: '', summary: '', ...files, extras })))
-  if (files !== undefined) write('The report', () => writeFileSync(files.report, renderReport(timeline), privateFile))
+  if (files !== undefined)
+    write('The report', () =>
+      writeFileSync(
+        files.report,
+        renderReport(timeline, run instanceof Error ? undefined : reportRun(run)),
+        privateFile,
+      ),
+    )
   const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']

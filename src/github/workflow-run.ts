@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ReportRun } from '../report/report-schema.ts'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
 export interface WorkflowRun {
@@ -248,6 +249,11 @@ export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?:
   const run = `${repositoryUrl}/actions/runs/${runId}`
   if (jobId !== undefined) return `${run}/job/${jobId}`
   return attempt === undefined ? run : `${run}/attempts/${attempt}`
+}
+
+/** The run as reports contain it: gates of one run and commit may be merged. */
+export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): ReportRun {
+  return { id: String(runId), attempt, commit: headSha }
 }
 
 /** Identifies what this attempt of the run has created: `rollout-gate 77/2`. Objects of several gates differ by their name. */

@@ -11,7 +11,7 @@ import {
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate } from '../report/headline.ts'
-import type { Report } from '../report/report-schema.ts'
+import type { Report, ReportRun } from '../report/report-schema.ts'
 
 /** One report to merge. */
 export interface ReportFile {
@@ -37,9 +37,11 @@ interface Part {
  * Merges the reports of several gates into one timeline. The gravest outcome decides; of equal ones that of the gate that
  * took the shortest time, then the order of the files. A missing report is `unknown`.
  * @param now milliseconds since the epoch: the moment of the result if all reports are missing
+ * @param run if set, a report of another run or commit counts as missing: an old report must not stand for a gate that did
+ * not run
  */
-export function mergeReports(files: readonly ReportFile[], now: number): EndedTimeline {
-  const parts = withDistinctNames(files.flatMap(partsOf))
+export function mergeReports(files: readonly ReportFile[], now: number, run?: ReportRun): EndedTimeline {
+  const parts = withDistinctNames(files.flatMap((file) => partsOf(file, run)))
   const gates = parts.map(({ gate }) => gate)
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
@@ -65,9 +67,11 @@ export function mergeReports(files: readonly ReportFile[], now: number): EndedTi
 }
 
 /** The gate of a report; of a merged report, all its gates. */
-function partsOf({ name, path, report, isPattern = false }: ReportFile): Part[] {
-  if (report === undefined) {
-    const verdict = verdictOf('unknown', 'report-missing', { path, isPattern })
+function partsOf({ name, path, report, isPattern = false }: ReportFile, run: ReportRun | undefined): Part[] {
+  const isForeign = run !== undefined && (report?.run?.id !== run.id || report.run.commit !== run.commit)
+  if (report === undefined || isForeign) {
+    const foreign = report && run && { found: report.run, expected: run }
+    const verdict = verdictOf('unknown', 'report-missing', { path, isPattern, foreign })
     const hint = reasons['report-missing'].hint({ target: { kind: '', name: '' } })
     return [{ gate: { name: name ?? path, path, ...verdict, context: '', serverVersion: '', hint }, targets: [] }]
   }

@@ -45,8 +45,19 @@ export interface GateDetails {
   readonly 'kind-unknown': NoDetail
   readonly 'input-invalid': NoDetail
   /** `isPattern`: the path has wildcards, and nothing matches. */
-  readonly 'report-missing': { readonly path: string; readonly isPattern: boolean }
+  readonly 'report-missing': {
+    readonly path: string
+    readonly isPattern: boolean
+    /** The file is the report of another run or commit; `found` is absent if it names none. */
+    readonly foreign?: { readonly found?: RunOfReport; readonly expected: RunOfReport } | undefined
+  }
   readonly cancelled: NoDetail
+}
+
+/** The workflow run and commit of a report. */
+interface RunOfReport {
+  readonly id: string
+  readonly commit: string
 }
 
 export const gateReasons: ReasonFamily<GateDetails> = {
@@ -199,7 +210,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'api',
     when: 'a report that is to be merged does not exist',
     title: 'its report is missing',
-    sentence: ({ detail: { path, isPattern } }) => clause(missingReport(path, isPattern)),
+    sentence: ({ detail: { path, isPattern, foreign } }) =>
+      clause(foreign === undefined ? missingReport(path, isPattern) : foreignReport(path, foreign)),
     hint: () =>
       'Open the job that writes this report: it did not run, or ended before its gate. Upload the report with `if: always()`, and compare its path with the one in `reports`.',
   },
@@ -233,6 +245,15 @@ function joined(start: string, message: string): string {
 }
 
 /** Hint for a selector without a match, or a name without an object. */
+function foreignReport(
+  path: string,
+  { found, expected }: NonNullable<GateDetails['report-missing']['foreign']>,
+): string {
+  const textOf = ({ id, commit }: RunOfReport) => `run ${id}, commit ${commit.slice(0, 7)}`
+  const what = found === undefined ? 'names no workflow run' : `is of ${textOf(found)}`
+  return `the report ${path} ${what}, not of this one (${textOf(expected)})`
+}
+
 function notFoundHint(facts: HintFacts<unknown>): string {
   const { kind, selector, namespace, source } = facts.target
   const word = kind.toLowerCase()

@@ -9,7 +9,7 @@ import {
   type Timeline,
 } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
-import type { Report } from './report-schema.ts'
+import type { Report, ReportRun } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
 type ReportGate = NonNullable<Report['gates']>[number]
@@ -18,7 +18,7 @@ type ReportGate = NonNullable<Report['gates']>[number]
  * The report: all facts as the cluster reported them. JSON omits what is undefined. Texts are raw: renderers escape them.
  * A merged timeline gives a report with its gates, and the moments of each target are those of its gate.
  */
-export function buildReport(timeline: EndedTimeline): Report {
+export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
   const { startedAt, finishedAt, verdict, gates } = timeline
   const ends = gates?.flatMap((gate) => gate.finishedAt ?? []) ?? []
   const logged = Map.groupBy(timeline.entries, ({ target }) => target)
@@ -31,6 +31,7 @@ export function buildReport(timeline: EndedTimeline): Report {
     finishedAt: iso(Math.max(finishedAt, ...ends)),
     durationSeconds: (finishedAt - startedAt) / 1_000,
     cluster: { context: timeline.context, version: timeline.serverVersion },
+    run,
     hint: timeline.hint,
     gates: gates?.map(reportGate),
     targets: timeline.targets.map((record, index) => reportTarget(record, logged.get(index) ?? [], timeline)),
@@ -38,8 +39,8 @@ export function buildReport(timeline: EndedTimeline): Report {
 }
 
 /** The report as file content. */
-export function renderReport(timeline: EndedTimeline): string {
-  return `${JSON.stringify(buildReport(timeline), null, 2)}\n`
+export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
+  return `${JSON.stringify(buildReport(timeline, run), null, 2)}\n`
 }
 
 function reportGate(gate: GateRecord): ReportGate {

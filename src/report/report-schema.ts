@@ -115,6 +115,16 @@ const gate = z
   })
   .meta({ id: 'Gate' })
 
+const run = z
+  .object({
+    id: z.string().describe('The number of the workflow run'),
+    attempt: z.number().int().positive(),
+    commit: z.string().describe('The commit that the gate belongs to'),
+  })
+  .meta({ id: 'Run' })
+
+export type ReportRun = z.infer<typeof run>
+
 /** The report for machines. Fields may be added to schema 1; none is renamed or removed. */
 export const reportSchema = z.object({
   schema: z.literal(1),
@@ -127,6 +137,7 @@ export const reportSchema = z.object({
   cluster: z
     .object({ context: z.string(), version: z.string() })
     .describe('In a merged report, empty where the gates differ'),
+  run: run.optional().describe('The workflow run of the gate; absent outside of a workflow'),
   hint: z.string().optional().describe('What to do, if the gate ended without judging its targets'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   targets: z.array(target),
