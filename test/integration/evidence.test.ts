@@ -357,7 +357,7 @@ describe('a node in trouble', () => {
     if (how === 'cannot be read') server.deny({ verb: 'get', resource: 'nodes' })
     server.apply(starting({}))
     const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
-    expect(recordOf(timeline, 'once')).toMatchObject({ problems: [], notes: [] })
+    expect(recordOf(timeline, 'once')).toMatchObject({ problems: [{ reason: 'pod-waiting' }], notes: [] })
     expect(timeline.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
   })
 
