@@ -250,7 +250,10 @@ testWithSignals('the command line shows them as well, also while it records', as
   )
   expect(await waiting).toMatchObject({ code: 0, stdout: expect.stringMatching(/app │ one\n.*✓ ready/) })
   // Its first flag selects Deployments, which are not gated.
-  expect(await recording.ended).toMatchObject({ code: 2, stderr: expect.stringMatching(/^--stream-logs deploy --all: /) })
+  expect(await recording.ended).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^--stream-logs deploy --all: /),
+  })
   const again = startCli(
     ['record', 'job/migrate', '-o', join(folder, 'job.ndjson'), '--stream-logs=job/migrate'],
     options,
