@@ -424,7 +424,7 @@ const definitions = {
     actions: ['gate'],
     description: 'The environment of the deployment that `report-to: deployment` creates.',
     details:
-      "The environment of a pull request is transient. If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
+      "The environment of an open pull request is transient. If a deployment triggered the workflow, its own environment is used. Default: the cluster's context and the namespace, as in `prod/shop`; only the context if the resources are in several namespaces.",
   }),
   environmentUrl: input(webAddress, {
     name: 'environment-url',
@@ -437,7 +437,7 @@ const definitions = {
     name: 'matrix',
     runnerDefault: 'toJSON(matrix)',
     ...forGitHub,
-    description: 'The matrix of the job, for the default of `name`. Leave it out: the runner fills it in.',
+    description: 'The matrix of the job, for `name`. Leave it out: the runner fills it in.',
   }),
   jobIndex: input(jobIndex, {
     name: 'job-index',
