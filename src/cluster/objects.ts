@@ -133,6 +133,7 @@ export interface PodSpec {
   initContainers?: Container[]
   restartPolicy?: string
   nodeName?: string
+  hostNetwork?: boolean
   serviceAccountName?: string
   terminationGracePeriodSeconds?: number
   readinessGates?: { conditionType: string }[]

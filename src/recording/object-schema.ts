@@ -74,7 +74,7 @@ const types: readonly (readonly [Check, string])[] = [
   [
     objects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
-     readinessGates rules schedulingGates taints tls volumeMounts`,
+     readinessGates rules schedulingGates taints tls tolerations volumeMounts`,
   ],
   [list(text), 'args command finalizers values'],
   [labels, 'annotations hard labels matchLabels'],

@@ -179,6 +179,34 @@ describe('a node with a taint that the pods do not tolerate', () => {
   })
 })
 
+describe('the taints that the controller tolerates for its pods', () => {
+  const running = agent('n1', readyStatus(1))
+  const unready = agent('n2', podStatus({ state: { running: { startedAt: iso(5) } } }))
+  const tainted = (taint: object, ready = true): Node => ({
+    ...createNode('n2', { ready }),
+    spec: { taints: [taint as { key: string }] },
+  })
+  const network = { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }
+
+  it('do not include the NoSchedule taint of a lost node: the other one of two nodes decides', () => {
+    const lost = tainted({ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }, false)
+    expect(judge(createSet({ status: done(1) }), [createNode('n1'), lost, running, unready])).toMatchObject({
+      status: 'ready',
+      notes: ['not waiting for n2 (not ready)'],
+    })
+  })
+
+  it('include an unavailable network only with the network of the node', () => {
+    const objects = [createNode('n1'), tainted(network), running, unready]
+    expect(judge(createSet({ status: done(1) }), objects).status).toBe('ready')
+    const set = createSet({
+      spec: { template: createTemplate({ hostNetwork: true }) },
+      status: done(2, { updatedNumberScheduled: 1, numberAvailable: 1 }),
+    })
+    expect(judge(set, objects).status).toBe('progressing')
+  })
+})
+
 describe('a DaemonSet does not wait for a node', () => {
   const status = done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 })
   const set = createSet({ status })

@@ -155,16 +155,16 @@ function excuses(
   desired: number,
   context: RuleContext,
 ): (node: string) => string | undefined {
-  const tolerations = set.spec?.template?.spec?.tolerations ?? []
+  const tolerations = tolerationsOf(set)
   const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
   const excuse = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
+    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
     const taint = repellingTaint(node, tolerations)
     if (taint !== undefined) return `it has the taint ${taint.key}`
     if (node.spec?.unschedulable === true) return 'cordoned'
-    if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
     return (context.time(node.metadata.creationTimestamp) ?? 0) <= context.startedAt
       ? undefined
       : 'joined since the gate began'
@@ -178,9 +178,25 @@ function excuses(
   return desired > 0 && excused.size >= desired ? () => undefined : excuse
 }
 
-/** The controller adds tolerations for these taints to the pods: AddOrUpdateDaemonPodTolerations, pkg/controller/daemon/util. */
-const tolerated =
-  /^node\.kubernetes\.io\/(?:not-ready|unreachable|disk-pressure|memory-pressure|pid-pressure|unschedulable|network-unavailable)$/
+/** The taints that each pod of a DaemonSet tolerates, by their effect. */
+const toleratedTaints: Readonly<Record<string, readonly string[]>> = {
+  NoExecute: ['not-ready', 'unreachable'],
+  NoSchedule: ['disk-pressure', 'memory-pressure', 'pid-pressure', 'unschedulable'],
+}
+
+/**
+ * The tolerations of the template, and those that the controller adds (AddOrUpdateDaemonPodTolerations,
+ * pkg/controller/daemon/util). A lost node has a NoSchedule taint too, which they do not tolerate.
+ */
+function tolerationsOf({ spec }: DaemonSet): readonly Toleration[] {
+  const { tolerations = [], hostNetwork = false } = spec?.template?.spec ?? {}
+  const added = Object.entries(toleratedTaints).flatMap(([effect, names]) => names.map((name) => ({ name, effect })))
+  const all = hostNetwork ? [...added, { name: 'network-unavailable', effect: 'NoSchedule' }] : added
+  return [
+    ...tolerations,
+    ...all.map(({ name, effect }) => ({ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect })),
+  ]
+}
 
 /**
  * A taint that excludes new pods from a node: the controller does not count the node, creates no pod there, and with
@@ -190,7 +206,6 @@ function repellingTaint({ spec: { taints = [] } = {} }: Node, tolerations: reado
   return taints.find(
     (taint) =>
       (taint.effect === 'NoSchedule' || taint.effect === 'NoExecute') &&
-      !tolerated.test(taint.key) &&
       !tolerations.some((toleration) => tolerates(toleration, taint)),
   )
 }
