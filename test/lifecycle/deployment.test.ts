@@ -570,23 +570,33 @@ describe('a Deployment has a stall hold', () => {
     expect(look('ReplicaSetUpdated')).toBeUndefined()
   })
 
-  it('until its ReplicaSet tries again to create a pod that the quota refused', () => {
+  describe('until its ReplicaSet tries again to create a pod that the quota refused,', () => {
     const message = 'pods "web-1-x" is forbidden: exceeded quota: small'
     const failed = [
       condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message, lastTransitionTime: iso(0) }),
     ]
     const refused = createReplicaSet({ status: { conditions: failed } })
-    const attempts = createEvent(refused, {
-      reason: 'FailedCreate',
-      message,
-      count: 16,
-      firstTimestamp: iso(0),
-      lastTimestamp: iso(163),
-    })
     const deployment = createDeployment({ status: { observedGeneration: 1, conditions: failed } })
-    const look = (now: number) => assess(deployment, [refused, attempts], { now })
-    expect(look(320)).toMatchObject({ stallHold: 'its controller tries again later', recheckAt: moment(336) })
-    expect(look(336).stallHold).toBeUndefined()
+    const attempts = (count: number, lastAt: number) =>
+      createEvent(refused, {
+        reason: 'FailedCreate',
+        message,
+        count,
+        firstTimestamp: iso(0),
+        lastTimestamp: iso(lastAt),
+      })
+
+    it.each([
+      ['after twice the time so far', 16, 163, 337],
+      ['also if its first refusals have expired', 3, 163, 336],
+      // Each event of one of its pods starts an attempt, and each refusal doubles the next wait.
+      ['and later if events of its other pods have started attempts too', 18, 23, 689],
+      ['and at most 1000 s after the last refusal', 21, 23, 1033],
+    ])('%s', (_, count, lastAt, until) => {
+      const look = (now: number) => assess(deployment, [refused, attempts(count, lastAt)], { now })
+      expect(look(until - 1)).toMatchObject({ stallHold: 'its controller tries again later' })
+      expect(look(until).stallHold).toBeUndefined()
+    })
   })
 
   describe('while old pods drain,', () => {

@@ -246,25 +246,27 @@ function refusedProblem(
     count,
     firstSeenAt: since ?? context.now,
     proven,
-    retryAt: retryAt(attempts, context),
+    retryAt: retryAt(refused, context),
   })
 }
 
-/** The longest time between two attempts of a controller, and what its work may be late by. */
+/** The wait after the first refusal, the longest time between two attempts of a controller, and what its work may be late by. */
+const firstRetryMs = 5
 const maxRetryMs = 1_000_000
 const retrySlackMs = 10_000
 
 /**
- * When a controller tries again at the latest: with each refusal in a row, its queue doubles the time to the next attempt,
- * which therefore is about as long as the whole row (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue). A
- * quota or a policy that changes meanwhile does not start an attempt.
+ * When a controller tries again at the latest: each refusal doubles the wait in its queue (ItemExponentialFailureRateLimiter,
+ * k8s.io/client-go/util/workqueue), also one after an event of another pod, which starts an attempt too. A quota or a policy
+ * that changes starts none. If the first refusals have expired, the wait is about as long as the known ones took.
  */
-function retryAt(attempts: readonly EventObject[], { time }: RuleContext): number | undefined {
-  const row = attempts.slice(attempts.findLastIndex(({ reason }) => reason === 'SuccessfulCreate') + 1)
-  const firstAt = earliest(row.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
-  const lastAt = latest(row.map((event) => time(lastOccurrence(event))))
+function retryAt(refused: readonly EventObject[], { time }: RuleContext): number | undefined {
+  const firstAt = earliest(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))
+  const lastAt = latest(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined
-  return lastAt + Math.min(lastAt - firstAt, maxRetryMs) + retrySlackMs
+  const count = refused.reduce((sum, event) => sum + eventCount(event), 0)
+  const waitMs = Math.max(lastAt - firstAt, firstRetryMs * 2 ** (count - 1))
+  return lastAt + Math.min(waitMs, maxRetryMs) + retrySlackMs
 }
 
 /**
