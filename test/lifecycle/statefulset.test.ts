@@ -2,8 +2,10 @@ import type { KubeObject, PodStatus, StatefulSet } from '../../src/cluster/objec
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
 import {
   type ContextOptions,
+  condition,
   context,
   crashLoopStatus,
+  createContainer,
   createEvent,
   createPod,
   createTemplate,
@@ -11,8 +13,10 @@ import {
   moment,
   type Overrides,
   ownedBy,
+  podStatus,
   readyStatus,
   reported,
+  running,
   seenPod,
   seenTarget,
 } from './builders.ts'
@@ -244,6 +248,53 @@ describe('a StatefulSet fails', () => {
         },
       ],
     })
+  })
+})
+
+describe('a StatefulSet has a stall hold', () => {
+  const updating = createSet({
+    status: done({ readyReplicas: 1, updatedReplicas: 1, currentReplicas: 1, currentRevision: 'db-old' }),
+  })
+  const pending = (reason: string) => ({
+    phase: 'Pending',
+    conditions: [condition('PodScheduled', 'False', { reason })],
+  })
+  const evicted = dbPod('db-0', pending('Unschedulable'), 'db-old')
+  const added = createEvent(evicted, { reason: 'TriggeredScaleUp' })
+
+  it('of an old pod that the update waits for: a drained one that an autoscaler adds a node for', () => {
+    const objects = [evicted, dbPod('db-1', readyStatus(1))]
+    expect(judge(updating, [...objects, added]).stallHold).toBe('an autoscaler is adding a node')
+    expect(judge(updating, objects).stallHold).toBeUndefined()
+  })
+
+  it('of an old pod below the partition, which must be ready too', () => {
+    const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
+    const set = createSet({ spec, ...(updating.status && { status: updating.status }) })
+    expect(judge(set, [evicted, dbPod('db-1', readyStatus(1)), added]).stallHold).toBe('an autoscaler is adding a node')
+  })
+
+  it('of an old pod until the time of its probes ends', () => {
+    const probed = createPod(
+      {
+        metadata: { name: 'db-0', labels: { app: 'db', 'controller-revision-hash': 'db-old' } },
+        spec: { containers: [createContainer({ readinessProbe: { initialDelaySeconds: 400 } })] },
+        status: podStatus({ state: running(0), started: true }),
+      },
+      createSet(),
+    )
+    expect(judge(updating, [probed, dbPod('db-1', readyStatus(1))])).toMatchObject({
+      stallHold: 'probes are within the time they ask for',
+      recheckAt: moment(431),
+    })
+  })
+
+  it('while the pods that an autoscaler adds to its complete rollout have no room, and not while it is created', () => {
+    const objects = [dbPod('db-0', readyStatus(1)), dbPod('db-1', pending('Unschedulable'))]
+    const status = done({ readyReplicas: 1, observedGeneration: 2 })
+    const look = (generation: number) => judge(createSet({ metadata: { generation }, status }), objects).stallHold
+    expect(look(2)).toBe('its rollout is complete, and the pods of a scale wait for room')
+    expect(look(1)).toBeUndefined()
   })
 })
 

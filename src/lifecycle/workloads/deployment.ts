@@ -19,6 +19,8 @@ import {
   examineWorkloadPods,
   podCount,
   readyMilestone,
+  type StallHold,
+  scaleHold,
   whenSettled,
 } from './workload.ts'
 
@@ -236,15 +238,12 @@ function deploymentHold(
   { state }: ExaminedPods,
   old: number,
   { history }: RuleContext,
-): { readonly stallHold: string } | undefined {
+): StallHold | undefined {
   const { reason } = condition(deployment, 'Progressing') ?? {}
   const reasonBefore = condition(history.first as Deployment, 'Progressing')?.reason
   if (reason === deadlineExceeded && reasonBefore === deadlineExceeded && hasUnprovenPod(state))
     return { stallHold: 'a pod is tried again for the first time since the gate began' }
-  const hasNoRoom = state?.problems.some((problem) => problem.reason === 'unschedulable')
-  return isObserved(deployment) && reason === 'NewReplicaSetAvailable' && old === 0 && hasNoRoom
-    ? { stallHold: 'its rollout is complete, and the pods of a scale wait for room' }
-    : undefined
+  return scaleHold({ state }, isObserved(deployment) && reason === 'NewReplicaSetAvailable' && old === 0)
 }
 
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */

@@ -3,10 +3,11 @@ import type { KubeObject, Pod, StatefulSet } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
+import { earliest } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from './pod-object.ts'
-import { examinePods } from './pods.ts'
+import { examinePods, type PodsState } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, templateCreatedAt } from './revision.ts'
 import {
@@ -18,6 +19,8 @@ import {
   onDeleteNote,
   podCount,
   readyMilestone,
+  scaleHold,
+  stallHold,
   whenSettled,
   workloadMilestones,
 } from './workload.ts'
@@ -101,12 +104,29 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
       ...creationProblem(set, context, isShort, templateCreatedAt(set, updateRevision, context)),
     ],
+    stallHold:
+      oldPodsHold(oldPods, spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
     isOrdered: spec.podManagementPolicy !== 'Parallel',
     keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
     warnings: missingServiceWarnings(set, context),
   }
   return assessWorkload(set, examined, findings, context)
+}
+
+/** Whether a rollout is complete, and only other fields than the template have changed since. */
+function isScaled(set: StatefulSet): boolean {
+  const { currentRevision, updateRevision } = set.status ?? {}
+  const isComplete = updateRevision !== undefined && currentRevision === updateRevision
+  return isObserved(set) && (set.metadata.generation ?? 0) > 1 && isComplete
+}
+
+/** The stall hold of old pods: the update waits until each is ready again, as does a set with a partition. */
+function oldPodsHold(oldPods: PodsState, minReadySeconds: number | undefined, context: RuleContext) {
+  const hold = stallHold(oldPods, [], minReadySeconds, context)
+  return hold.stallHold === undefined
+    ? undefined
+    : { ...hold, recheckAt: earliest([hold.recheckAt, oldPods.recheckAt]) }
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */

@@ -258,6 +258,17 @@ function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods)
   return waitsForTermination || hasNoRoom ? owned : gated
 }
 
+/**
+ * Stops the stall clock while the pods that an autoscaler adds have no room.
+ * @param isComplete the rollout is complete: they are none of its pods
+ */
+export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): StallHold | undefined {
+  const hasNoRoom = state?.problems.some(({ reason }) => reason === 'unschedulable')
+  return isComplete && hasNoRoom
+    ? { stallHold: 'its rollout is complete, and the pods of a scale wait for room' }
+    : undefined
+}
+
 /** Stops the stall clock until the controller tries again what was refused. */
 function retryHold(problems: readonly Problem[], { now }: RuleContext): StallHold | undefined {
   const recheckAt = earliest(problems.map((problem) => problem.retryAt).filter((at) => at !== undefined && at > now))
