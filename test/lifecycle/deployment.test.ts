@@ -264,6 +264,39 @@ describe('a progress deadline that was exceeded before the gate', () => {
   it('gives way to the next attempt of its pod', () => {
     expect(look(pull(40, 4))).toMatchObject({ status: 'failed', failure: { reason: 'image-not-found' } })
   })
+
+  describe('does not count while a pod of its revision gets on:', () => {
+    const made = (status: PodStatus, spec: object = {}) =>
+      createPod({ metadata: { name: 'a', creationTimestamp: iso(-900) }, spec, status }, replicaSet)
+    const probed = (initialDelaySeconds: number) => ({
+      containers: [createContainer({ readinessProbe: { initialDelaySeconds } })],
+    })
+    const scheduled = (second: number) => ({
+      phase: 'Pending',
+      startTime: iso(second),
+      conditions: [condition('PodScheduled', 'True', { lastTransitionTime: iso(second) })],
+    })
+    const unscheduled = made({ phase: 'Pending', conditions: [condition('PodScheduled', 'False')] })
+    const initializing = podStatus(
+      {},
+      { phase: 'Pending', initContainerStatuses: [createStatus({ name: 'setup', state: running(55) })] },
+    )
+    const adding = createEvent(unscheduled, { reason: 'TriggeredScaleUp' })
+
+    it.each<[string, 'progressing' | 'failed', readonly KubeObject[]]>([
+      ['its probes have time', 'progressing', [made(podStatus({ state: running(55), restartCount: 9 }), probed(20))]],
+      ['but not after that time', 'failed', [made(podStatus({ state: running(5), restartCount: 9 }), probed(1))]],
+      ['its init container runs', 'progressing', [made(initializing, { initContainers: [{ name: 'setup' }] })]],
+      ['an autoscaler adds a node for it', 'progressing', [unscheduled, adding]],
+      ['but not while it has no node', 'failed', [unscheduled]],
+      ['it has had a node since the gate began', 'progressing', [made(scheduled(30))]],
+      ['but not if it had one before', 'failed', [made(scheduled(-800))]],
+      ['it has been ready since the gate began', 'progressing', [made(readyStatus(50))]],
+      ['but not if it was ready before', 'failed', [made(readyStatus(-800))]],
+    ])('%s: %s', (_, status, objects) => {
+      expect(assess(standing, [replicaSet, ...objects], { now: 60 }).status).toBe(status)
+    })
+  })
 })
 
 describe('the progress deadline', () => {

@@ -1,13 +1,14 @@
-import type { Deployment, KubeObject, Pod, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
+import type { Condition, Deployment, KubeObject, Pod, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
-import { provePersisted } from '../proof.ts'
+import { isSinceStart, provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { failingProbe } from './container.ts'
 import { condition } from './pod-object.ts'
+import type { PodState } from './pod-state.ts'
 import { notesOf } from './pods.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { findRevision, numberOf } from './revision.ts'
@@ -204,7 +205,7 @@ function progressDeadlineProblem(
       },
       // The controller does not report the cause; the problem of a pod does.
       cause: state?.problems[0] ?? stuck.problems[0] ?? failingProbeOf(state, context),
-      ...(existedBefore && hasUnprovenPod(state)
+      ...(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isGettingOn(pod, context)))
         ? { proven: false }
         : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now)),
     },
@@ -227,6 +228,17 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
   return (
     state?.problems.some((problem) => classOf(problem) !== 'slow' && !problem.proven && !problem.neverFails) === true
   )
+}
+
+/**
+ * Whether a pod gets on while the Deployment keeps an earlier report, until it counts the pod as ready: the pod waits as long as it
+ * states, runs an init container or a hook, or its last step before its start, or its readiness, was since the gate began.
+ */
+function isGettingOn({ pod, started, stallHold, runningStep }: PodState, context: RuleContext): boolean {
+  const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
+    status === 'True' && (type === 'Ready' || !started) && isSinceStart(context.time(lastTransitionTime), context)
+  const hasMoved = pod.status?.conditions?.some(isCurrent) === true
+  return stallHold !== undefined || runningStep !== undefined || hasMoved
 }
 
 /**
