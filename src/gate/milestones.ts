@@ -46,17 +46,24 @@ export function updateMilestones(
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
   const passed = open < 0 ? waiting : waiting.slice(0, open)
   const counts = [...milestones.map(({ name, count }) => [name, count?.done ?? 0] as const), ...counters]
-  const higher = counts.filter(([name, count]) => count > (before.highest.get(name) ?? 0))
+  // Fewer pods are wanted: each count of them is progress again from here.
+  const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
+  const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   return {
     progress: {
       ...before,
       reachedAt: [...before.reachedAt, ...passed.map(() => at)],
       present: milestones,
-      highest: higher.length === 0 ? before.highest : new Map([...before.highest, ...higher]),
+      highest: higher.length === 0 ? reference : new Map([...reference, ...higher]),
     },
     reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
     moved: passed.length > 0 || higher.length > 0,
   }
+}
+
+/** The number of pods that must become ready. */
+function wantedPods(milestones: readonly Milestone[]): number {
+  return findMilestone(milestones, 'ready')?.count?.total ?? 0
 }
 
 /** Restarts all counters, for example because they now count the pods of another revision. */

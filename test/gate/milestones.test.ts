@@ -110,6 +110,18 @@ describe('milestones', () => {
     expect(moves).toEqual([true, true, false, false, false, true])
   })
 
+  it('progress from their present counts once fewer pods are wanted, as after a scale by an autoscaler', () => {
+    const counted = (done: number, total: number): Assessment => ({
+      ...assessed(['created', 'done']),
+      milestones: [{ name: 'ready', state: 'open', message: '', count: { done, total } }],
+    })
+    const scaled = updateMilestones(progressAfter(counted(6, 20)), counted(3, 8), 9)
+    expect(scaled.moved).toBe(false)
+    expect(updateMilestones(scaled.progress, counted(4, 8), 10).moved).toBe(true)
+    const grown = updateMilestones(progressAfter(counted(6, 8)), counted(3, 20), 9)
+    expect(updateMilestones(grown.progress, counted(4, 20), 10).moved).toBe(false)
+  })
+
   it('are lost from the first that is open when their target falls back', () => {
     const ready = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]))
     const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])
