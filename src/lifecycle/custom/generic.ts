@@ -7,7 +7,7 @@ import { conditionProblem, isEmpty, notReconciled, ownProblem, reportedProblem, 
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isError, isOpenRollout, type SignalSummary, summarizeSignals } from './signal-summary.ts'
+import { isBadHealth, isError, isOpenRollout, type SignalSummary, summarizeSignals } from './signal-summary.ts'
 import { endsByItself, isSchedule, readSignals, specSuspension } from './signals.ts'
 import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
@@ -178,15 +178,12 @@ function namesDependency(object: KubeObject, signals: readonly Signal[]): boolea
   return [...signals, ...others].some((each) => each.meaning !== 'ready' && mayEndByItself(each))
 }
 
-/** A health that is bad while the parts of an object start: `unhealthy`. */
-const passingHealth = /^(?:unhealthy|degraded|red)$/
-
 /**
  * Whether a failure stands beside a change in progress (Updating=True). A bad health is no failure either while parts are only
  * not ready.
  */
-function isWorkingOn({ name, value = '' }: Signal, object: KubeObject): boolean {
-  const isHealth = [...tokensOf(name), ...tokensOf(value)].some((token) => passingHealth.test(token))
+function isWorkingOn(failure: Signal, object: KubeObject): boolean {
+  const isHealth = isBadHealth(failure)
   return readSignals(object).some(
     (each) =>
       each.meaning === 'progressing' &&

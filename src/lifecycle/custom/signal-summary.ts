@@ -1,4 +1,4 @@
-import { type Meaning, meaningOf, type Signal } from './status-vocabulary.ts'
+import { type Meaning, meaningOf, type Signal, tokensOf } from './status-vocabulary.ts'
 
 /** Conditions that show whether the present spec is rolled out, where Ready may be about the pods of the previous one. */
 const rolloutTypes =
@@ -44,10 +44,10 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     ['suspended', find('suspended', 'whole', 'summary', 'change')],
     ['progressing', find('progressing', 'summary')],
     ['progressing', find('progressing', 'accepted')],
-    // Ready=True together with Degraded=True is progressing.
+    // Ready=True together with Degraded=True or a bad health is progressing.
     [
       'progressing',
-      isReady ? failures.filter(({ condition, weight }) => condition !== undefined && weight === 'whole') : [],
+      isReady ? failures.filter((each) => each.weight === 'whole' && (each.condition || isBadHealth(each))) : [],
     ],
     ['progressing', isReady ? signals.filter(isOpenRollout) : []],
     ['ready', find('ready', 'summary')],
@@ -71,6 +71,14 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
       ? decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
       : [...decisive, ...causesOf(decisive, signals)]
   return { meaning, signals: quoteOnce(quoted), isReconciling }
+}
+
+/** Words for a bad health, which is also that of an object whose parts start: `unhealthy`. */
+const badHealth = /^(?:unhealthy|degraded|critical|red)$/
+
+/** Whether a failed signal is about the health of an object, which is no failed attempt. */
+export function isBadHealth({ name, value = '' }: Signal): boolean {
+  return [...tokensOf(name), ...tokensOf(value)].some((token) => badHealth.test(token))
 }
 
 /** Whether a signal shows that the present spec is not rolled out yet. */

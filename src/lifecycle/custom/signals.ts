@@ -88,7 +88,9 @@ const pauseAnnotation = /\/(?:paused?|suspend(?:ed)?)(?:-?reconcil\w*)?$/i
 export function specSuspension(object: KubeObject): readonly Signal[] {
   if (isSchedule(object)) return []
   const spec = (object.spec ?? {}) as Fields
-  const field = ['suspend', 'suspended', 'paused', 'pause', 'hibernate'].find((key) => spec[key] === true)
+  const field = ['suspend', 'suspended', 'paused', 'pause', 'hibernate', 'canceled', 'cancelled'].find(
+    (key) => spec[key] === true,
+  )
   // Custom workloads pause a rollout in their strategy.
   const strategy = ['strategy', 'updateStrategy', 'rollout'].find(
     (key) => (spec[key] as Fields | null | undefined)?.['paused'] === true,
