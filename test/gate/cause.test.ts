@@ -106,6 +106,7 @@ beforeAll(async () => {
     documentation: 'https://acme.example',
     current: "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')",
     failed: "status.phase == 'Failed'",
+    suspended: 'spec.?suspend.orValue(false)',
     owns: ['Deployment', 'ReplicaSet', 'StatefulSet']
       .map((kind) => ({ apiVersion: 'apps/v1', kind }))
       .concat([
@@ -394,6 +395,17 @@ describe('any other custom resource', () => {
     const suspended = { ...shop, spec: { suspend: true } }
     const steps = [at(0, added(suspended), all), at(1, added(deployment, replicaSet, pod(missing('ErrImagePull'))))]
     expect(summary(steps, [])).toEqual({ verdict: 'stalled suspended after 300 s', problems: ['shop/web suspended'] })
+  })
+
+  it('shows the failure of a custom resource that it owns beside its suspension: an analysis may have paused it', () => {
+    const suspended = { ...shop, spec: { suspend: true } }
+    const order = createCustom('Order', 'first', { phase: 'Failed' }, { ownerReferences: ownedBy(shop) })
+    const orders = listed({ apiVersion: group, kind: 'Order' })
+    const steps = [at(0, added(suspended), all, orders), at(1, added(order))]
+    expect(summary(steps, operator)).toEqual({
+      verdict: 'stalled suspended after 300 s',
+      problems: ['shop/web suspended', 'order/first reported-failed'],
+    })
   })
 
   it('is explained by the pods that the selector in its status selects', () => {

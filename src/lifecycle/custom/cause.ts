@@ -119,7 +119,9 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
   const [first, ...others] = own.problems
-  if (cause === undefined || awaitsUser(own)) return own
+  if (cause === undefined) return own
+  // An analysis without a result pauses a rollout: the pause is the reason, and the analysis explains it.
+  if (awaitsUser(own)) return { ...own, problems: [...own.problems, ...causes.filter(isReported)] }
   // As for a Deployment, the problem of a pod is the reason for a failure that the object itself reports.
   const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
   const failure = isWorkload ? (found.failure ?? decisive) : undefined
