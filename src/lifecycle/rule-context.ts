@@ -4,7 +4,7 @@ import type { ListState, Store } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { GateTime } from './gate-time.ts'
 import type { TargetHistory } from './target-history.ts'
-import type { PodHistories, PodHistory } from './workloads/pod-history.ts'
+import type { PodHistories, PodHistory, RemovedPod } from './workloads/pod-history.ts'
 
 /**
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
@@ -29,6 +29,8 @@ export interface RuleContext {
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
   lostPods(uid: string | undefined): readonly Pod[]
+  /** The last pod of a revision of this controller whose deletion began; see `PodHistories.removed`. */
+  removedPod(uid: string | undefined, revision?: string): RemovedPod | undefined
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
@@ -75,6 +77,7 @@ export function sharedContext(
     time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
     lostPods: (uid) => pods.ended(uid, 'Failed'),
+    removedPod: (uid, revision) => pods.removed(uid, revision),
     succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),
     events: (object) => store.eventsOf(object),

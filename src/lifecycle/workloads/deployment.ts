@@ -20,6 +20,7 @@ import {
   examineWorkloadPods,
   podCount,
   readyMilestone,
+  readyText,
   type StallHold,
   scaleHold,
   whenSettled,
@@ -86,8 +87,9 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const draining = owned.filter((pod) => pod.metadata.deletionTimestamp !== undefined && !gated.includes(pod)).length
   const findings = {
     ready,
-    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${available} of ${podCount(replicas)} available`,
+    readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
     settled,
+    removedPod: replicas === 0 ? context.removedPod(current?.metadata.uid) : undefined,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.

@@ -5,8 +5,8 @@ import type { GateTime } from '../gate-time.ts'
 import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
-import { containerOfEvent, containersOf, eventCount } from './pod-object.ts'
-import { isSameRevision, templateChangedAt } from './revision.ts'
+import { condition, containerOfEvent, containersOf, eventCount } from './pod-object.ts'
+import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** Refused pulls with one reason; their number is the larger of the two counts. */
 export interface Refusals {
@@ -64,6 +64,12 @@ export interface PodHistory {
   readonly containers: ReadonlyMap<string, ContainerHistory>
 }
 
+/** A pod as it was before its deletion, with its history until then. */
+export interface RemovedPod {
+  readonly pod: Pod
+  readonly history: PodHistory
+}
+
 /** The histories of all pods; `observe` must receive every change of the store. */
 export class PodHistories {
   readonly #store: Store
@@ -74,6 +80,8 @@ export class PodHistories {
   readonly #changes = new Map<string, number | undefined>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
   readonly #ended = new Map<string, Map<string, Pod>>()
+  /** The last pod of each revision whose deletion began, by controller and revision; one that was Ready is kept. */
+  readonly #removed = new Map<string, RemovedPod>()
   /** A cache of histories, because an assessment reads each one several times. */
   #histories = new WeakMap<PodObservations, PodHistory>()
 
@@ -89,8 +97,11 @@ export class PodHistories {
     if (isRevisionChanged) this.#changes.clear()
     if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
       this.#histories = new WeakMap()
-    } else if (kind === 'Pod' && after !== undefined) this.#observePod(after as Pod, now)
-    else if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
+    } else if (kind === 'Pod') {
+      this.#observeRemoval(before as Pod | undefined, after as Pod | undefined, now)
+      if (after !== undefined) this.#observePod(after as Pod, now)
+    }
+    if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
   }
 
   /** The history of a pod. If the pod was never observed, its present state is the only observation. */
@@ -119,6 +130,25 @@ export class PodHistories {
    */
   ended(controller: string | undefined, phase: 'Failed' | 'Succeeded'): readonly Pod[] {
     return [...(this.#ended.get(controller ?? '')?.values() ?? [])].filter(({ status }) => status?.phase === phase)
+  }
+
+  /**
+   * The last pod of a revision whose deletion began, as it was before; one that was Ready, if there was one.
+   * @param revision the revision of a StatefulSet; a ReplicaSet has only one
+   */
+  removed(controller: string | undefined, revision = ''): RemovedPod | undefined {
+    return this.#removed.get(`${controller} ${revision}`)
+  }
+
+  #observeRemoval(before: Pod | undefined, after: Pod | undefined, now: number): void {
+    const owner = before?.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+    const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
+    if (before === undefined || owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined)
+      return
+    const key = `${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`
+    const known = this.#removed.get(key)
+    if (known === undefined || condition(known.pod, 'Ready')?.status !== 'True')
+      this.#removed.set(key, { pod: before, history: this.of(before, now) })
   }
 
   #observePod(pod: Pod, now: number): void {

@@ -10,8 +10,8 @@ import {
   assessWorkload,
   countSettled,
   examineWorkloadPods,
-  podCount,
   readyMilestone,
+  readyText,
   whenSettled,
   workloadMilestones,
 } from './workload.ts'
@@ -46,8 +46,9 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const readyPods = isObserved(set) ? Math.min(available, countSettled(examined, available)) : 0
   const findings = {
     ready,
-    readyMessage: `${available} of ${podCount(replicas)} available`,
+    readyMessage: readyText(available, replicas, 'available'),
     settled,
+    removedPod: replicas === 0 ? context.removedPod(set.metadata.uid) : undefined,
     created: replicas,
     milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),

@@ -10,6 +10,9 @@ import {
 import type { GateTime } from '../gate-time.ts'
 import { isSameTemplate } from './template.ts'
 
+/** The label of a pod with the revision of its StatefulSet or DaemonSet. */
+export const hashLabel = 'controller-revision-hash'
+
 const numberAnnotation = 'deployment.kubernetes.io/revision'
 /**
  * The annotation with the former numbers of a ReplicaSet: each rollback to it adds one (SetNewReplicaSetAnnotations,

@@ -9,7 +9,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from './pod-object.ts'
 import { examinePods, type PodsState } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision, templateCreatedAt } from './revision.ts'
+import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -19,13 +19,12 @@ import {
   onDeleteNote,
   podCount,
   readyMilestone,
+  readyText,
   scaleHold,
   stallHold,
   whenSettled,
   workloadMilestones,
 } from './workload.ts'
-
-const hashLabel = 'controller-revision-hash'
 
 /**
  * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/ Ready by the conditions of
@@ -90,8 +89,9 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const isShort = observed && (status.replicas ?? 0) < replicas
   const findings = {
     ready: isReady && isAvailable,
-    readyMessage: `${status.readyReplicas ?? 0} of ${podCount(replicas)} ready`,
+    readyMessage: readyText(status.readyReplicas ?? 0, replicas, 'ready'),
     settled,
+    removedPod: replicas === 0 ? context.removedPod(set.metadata.uid, revision) : undefined,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gated.length)),
     milestones: [

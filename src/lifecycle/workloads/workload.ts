@@ -1,12 +1,14 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
-import type { Problem } from '../../reasons/reasons.ts'
+import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest } from '../network/selector.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import type { RemovedPod } from './pod-history.ts'
 import { condition } from './pod-object.ts'
+import { examinePod } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -90,6 +92,8 @@ interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'kept
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
+  /** If it is scaled to zero: the last pod of its present revision. */
+  readonly removedPod?: RemovedPod | undefined
   /** The milestone between `observed` and `scheduled`. */
   readonly revision?: Milestone
   /** How many pods of the gated revision should exist now. */
@@ -123,16 +127,19 @@ export function assessWorkload(
   const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck.problems), ...findings.problems].toSorted(
     byImportance,
   )
+  const last = findings.removedPod && lastProblem(findings.removedPod, context)
+  const mayFail = last !== undefined && (last.proven || last.recheckAt !== undefined)
+  if (mayFail) problems.unshift(last)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
-  const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
+  const failure = podFailure ?? (last?.proven ? last : undefined) ?? (own && (findings.explain?.(own, problems) ?? own))
   const hold =
     retryHold(findings.problems, context) ??
     findings.stallHold ??
     stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context)
-  const rechecks = [state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
+  const rechecks = [last?.recheckAt, state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
   return conclude(workload, context, {
-    ready,
+    ready: ready && !mayFail,
     readyMessage,
     milestones: [
       createdMilestone,
@@ -148,8 +155,25 @@ export function assessWorkload(
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
     notes,
-    warnings,
+    warnings:
+      last === undefined
+        ? warnings
+        : [`the last pod of this version did not run: ${problemSentence(last)}`, ...(warnings ?? [])],
   })
+}
+
+/**
+ * A terminal or strike problem of the last pod before a scale to zero. Nothing shows any more whether the next attempt would
+ * succeed, so a problem that time alone proves is awaited.
+ */
+function lastProblem({ pod, history }: RemovedPod, context: RuleContext): Problem | undefined {
+  const { ready, problems } = examinePod(pod, { ...context, podHistory: () => history })
+  return ready ? undefined : problems.find((problem) => classOf(problem) !== 'slow')
+}
+
+/** `3 of 3 pods ready`. */
+export function readyText(done: number, replicas: number, word: string): string {
+  return replicas === 0 ? 'scaled to zero: no pod runs this version' : `${done} of ${podCount(replicas)} ${word}`
 }
 
 /** `1 pod`, `3 pods`. */
