@@ -306,6 +306,7 @@ export interface ServiceSpec {
   selector?: Record<string, string>
   ports?: ServicePort[]
   externalName?: string
+  loadBalancerIP?: string
   externalIPs?: string[]
 }
 

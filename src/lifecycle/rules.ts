@@ -19,6 +19,7 @@ import { serviceRule } from './network/service.ts'
 import {
   apiServiceRule,
   crdRule,
+  csrRule,
   existsRule,
   namespaceRule,
   pdbRule,
@@ -123,7 +124,7 @@ export const knownKinds: readonly KnownKind[] = [
     rule: serviceRule,
     behind: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
     readyWhen:
-      'each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address; headless, ExternalName and selectorless Services are ready at once',
+      'each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address, and for two minutes after a request of another one, that one; headless, ExternalName and selectorless Services are ready at once',
   },
   {
     apiVersion: 'v1',
@@ -177,6 +178,12 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'APIService',
     rule: apiServiceRule,
     readyWhen: 'it is Available',
+  },
+  {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    rule: csrRule,
+    readyWhen: 'it is approved, and its certificate is issued',
   },
   {
     apiVersion: 'v1',

@@ -99,10 +99,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'it was deleted, and did not come back within 5 s',
     title: 'deleted during the rollout',
     sentence: () => predicate('was deleted during the wait'),
-    hint: (facts) =>
-      facts.namespaceState === undefined
-        ? `Find out who deletes ${nameOf(facts)} (another job, a clean-up, a GitOps controller), then apply it again.`
-        : `Namespace ${facts.target.namespace} ${facts.namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${nameOf(facts)} again.`,
+    hint: deletedHint,
     readsNamespace: true,
   },
   terminating: {
@@ -272,6 +269,19 @@ function notFoundHint(facts: HintFacts<unknown>): string {
   const other =
     namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
   return `${question}${recursion} ${list} lists what is there.${other}`
+}
+
+function deletedHint(facts: HintFacts<unknown>): string {
+  const { target, namespaceState } = facts
+  const name = nameOf(facts)
+  if (namespaceState !== undefined)
+    return `Namespace ${target.namespace} ${namespaceState === 'missing' ? 'was' : 'is being'} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply ${name} again.`
+  // Its ownerReferences are not known here.
+  const rollout =
+    target.kind === 'Pod'
+      ? 'A rollout replaces the pods of a workload: gate the workload, not its pods. Else find'
+      : 'Find'
+  return `${rollout} out who deletes ${name} (another job, a clean-up, a GitOps controller), then apply it again.`
 }
 
 /** Of these kinds, the gate checks only that objects exist: the user can exclude them instead of granting access. */

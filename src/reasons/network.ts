@@ -30,6 +30,12 @@ export type EndpointsFinding =
    */
   | ({ readonly type: 'endpoints-not-made'; readonly readyPods: number; readonly endpoints: number } & PodCounts)
 
+/** The addresses of a load balancer that are not the requested ones. */
+interface OtherAddress {
+  readonly has: readonly string[]
+  readonly requested: readonly string[]
+}
+
 export interface NetworkDetails {
   readonly 'no-endpoints': {
     readonly finding: EndpointsFinding
@@ -41,7 +47,7 @@ export interface NetworkDetails {
     /** The labels that are most similar to the selector: `pods` pods have them, or the template of `workload`. */
     readonly similar?: { readonly labels: string; readonly pods: number; readonly workload?: string }
   }
-  readonly 'address-pending': { readonly isLoadBalancer: boolean }
+  readonly 'address-pending': { readonly isLoadBalancer: boolean; readonly other?: OtherAddress | undefined }
   readonly 'backend-missing':
     | { readonly service: string; readonly state: 'missing' | 'terminating' }
     | { readonly service: string; readonly state: 'port-missing'; readonly port: string | number }
@@ -77,9 +83,15 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     class: 'slow',
     when: 'the load balancer has no address yet',
     title: 'no address assigned yet',
-    sentence: ({ detail }) => predicate(`has no ${detail.isLoadBalancer ? 'load balancer ' : ''}address yet`),
+    headline: ({ detail: { other } }) => (other === undefined ? undefined : 'its address is not the requested one'),
+    sentence: ({ detail: { isLoadBalancer, other } }) =>
+      other === undefined
+        ? predicate(`has no ${isLoadBalancer ? 'load balancer ' : ''}address yet`)
+        : predicate(`has the address ${otherAddressText(other)}`),
     hint: (s) =>
-      `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
+      s.problem?.detail.other
+        ? `The load balancer has another address than the Service requests: it may be in use, or the load balancer ignores the request. The events of the Service: ${describeTarget(s)}.`
+        : `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
   },
   'backend-missing': {
     class: 'slow',
@@ -95,6 +107,11 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     },
     hint: () => 'Create the Service or port that the message names, or correct the reference.',
   },
+}
+
+/** `192.0.2.1, and not 192.0.2.7 as requested` */
+export function otherAddressText({ has, requested }: OtherAddress): string {
+  return `${has.join(', ')}, and not ${requested.join(' or ')} as requested`
 }
 
 /** `selector app=wbe matches no pod; 3 pods carry app=web` */

@@ -44,6 +44,8 @@ export interface StatusDetails {
     | { readonly awaited: 'status' }
     | { readonly awaited: 'gateway-class'; readonly gatewayClass: string }
     | { readonly awaited: 'parents'; readonly parents: readonly string[] }
+    | { readonly awaited: 'approval' }
+    | { readonly awaited: 'certificate'; readonly signer: string }
 }
 
 export const statusReasons: ReasonFamily<StatusDetails> = {
@@ -102,6 +104,10 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'slow',
     when: 'no controller has written a status yet',
     title: 'its controller has not reported a status',
+    headline: ({ detail: { awaited } }) => {
+      if (awaited === 'approval') return 'it is not approved'
+      return awaited === 'certificate' ? 'its certificate is not issued' : undefined
+    },
     sentence: ({ detail }) => {
       switch (detail.awaited) {
         case 'status':
@@ -110,6 +116,10 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
           return clause(
             `no controller has acted on it yet: GatewayClass ${detail.gatewayClass} must exist, and its controller must run`,
           )
+        case 'approval':
+          return clause('nobody has approved it yet')
+        case 'certificate':
+          return predicate(`is approved, but signer ${detail.signer} has not issued a certificate yet`)
         case 'parents': {
           const parents = detail.parents.join(' and ')
           return detail.parents.length === 1
@@ -122,8 +132,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         }
       }
     },
-    hint: (s) =>
-      `No controller has written a status of ${nameOf(s)}: check that the controller of its kind is installed and runs. If the kind has none, gate it with \`${nameOf(s).replaceAll('`', '')} --for=create\`.`,
+    hint: notReconciledHint,
   },
 }
 
@@ -136,6 +145,16 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
 
 export function signalsText(signals: readonly StatusSignal[]): string {
   return signals.map(signalText).join(', ')
+}
+
+function notReconciledHint(facts: HintFacts<StatusDetails['not-reconciled']>): string {
+  const detail = facts.problem?.detail
+  const name = nameOf(facts)
+  if (detail?.awaited === 'approval')
+    return `Approve it with ${clusterCommand('certificate', 'approve', facts.target.name)}. If it is approved later, exclude it.`
+  if (detail?.awaited === 'certificate')
+    return `Check that the controller of signer ${detail.signer} runs: ${describeTarget(facts)}.`
+  return `No controller has written a status of ${name}: check that the controller of its kind is installed and runs. If the kind has none, gate it with \`${name.replaceAll('`', '')} --for=create\`.`
 }
 
 /** Why a PersistentVolumeClaim has no volume. */

@@ -35,6 +35,7 @@ const resources: Record<string, string> = {
   Job: '/apis/batch/v1/namespaces/{}/jobs',
   CronJob: '/apis/batch/v1/namespaces/{}/cronjobs',
   Ingress: '/apis/networking.k8s.io/v1/namespaces/{}/ingresses',
+  CertificateSigningRequest: '/apis/certificates.k8s.io/v1/certificatesigningrequests',
   PodDisruptionBudget: '/apis/policy/v1/namespaces/{}/poddisruptionbudgets',
   HorizontalPodAutoscaler: '/apis/autoscaling/v2/namespaces/{}/horizontalpodautoscalers',
 }

@@ -316,3 +316,53 @@ describe('a PodDisruptionBudget that its controller cannot observe', () => {
     })
   })
 })
+
+describe('a CertificateSigningRequest', () => {
+  const csr = (status: object): KubeObject => ({
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: 'web', uid: 'csr-uid' },
+    spec: { signerName: 'acme.example/signer' },
+    status,
+  })
+  const judgeCsr = (status: object, now = 60) => {
+    const object = csr(status)
+    const rule = ruleOf(object)
+    return reported(
+      rule.assess(
+        object,
+        context({ now, history: observeTarget(undefined, object, moment(0), rule.failures?.(object)) }),
+      ),
+    )
+  }
+  const approved = condition('Approved', 'True')
+
+  it('is ready once its certificate is issued', () => {
+    expect(judgeCsr({ conditions: [approved], certificate: 'LS0t' })).toMatchObject({
+      status: 'ready',
+      message: 'approved, and its certificate is issued',
+    })
+  })
+
+  it.each([
+    ['to be approved', {}, 'nobody has approved it yet'],
+    [
+      'for its certificate',
+      { conditions: [approved] },
+      'is approved, but signer acme.example/signer has not issued a certificate yet',
+    ],
+  ])('waits %s', (_, status, message) => {
+    expect(judgeCsr(status)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'not-reconciled', class: 'slow', message }],
+    })
+  })
+
+  it.each(['Denied', 'Failed'])('fails when %s is True', (type) => {
+    const against = condition(type, 'True', { reason: 'NoReason', message: 'wrong names' })
+    expect(judgeCsr({ conditions: [approved, against] })).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'reported-failed', message: `${type} is True (NoReason): wrong names` },
+    })
+  })
+})

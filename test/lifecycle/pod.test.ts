@@ -1,4 +1,4 @@
-import type { EventObject, Pod } from '../../src/cluster/objects.ts'
+import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { podRule } from '../../src/lifecycle/workloads/pod.ts'
 import {
   type ContextOptions,
@@ -8,6 +8,8 @@ import {
   createBarePod,
   createContainer,
   createEvent,
+  createPod,
+  createReplicaSet,
   createStatus,
   iso,
   moment,
@@ -645,5 +647,35 @@ describe('a bare pod whose resources are changed in place', () => {
     ['is being given them', resized('PodResizeInProgress', {}), 'waiting for the kubelet to change its resources'],
   ])('is not ready while it %s', (_, pod, message) => {
     expect(assess(pod, { now: 60 })).toMatchObject({ status: 'progressing', message })
+  })
+})
+
+describe('a pod of a workload that the selector matched', () => {
+  const revised = (name: string, revision: number) => {
+    const set = createReplicaSet({ metadata: { name } })
+    const annotations = { 'deployment.kubernetes.io/revision': `${revision}` }
+    return { ...set, metadata: { ...set.metadata, annotations } }
+  }
+  const [before, present] = [revised('web-1', 1), revised('web-2', 2)]
+  const assessWith = (pod: Pod, objects: readonly KubeObject[], options: ContextOptions = {}) =>
+    podRule.assess(pod, context({ now: 60, ...options, objects: [pod, ...objects] }))
+  const old = createPod({ status: readyStatus(1) }, before)
+
+  it('warns if its ReplicaSet is not the newest of its Deployment', () => {
+    expect(assessWith(old, [before, present])).toMatchObject({
+      status: 'ready',
+      warnings: ['runs an older version of deployment/web: gate deployment/web to prove its new version'],
+    })
+  })
+
+  it('warns of nothing if it is of the newest, is a bare pod, or if ReplicaSets may not be read', () => {
+    expect(assessWith(createPod({ status: readyStatus(1) }, present), [before, present]).warnings).toEqual([])
+    expect(assessWith(createBarePod({ status: readyStatus(1) }), [before, present]).warnings).toEqual([])
+    expect(assessWith(old, [before, present], { unseen: ['ReplicaSet'] }).warnings).toEqual([])
+  })
+
+  it('reads the ReplicaSets only of such pods', () => {
+    expect(podRule.optionalRelatives?.(old)).toEqual([{ apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop' }])
+    expect(podRule.optionalRelatives?.(createBarePod())).toEqual([])
   })
 })

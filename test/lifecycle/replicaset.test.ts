@@ -5,6 +5,7 @@ import {
   condition,
   context,
   crashLoopStatus,
+  createContainer,
   createPod,
   createReplicaSet,
   iso,
@@ -121,5 +122,33 @@ describe('a ReplicaSet without a Deployment has a stall hold', () => {
       stallHold: 'a pod is within its grace period',
       recheckAt: moment(90),
     })
+  })
+})
+
+describe('a ReplicaSet does not replace its pods', () => {
+  const spec = (image: string) => ({ containers: [createContainer({ image, env: [{ name: 'A', value: '1' }] })] })
+  const template = { metadata: { labels: { app: 'web' } }, spec: spec('acme/web:v2') }
+  const changed = createReplicaSet(
+    { metadata: { managedFields: [{ manager: 'kubectl', time: iso(30) }] }, spec: { template }, status: numbers },
+    undefined,
+  )
+  const webPod = (image: string, created: number) =>
+    createPod(
+      { metadata: { creationTimestamp: iso(created) }, spec: spec(image), status: readyStatus(created) },
+      changed,
+    )
+
+  it('so it warns of pods that are older than its template and differ from it', () => {
+    expect(assess(changed, [webPod('acme/web:v1', 1)])).toMatchObject({
+      status: 'ready',
+      warnings: ['1 pod is older than the template and differs from it: a ReplicaSet replaces no existing pod'],
+    })
+  })
+
+  it.each([
+    ['run the present template', webPod('acme/web:v2', 1)],
+    ['were made of it, and changed by an admission webhook', webPod('mirror.example/acme/web:v2', 31)],
+  ])('but not of pods that %s', (_, pod) => {
+    expect(assess(changed, [pod])).toMatchObject({ status: 'ready', warnings: [] })
   })
 })

@@ -1,4 +1,4 @@
-import type { EndpointSlice, KubeObject, Pod, Service } from '../../src/cluster/objects.ts'
+import type { EndpointSlice, KubeObject, ObjectMeta, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/network/service.ts'
 import {
   type ContextOptions,
@@ -8,6 +8,7 @@ import {
   createDeployment,
   createPod,
   deadStatus,
+  iso,
   moment,
   podStatus,
   readyStatus,
@@ -78,7 +79,8 @@ describe('a Service is ready', () => {
 
   it('without endpoints when every workload behind it is scaled to zero', () => {
     const idle = createDeployment({ spec: { replicas: 0 } })
-    expect(judge(createService(), [idle])).toMatchObject({ status: 'ready', notes: [expect.stringContaining('zero')] })
+    const message = 'has no endpoints: every workload behind it is scaled to zero (deployment/web)'
+    expect(judge(createService(), [idle])).toMatchObject({ status: 'ready', message, notes: [] })
     const busy = createDeployment({ metadata: { name: 'busy', uid: 'busy-uid' } })
     expect(judge(createService(), [idle, busy]).status).toBe('progressing')
   })
@@ -100,6 +102,60 @@ describe('a Service is ready', () => {
     const addressed = createService(spec, { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } })
     expect(judge(addressed, objects)).toMatchObject({ status: 'ready', message: '1 endpoint ready, address 192.0.2.1' })
     expect(judge(createService(spec, { loadBalancer: { ingress: [{}] } }), objects).status).toBe('ready')
+  })
+
+  describe('with a load balancer whose address it requests', () => {
+    const written = (specAt: number, statusAt: number) => ({
+      managedFields: [
+        { manager: 'kubectl', time: iso(specAt) },
+        { manager: 'cloud', subresource: 'status', time: iso(statusAt) },
+      ],
+    })
+    const requesting = (
+      address: { ip?: string; hostname?: string },
+      spec: Partial<ServiceSpec> = { loadBalancerIP: '192.0.2.7' },
+      metadata: Partial<ObjectMeta> = written(0, -60),
+    ) => {
+      const service = createService({ type: 'LoadBalancer', ...spec }, { loadBalancer: { ingress: [address] } })
+      return { ...service, metadata: { ...service.metadata, ...metadata } }
+    }
+    const objects = [a, createSlice([a])]
+    const warnings = ['its address is 192.0.2.1, and not 192.0.2.7 as requested']
+
+    it('when it has that address, or only a name', () => {
+      for (const address of [{ ip: '192.0.2.7' }, { hostname: 'lb.example.com' }])
+        expect(judge(requesting(address), objects)).toMatchObject({ status: 'ready', warnings: [] })
+    })
+
+    it('not within two minutes of the request while it has the address of before', () => {
+      const judged = judge(requesting({ ip: '192.0.2.1' }), objects)
+      expect(judged).toMatchObject({
+        status: 'progressing',
+        recheckAt: moment(120),
+        problems: [{ reason: 'address-pending', message: 'has the address 192.0.2.1, and not 192.0.2.7 as requested' }],
+      })
+    })
+
+    it('with a warning later, as some load balancers ignore the request', () => {
+      expect(judge(requesting({ ip: '192.0.2.1' }), objects, { now: 120 })).toMatchObject({ status: 'ready', warnings })
+    })
+
+    it('with a warning at once if its address was written after the request', () => {
+      const service = requesting({ ip: '192.0.2.1' }, undefined, written(0, 10))
+      expect(judge(service, objects)).toMatchObject({ status: 'ready', warnings })
+    })
+
+    it.each(['metallb.io/loadBalancerIPs', 'kube-vip.io/loadbalancerIPs', 'lbipam.cilium.io/ips'])(
+      'by the annotation %s',
+      (name) => {
+        const annotations = { [name]: '192.0.2.7, 2001:db8::7' }
+        const service = (ip: string) => requesting({ ip }, {}, { ...written(0, 10), annotations })
+        expect(judge(service('2001:db8::7'), objects).warnings).toEqual([])
+        expect(judge(service('192.0.2.1'), objects).warnings).toEqual([
+          'its address is 192.0.2.1, and not 192.0.2.7 or 2001:db8::7 as requested',
+        ])
+      },
+    )
   })
 })
 

@@ -6,12 +6,15 @@ import {
   type Pod,
   type Service,
   type ServicePort,
+  shortName,
 } from '../../cluster/objects.ts'
+import { otherAddressText } from '../../reasons/network.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { earliest } from '../proof.ts'
+import { lastWriteOf } from '../gate-time.ts'
+import { earliest, provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isReplaced } from '../workloads/pod-object.ts'
@@ -34,7 +37,7 @@ import {
  *
  * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, and has the
  * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer needs its address
- * too. The gate does not wait for the endpoints of headless, ExternalName and selectorless Services, nor of a Service
+ * too, and if it requests one, that one, unless the load balancer ignores the request. The gate does not wait for the endpoints of headless, ExternalName and selectorless Services, nor of a Service
  * that selects no pod because all its workloads are scaled to zero.
  */
 export const serviceRule: Rule = {
@@ -54,35 +57,80 @@ export const serviceRule: Rule = {
 }
 
 function assessService(service: Service, context: RuleContext): Assessment {
-  const { spec = {}, metadata } = service
-  const entries = service.status?.loadBalancer?.ingress ?? []
-  const addresses = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
-  const needsAddress = spec.type === 'LoadBalancer'
-  const hasAddress = !needsAddress || entries.length > 0
-  const addressMessage = addresses.length > 0 ? `address ${addresses.join(', ')}` : 'load balancer provided'
-  const address: Milestone = needsAddress
-    ? {
-        name: 'address',
-        state: hasAddress ? 'done' : 'open',
-        message: hasAddress ? addressMessage : 'waiting for the load balancer’s address',
-      }
-    : { name: 'address', state: 'skipped', message: 'no load balancer' }
-  const { ready, message, milestones, problems, notes, ...rest } = hasEndpoints(service)
+  const { metadata } = service
+  const { ready, message, milestones, problems, notes, recheckAt, ...rest } = hasEndpoints(service)
     ? assessEndpoints(service, context)
     : withoutEndpoints(messageWithoutEndpoints(service))
-  const addressPending: Problem = {
-    ...ownProblem(service, context.history.firstSeenAt),
-    reason: 'address-pending',
-    detail: { isLoadBalancer: true },
-  }
+  const address = assessAddress(service, context)
   return conclude(service, context, {
     ...rest,
-    ready: hasAddress && ready,
-    readyMessage: needsAddress ? `${message}, ${addressMessage}` : message,
-    milestones: [createdMilestone, ...milestones, address],
-    problems: hasAddress ? problems : [...problems, addressPending],
+    ready: address.milestone.state !== 'open' && ready,
+    readyMessage: address.milestone.state === 'skipped' ? message : `${message}, ${address.milestone.message}`,
+    milestones: [createdMilestone, ...milestones, address.milestone],
+    problems: [...problems, ...address.problems],
+    recheckAt: earliest([recheckAt, address.recheckAt]),
     notes: metadata.deletionTimestamp === undefined ? notes : [],
+    warnings: address.warnings,
   })
+}
+
+/** The part of a Service's assessment that depends on the address of its load balancer. */
+interface AddressAssessment {
+  readonly milestone: Milestone
+  readonly problems: readonly Problem[]
+  readonly warnings: readonly string[]
+  readonly recheckAt?: number | undefined
+}
+
+function assessAddress(service: Service, context: RuleContext): AddressAssessment {
+  const name = 'address'
+  if (service.spec?.type !== 'LoadBalancer')
+    return { milestone: { name, state: 'skipped', message: 'no load balancer' }, problems: [], warnings: [] }
+  const entries = service.status?.loadBalancer?.ingress ?? []
+  const has = entries.flatMap(({ ip, hostname }) => ip ?? hostname ?? [])
+  const requested = requestedAddresses(service)
+  // A name may stand for the requested address.
+  const isOther =
+    requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
+  const other = isOther ? { has, requested } : undefined
+  const recheckAt = isOther ? addressMovesUntil(service, context) : undefined
+  if (entries.length === 0 || recheckAt !== undefined) {
+    const own = ownProblem(service, context.history.firstSeenAt)
+    return {
+      milestone: { name, state: 'open', message: 'waiting for the load balancer’s address' },
+      problems: [{ ...own, reason: 'address-pending', detail: { isLoadBalancer: true, other } }],
+      warnings: [],
+      recheckAt,
+    }
+  }
+  const message = has.length > 0 ? `address ${has.join(', ')}` : 'load balancer provided'
+  const warnings = other === undefined ? [] : [`its address is ${otherAddressText(other)}`]
+  return { milestone: { name, state: 'done', message }, problems: [], warnings }
+}
+
+/**
+ * The annotations that request addresses of a load balancer: https://metallb.io/usage/#requesting-specific-ips,
+ * https://kube-vip.io/docs/usage/kubernetes-services/, https://docs.cilium.io/en/stable/network/lb-ipam/#requesting-ips
+ */
+const addressAnnotations = ['metallb.io/loadBalancerIPs', 'kube-vip.io/loadbalancerIPs', 'lbipam.cilium.io/ips']
+
+function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Service): readonly string[] {
+  const texts = [spec.loadBalancerIP ?? '', ...addressAnnotations.map((name) => annotations[name] ?? '')]
+  return texts.flatMap((text) => text.split(',').map((each) => each.trim())).filter((each) => each !== '')
+}
+
+/** How long a load balancer may need to move to an address that is requested of it. */
+const addressMovesMs = 120_000
+
+/**
+ * Until when an address may be that of before the request: if it was written after the request, or later, the load balancer
+ * ignores the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
+ * @returns milliseconds since the epoch on the runner's clock; undefined if the address is the present one
+ */
+function addressMovesUntil(service: Service, { now, time }: RuleContext): number | undefined {
+  const requestedAt = lastWriteOf(service, time) ?? -Infinity
+  const isAnswered = (lastWriteOf(service, time, 'status') ?? Infinity) > requestedAt
+  return isAnswered ? undefined : provePersisted(requestedAt, addressMovesMs, now).recheckAt
 }
 
 /** The part of a Service's assessment that depends on its endpoints. */
@@ -126,8 +174,8 @@ function assessEndpoints(service: Service, context: RuleContext): EndpointsAsses
   const selected = explanation.pods.map(({ pod }) => pod)
   const hasPods = canReadPods ? selected.some(needsEndpoint) : endpoints > 0
   if (backends.length === 0 && !hasPods && isScaledToZero(service, context)) {
-    const message = 'every workload behind it is scaled to zero'
-    return withoutEndpoints(message, [message])
+    const names = workloadsBehind(service, context).map(shortName)
+    return withoutEndpoints(`has no endpoints: every workload behind it is scaled to zero (${names.join(', ')})`)
   }
   const { ports = [] } = service.spec ?? {}
   const settled = backends.filter(({ settledAt }) => settledAt <= context.now)

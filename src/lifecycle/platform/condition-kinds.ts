@@ -3,6 +3,7 @@ import type { Condition, KubeObject, ObjectName } from '../../cluster/objects.ts
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import {
+  type ConditionSignal,
   conditionProblem,
   conditionSignal,
   conditionsIn,
@@ -195,6 +196,44 @@ export const namespaceRule: Rule = {
       problems: ready || object.metadata.deletionTimestamp !== undefined ? [] : [terminating],
     })
   },
+}
+
+/**
+ * A CertificateSigningRequest: ready once its certificate is issued. A strike problem: it was denied, or its signer failed.
+ * https://kubernetes.io/docs/reference/access-authn-authz/certificate-signing-requests/
+ */
+export const csrRule: Rule = {
+  milestones: commonMilestones,
+  relatives: () => [],
+  failures: (object) => refusalsOf(object).map(signalKey),
+  assess: (object, context) => {
+    const { signerName: signer = '' } = (object.spec ?? {}) as { signerName?: string }
+    const { certificate = '' } = (object.status ?? {}) as { certificate?: string }
+    const [refusal, ...others] = refusalsOf(object)
+    const isApproved = presentConditions(object).some(({ type, status }) => type === 'Approved' && status === 'True')
+    const ready = refusal === undefined && isApproved && certificate !== ''
+    const problem =
+      refusal === undefined
+        ? notReconciled(object, context, isApproved ? { awaited: 'certificate', signer } : { awaited: 'approval' })
+        : reportedProblem(object, [refusal, ...others], context)
+    return conclude(object, context, {
+      ready,
+      readyMessage: 'approved, and its certificate is issued',
+      milestones: statusMilestones(
+        isApproved ? { state: 'done', message: 'approved' } : { state: 'open', message: 'waiting for its approval' },
+        ready,
+        'waiting for its certificate',
+      ),
+      problems: ready ? [] : [problem],
+      failure: problem.proven ? problem : undefined,
+    })
+  },
+}
+
+function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
+  return presentConditions(object)
+    .filter(({ type, status }) => status === 'True' && (type === 'Denied' || type === 'Failed'))
+    .map((each) => conditionSignal(each))
 }
 
 /**

@@ -1,4 +1,5 @@
-import type { Pod } from '../../cluster/objects.ts'
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
@@ -8,6 +9,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-object.ts'
 import { examinePod, type PodState } from './pod-state.ts'
+import { newestOf } from './revision.ts'
 
 /**
  * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ Ready when it runs, is Ready and has
@@ -18,6 +20,8 @@ export const podRule: Rule = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   hasPods: true,
   relatives: () => [],
+  concernedBy: ['ReplicaSet'],
+  optionalRelatives: (object) => (replicaSetOf(object as Pod) === undefined ? [] : [replicaSetsRequest(object as Pod)]),
   assess: (object, context) => assessPod(object as Pod, context),
 }
 
@@ -43,7 +47,32 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
     stallHold: state.stallHold,
     recheckAt: earliest([state.recheckAt, outdatedUntil]),
     completed: (succeeded && !isTerminating) || undefined,
+    warnings: olderVersionWarnings(pod, context),
   })
+}
+
+function replicaSetsRequest({ metadata: { namespace } }: Pod): WatchRequest {
+  return { apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace }
+}
+
+/** The reference of a pod to the ReplicaSet that controls it. */
+function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReference | undefined {
+  return ownerReferences.find(({ controller, kind }) => controller && kind === 'ReplicaSet')
+}
+
+/**
+ * A selector of pods matches those that exist: right after an apply, only those of the older version, which stay ready if the
+ * new version never is.
+ */
+function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
+  const uid = replicaSetOf(pod)?.uid
+  if (uid === undefined || context.listState(replicaSetsRequest(pod)) !== 'complete') return []
+  const sets = context.list('ReplicaSet', pod.metadata.namespace)
+  const own = sets.find(({ metadata }) => metadata.uid === uid)
+  const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
+  if (deployment === undefined || newestOf(context.owned(deployment.uid, 'ReplicaSet')) === own) return []
+  const name = `${deployment.kind.toLowerCase()}/${deployment.name}`
+  return [`runs an older version of ${name}: gate ${name} to prove its new version`]
 }
 
 /**

@@ -1,15 +1,18 @@
 import type { Pod, ReplicaSet } from '../../cluster/objects.ts'
 import type { Assessment } from '../assessment.ts'
+import { lastWriteOf } from '../gate-time.ts'
 import { podRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition } from './pod-object.ts'
+import { condition, isReplaced } from './pod-object.ts'
 import { notesOf } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
+import { hasContainersOf } from './template.ts'
 import {
   assessWorkload,
   countSettled,
   examineWorkloadPods,
+  podCount,
   readyMilestone,
   readyText,
   whenSettled,
@@ -20,7 +23,7 @@ import {
  * A ReplicaSet without a Deployment, or a ReplicationController:
  * https://kubernetes.io/docs/concepts/workloads/controllers/replicaset/ Ready when the present generation is observed,
  * and all replicas exist, are available and have settled. These kinds have no revisions: pods of an older template
- * stay, and count.
+ * stay, and count, with a warning.
  */
 export const replicaSetRule: Rule = {
   milestones: workloadMilestones,
@@ -53,6 +56,24 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
     milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),
     notes: notesOf(examined.state, ready),
+    warnings: outdatedPodWarnings(set, owned, context),
   }
   return assessWorkload(set, examined, findings, context)
+}
+
+/**
+ * The pods that are older than the last write of the ReplicaSet, and differ from its template. An admission webhook may have
+ * changed a younger pod.
+ */
+function outdatedPodWarnings(set: ReplicaSet, owned: readonly Pod[], context: RuleContext): readonly string[] {
+  const writtenAt = lastWriteOf(set, context.time) ?? -Infinity
+  const outdated = owned.filter(
+    (pod) =>
+      !isReplaced(pod) &&
+      (context.time(pod.metadata.creationTimestamp) ?? Infinity) < writtenAt &&
+      !hasContainersOf(set.spec?.template, pod),
+  ).length
+  if (outdated === 0) return []
+  const are = outdated === 1 ? 'is older than the template and differs' : 'are older than the template and differ'
+  return [`${podCount(outdated)} ${are} from it: a ${set.kind} replaces no existing pod`]
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Container, EnvVar, Fields, PodSpec, PodTemplate } from '../../cluster/objects.ts'
+import type { Container, EnvVar, Fields, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 
 /**
  * Whether two pod templates are the same to the Deployment controller, which ignores its own hash label
@@ -61,6 +61,21 @@ function withoutHash(template: unknown): unknown {
   const { metadata, ...rest } = template as PodTemplate
   const { 'pod-template-hash': _hash, ...labels } = metadata?.labels ?? {}
   return normalise({ ...rest, metadata: { ...metadata, labels } })
+}
+
+/** The fields of a container that the API server neither completes nor changes in a pod. */
+const keptFields = ['image', 'command', 'args', 'workingDir'] as const
+
+/** Whether a pod has the containers of a template, with their images, commands and environment variables. */
+export function hasContainersOf(template: PodTemplate | undefined, { spec }: Pod): boolean {
+  return containers(template?.spec).every((wanted) => {
+    const found = containers(spec).find(({ name }) => name === wanted.name)
+    return (
+      found !== undefined &&
+      keptFields.every((name) => isSame((wanted as unknown as Fields)[name], (found as unknown as Fields)[name])) &&
+      (wanted.env ?? []).every((variable) => found.env?.some((other) => isDeepStrictEqual(variable, other)))
+    )
+  })
 }
 
 /** Removes absent, null and empty values at every level, and sorts the keys. */

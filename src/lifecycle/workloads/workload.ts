@@ -155,10 +155,10 @@ export function assessWorkload(
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
     notes,
-    warnings:
-      last === undefined
-        ? warnings
-        : [`the last pod of this version did not run: ${problemSentence(last)}`, ...(warnings ?? [])],
+    warnings: [
+      ...(last === undefined || mayFail ? [] : [`the last pod of this version did not run: ${problemSentence(last)}`]),
+      ...(warnings ?? []),
+    ],
   })
 }
 

@@ -22,6 +22,7 @@ import { sidecars } from './sidecars.ts'
 import { statefulSetsAndDaemonSets } from './statefulsets-daemonsets.ts'
 import { superseded } from './superseded.ts'
 import { temporaryFailures } from './temporary-failures.ts'
+import { unproven } from './unproven.ts'
 import { unreadableKinds } from './unreadable-kinds.ts'
 
 /** Every scenario, in the order of the result table. */
@@ -41,6 +42,7 @@ export const scenarios: readonly Scenario[] = [
   ...placement,
   ...nodes,
   ...services,
+  ...unproven,
   ...manifests,
   ...deadlines,
   ...superseded,

@@ -1,0 +1,144 @@
+import { secondsAfterStart } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
+import { deployment, imageName, replicaSet, service, statefulSet } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+
+const ready = { expect: { outcome: 'ready', reason: '' }, decidedBy: secondsAfterStart(0), takesSeconds: 20 }
+
+/** Targets that are ready although something that they name is missing, or although no pod proves their new version. */
+export const unproven: Scenario[] = [
+  {
+    ...ready,
+    name: 'named-objects-missing',
+    inputs: { resources: 'ingress/web\nstatefulset/db' },
+    setup: async (fixture) => {
+      const backend = { service: { name: 'web', port: { number: 80 } } }
+      const rules = [{ http: { paths: [{ path: '/', pathType: 'Prefix', backend }] } }]
+      const spec = { ingressClassName: 'no-such-class', tls: [{ secretName: 'web-tls' }], rules }
+      const ingress = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' }, spec }
+      await fixture.apply(service('web'), ingress, statefulSet('db', {}, { replicas: 1 }))
+    },
+    decidedBy: (informer) =>
+      informer.get('StatefulSet', 'db')?.['status']?.readyReplicas === 1 ? Date.now() : undefined,
+    contains: {
+      log: [
+        'no IngressClass is named no-such-class: most controllers ignore it',
+        'its TLS Secret web-tls does not exist',
+        'its governing Service db does not exist',
+      ],
+    },
+  },
+  {
+    name: 'scaled-to-zero-after-a-crash-loop',
+    inputs: { resources: 'deployment/web' },
+    setup: (fixture) => fixture.apply(deployment('web', { script: 'exit 3', readiness: 'none' }, { replicas: 1 })),
+    during: async (fixture) => {
+      await fixture.until('the third death', (informer) =>
+        informer.all('Pod').some(({ status }) => (status.containerStatuses?.[0]?.restartCount ?? 0) >= 2),
+      )
+      // The third instance dies at once.
+      await fixture.wait(2)
+      await fixture.patch('Deployment', 'web', { spec: { replicas: 0 } })
+      // As `containerDied`: 30 s after the first death.
+      const firstDeath = fixture.informer.firstDeath ?? Date.now()
+      fixture.markDecided((firstDeath + 29_000 - Date.now()) / 1_000)
+    },
+    expect: { outcome: 'failed', reason: 'crash-loop' },
+    takesSeconds: 40,
+    withinSeconds: 20,
+  },
+  {
+    ...ready,
+    name: 'pods-of-the-older-version',
+    inputs: { resources: 'pod -l version=1' },
+    setup: async (fixture) => {
+      const labelled = (version: string, image: string) => {
+        const made = deployment('web', { image }, { replicas: 1 })
+        const template = made['spec'].template
+        return {
+          ...made,
+          spec: { ...made['spec'], template: { ...template, metadata: { labels: { app: 'web', version } } } },
+        }
+      }
+      await fixture.rollOut(labelled('1', 'v1'))
+      await fixture.apply(labelled('2', 'no-such-app:v9'))
+      await fixture.until('the pod of the new version', (informer) => informer.all('Pod').length === 2)
+    },
+    contains: { log: ['runs an older version of deployment/web: gate deployment/web to prove its new version'] },
+  },
+  {
+    ...ready,
+    name: 'replicaset-keeps-its-pods',
+    inputs: { resources: 'replicaset/web' },
+    setup: async (fixture) => {
+      await fixture.apply(replicaSet('web', {}, { replicas: 1 }))
+      await fixture.runningPod(imageName('v1'))
+      // Timestamps of the API have whole seconds.
+      await fixture.wait(2)
+      await fixture.apply(replicaSet('web', { image: 'v2' }, { replicas: 1 }))
+    },
+    contains: { log: ['1 pod is older than the template and differs from it: a ReplicaSet replaces no existing pod'] },
+  },
+  {
+    ...ready,
+    name: 'service-switched-to-an-idle-deployment',
+    inputs: { resources: 'service/web' },
+    setup: async (fixture) => {
+      await fixture.rollOut(deployment('blue', {}, { replicas: 1 }))
+      await fixture.apply(deployment('green', {}, { replicas: 0 }), service('web', { selector: { app: 'blue' } }))
+      await fixture.apply(service('web', { selector: { app: 'green' } }))
+    },
+    contains: { log: ['has no endpoints: every workload behind it is scaled to zero (deployment/green)'] },
+  },
+  {
+    name: 'load-balancer-at-another-address',
+    inputs: { resources: 'service/web', 'stall-timeout': '5s' },
+    setup: async (fixture) => {
+      const loadBalancer = (loadBalancerIP: string) => service('web', { type: 'LoadBalancer', loadBalancerIP })
+      await fixture.rollOut(deployment('web', {}, { replicas: 1 }))
+      await fixture.apply(loadBalancer('192.0.2.7'))
+      await fixture.patch('Service', 'web/status', { status: { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } } })
+      await fixture.wait(2)
+      await fixture.apply(loadBalancer('192.0.2.8'))
+    },
+    expect: { outcome: 'stalled', reason: 'address-pending' },
+    decidedBy: secondsAfterStart(5),
+    takesSeconds: 15,
+    contains: { log: ['has the address 192.0.2.7, and not 192.0.2.8 as requested'] },
+  },
+  {
+    name: 'certificate-request-without-approval',
+    inputs: { 'stall-timeout': '5s' },
+    inputsFrom: ({ namespace }) => ({ resources: `certificatesigningrequest/${namespace}` }),
+    setup: (fixture) => fixture.apply(certificateRequest(fixture)),
+    after: (fixture) => fixture.remove('CertificateSigningRequest', fixture.namespace),
+    expect: { outcome: 'stalled', reason: 'not-reconciled' },
+    decidedBy: secondsAfterStart(5),
+    takesSeconds: 8,
+    contains: { log: ['nobody has approved it yet', /kubectl certificate approve/] },
+  },
+]
+
+/** A request for a client certificate, in PEM. Its key is not kept. */
+const pem = [
+  '-----BEGIN CERTIFICATE REQUEST-----',
+  'MIHWMH8CAQAwHTENMAsGA1UECgwEc2hvcDEMMAoGA1UEAwwDd2ViMFkwEwYHKoZI',
+  'zj0CAQYIKoZIzj0DAQcDQgAE3fVzaw+Ipah7xJ+YxvlpD2JSC0L5moZWWraFgxvj',
+  'SS/1QeBKIwA5NSLs4KFPa7UhNzGPXoj5fkZJaF41pyCb2KAAMAoGCCqGSM49BAMC',
+  'A0cAMEQCICauKOR02bI9yv4SANf90gCZzEJej71h5FKHu5t91vHwAiBpgJ9LXkxI',
+  'UYxUUEyulVOGX7lO7UFJtrRTI3/xcxpuBg==',
+  '-----END CERTIFICATE REQUEST-----',
+].join('\n')
+
+function certificateRequest({ namespace }: Fixture) {
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: namespace },
+    spec: {
+      request: Buffer.from(`${pem}\n`).toString('base64'),
+      signerName: 'kubernetes.io/kube-apiserver-client',
+      usages: ['client auth'],
+    },
+  }
+}
