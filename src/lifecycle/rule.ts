@@ -120,7 +120,11 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const recheckAt = earliest([rest, ...own].map((each) => each.recheckAt))
   const nodes = problems.flatMap((each) => (each.reason === 'node-unresponsive' ? [nodeRequest(each.detail.node)] : []))
   const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
-  const assessment = { ...rest, problems, notes, recheckAt, ...(explainedBy.length > 0 && { explainedBy }) }
+  const explained = explainedBy.length > 0 && {
+    explainedBy,
+    related: [...(rest.related ?? []), ...named(explainedBy, context)],
+  }
+  const assessment = { ...rest, problems, notes, recheckAt, ...explained }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -128,6 +132,13 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
   return { ...assessment, status: 'progressing', message }
+}
+
+/** The objects that these requests name. */
+function named(requests: readonly WatchRequest[], context: RuleContext): readonly KubeObject[] {
+  return requests.flatMap(({ kind, namespace, name }) =>
+    name === undefined ? [] : context.list(kind, namespace).filter(({ metadata }) => metadata.name === name),
+  )
 }
 
 /** The watch of a node that may explain why a pod of it does not start. */

@@ -1,5 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { nodeRequest } from '../../src/lifecycle/rule.ts'
 import {
   complete,
   condition,
@@ -9,6 +10,7 @@ import {
   createPod,
   createReplicaSet,
   iso,
+  moment,
   podStatus,
   readyStatus,
   running,
@@ -19,6 +21,7 @@ import {
   added,
   allSynced,
   at,
+  createGate,
   createTarget,
   createWorkload,
   creating,
@@ -321,6 +324,50 @@ describe('a Job of two minutes under a stall clock of one', () => {
     expect(run(retried, minute)).toMatchObject({ outcome: 'stalled', seconds: 371 })
     const literal = { ...minute, settings: { ...minute.settings, stallIsLiteral: true } }
     expect(run(retried, literal)).toMatchObject({ outcome: 'stalled', seconds: 61 })
+  })
+})
+
+describe('a pod about which nothing is reported for two minutes', () => {
+  const tolerations = [
+    { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+  ]
+  const podOf = (name: string, status: object) =>
+    createPod({ metadata: { name }, spec: { tolerations }, status }, web.replicaSet)
+  const node = (status: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'node-1', uid: 'node-uid' },
+    status: { conditions: [condition('Ready', status, { lastTransitionTime: iso(50) })] },
+  })
+  const listed = (status: string) => [...added(node(status)), { type: 'SYNCED', ...nodeRequest('node-1') } as const]
+  const created = at(0, added(web.deployment(progressing), web.replicaSet, podOf('web-1-a', creating)), allSynced)
+  const replaced = [
+    at(351, { type: 'DELETED', object: podOf('web-1-a', creating) }, added(podOf('web-1-b', creating))),
+    at(360, modified(podOf('web-1-b', readyStatus(355)), web.deployment(complete()))),
+  ]
+
+  it('may be on a lost node, which the gate then watches', () => {
+    const nodesAfter = (seconds: number) => {
+      const gate = createGate([created])
+      for (const event of created) gate.handle(event)
+      gate.advance(moment(seconds))
+      return gate.requests.flatMap(({ kind, name }) => (kind === 'Node' ? [name] : []))
+    }
+    expect(nodesAfter(119)).toEqual([])
+    expect(nodesAfter(121)).toEqual(['node-1'])
+  })
+
+  it('stops the stall clock while it tolerates that its node is lost', () => {
+    expect(run([created, at(121, listed('Unknown')), ...replaced])).toMatchObject({ outcome: 'ready', seconds: 365 })
+  })
+
+  it('stops it also if the node is lost only then', () => {
+    const lost = [at(121, listed('True')), at(200, modified(node('Unknown')))]
+    expect(run([created, ...lost, ...replaced])).toMatchObject({ outcome: 'ready', seconds: 365 })
+  })
+
+  it('does not stop it while its node is ready', () => {
+    expect(run([created, at(121, listed('True'))])).toMatchObject({ outcome: 'stalled', seconds: 300 })
   })
 })
 

@@ -514,10 +514,9 @@ describe('a pod of several containers', () => {
     expect(examine({ ...pending, status: { ...pending.status, phase: 'Running' } }).initialized).toBe(true)
   })
 
-  it('has no recheck for a past moment, nor for settling before it is ready', () => {
-    expect(examine(createTrio({ i: ended, app: { state: running(59), started: true }, b: runs }))).not.toHaveProperty(
-      'recheckAt',
-    )
+  it('is not assessed again for a past moment, nor for settling before it is ready, but when its node may be lost', () => {
+    const pod = createTrio({ i: ended, app: { state: running(59), started: true }, b: runs })
+    expect(examine(pod).recheckAt).toBe(moment(60 + 120))
   })
 
   it('is assessed again when the last of its containers settles', () => {

@@ -98,6 +98,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     failure,
     isEnd: ended !== undefined,
     stallHold: isWorking ? 'its containers are running' : (hold.stallHold ?? (retry && 'its next try has to wait')),
+    explainedBy: state?.explainedBy,
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
     recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
     pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),

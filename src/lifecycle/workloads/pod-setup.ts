@@ -4,6 +4,7 @@ import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
+import { latest } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { proveMissing } from './container.ts'
@@ -107,22 +108,39 @@ const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.k
  * if the node responds as far as known, or for a pod that tolerates it without end.
  */
 export function lostNodeToleratedUntil(pod: Pod, context: RuleContext): number | undefined {
-  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, context)
-  const lostAt = context.time(since)
   const tolerated = (pod.spec?.tolerations ?? []).filter(
     ({ key, effect }) => (!key || nodeTaints.includes(key)) && (!effect || effect === 'NoExecute'),
   )
-  const seconds = tolerated.map(({ tolerationSeconds = Infinity }) => tolerationSeconds)
-  const longest = Math.max(0, ...seconds)
-  return lostAt === undefined || longest === Infinity ? undefined : lostAt + longest * 1_000 + replacedMs
+  const longest = Math.max(0, ...tolerated.map(({ tolerationSeconds = Infinity }) => tolerationSeconds))
+  if (longest === Infinity) return undefined
+  const since = isLostWithNode(pod) ? condition(pod, 'Ready')?.lastTransitionTime : silentSince(pod, context)
+  const lostAt = context.time(since)
+  return lostAt === undefined ? undefined : lostAt + longest * 1_000 + replacedMs
 }
 
-/** Since when the node of a pod without containers is not ready: it was lost while the pod was created. */
-function silentSince({ spec, status }: Pod, context: RuleContext): string | null | undefined {
-  if (status?.phase !== 'Pending' || !spec?.nodeName) return undefined
-  const node = context.list('Node', undefined).find(({ metadata }) => metadata.name === spec.nodeName)
+/** Since when the node of a pod that is not ready is not ready either: it was lost while the pod started. */
+function silentSince(pod: Pod, context: RuleContext): string | null | undefined {
+  if (!isStarting(pod)) return undefined
+  const node = context.list('Node', undefined).find(({ metadata }) => metadata.name === pod.spec?.nodeName)
   const ready = node && condition(node as Node, 'Ready')
   return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
+}
+
+function isStarting(pod: Pod): boolean {
+  const { metadata, spec, status } = pod
+  const isAlive =
+    metadata.deletionTimestamp === undefined && (status?.phase === 'Pending' || status?.phase === 'Running')
+  return isAlive && !!spec?.nodeName && condition(pod, 'Ready')?.status !== 'True'
+}
+
+/** The node controller marks a lost node after 50 s; nothing else reports a pod of the node that was not ready before. */
+const quietMs = 120_000
+
+/** From when the node of a pod may be lost: the pod starts, and nothing has been reported about it for long. */
+export function quietAt(pod: Pod, context: RuleContext): number | undefined {
+  if (!isStarting(pod)) return undefined
+  const reportedAt = context.events(pod).map((event) => context.time(lastOccurrence(event)))
+  return (latest([...reportedAt, context.podHistory(pod).seenAt]) ?? context.now) + quietMs
 }
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */

@@ -6,7 +6,7 @@ import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './cont
 import { recoveredMs } from './death-count.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
-import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, scaleUp } from './pod-setup.ts'
+import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-setup.ts'
 
 /** The progress of a pod, its problems, and when they may change by time alone. */
 export interface PodState {
@@ -37,6 +37,8 @@ export interface PodState {
   readonly runningStep?: string
   /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
+  /** Its node, if that may be lost: nothing has been reported about the pod for long. */
+  readonly quietNode?: string
   readonly recheckAt?: number
 }
 
@@ -62,8 +64,8 @@ export function examinePod(pod: Pod, context: RuleContext): PodState {
     known?.history === history && known.events === events && known.time === time && known.settings === settings
   if (isSame && now >= known.from && now < known.until) return known.state
   const { state, until } = readState(pod, context)
-  // Problems also depend on other targets and other objects.
-  if (state.problems.length === 0)
+  // Problems also depend on other targets and other objects, and so does a pod whose node may be lost.
+  if (state.problems.length === 0 && state.quietNode === undefined)
     examinations.set(pod, { state, history, events, time, settings, from: now, until: until ?? Infinity })
   return state
 }
@@ -91,12 +93,14 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const evictedAt = lostNodeToleratedUntil(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
-  const stallHold = isPulling
+  const knownWait = isPulling
     ? 'an image is being pulled'
     : probesDue.length > 0
       ? 'probes are within the time they ask for'
-      : (scaleUpHold(pod, context) ??
-        (evictedAt > now ? 'its node does not respond, and it tolerates that for a time' : undefined))
+      : scaleUpHold(pod, context)
+  const stallHold =
+    knownWait ?? (evictedAt > now ? 'its node does not respond, and it tolerates that for a time' : undefined)
+  const quietFrom = knownWait === undefined ? quietAt(pod, context) : undefined
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
   const running = containers.every(({ status, isInit, runsOnce }) =>
@@ -110,6 +114,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     settlesAt,
     acknowledgeBy > now ? acknowledgeBy : undefined,
     evictedAt > now ? evictedAt : undefined,
+    quietFrom !== undefined && quietFrom > now ? quietFrom : undefined,
   ])
   const state: PodState = {
     pod,
@@ -127,6 +132,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     problems,
     runningStep: runningStep(containers, isHookRunning),
     stallHold,
+    quietNode: quietFrom !== undefined && quietFrom <= now ? pod.spec?.nodeName : undefined,
     recheckAt,
   }
   return { state, until: earliest([recheckAt, availableAt > now ? availableAt : undefined]) }

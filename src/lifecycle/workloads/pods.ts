@@ -1,8 +1,10 @@
+import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Pod } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
 import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { earliest, isSinceStart } from '../proof.ts'
+import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
 import { condition, failedContainer, isReplaced } from './pod-object.ts'
@@ -20,6 +22,8 @@ export interface PodsState {
   readonly failure?: Problem
   readonly stallHold?: string
   readonly recheckAt?: number
+  /** The watches of nodes that may be lost. */
+  readonly explainedBy?: readonly WatchRequest[]
   /**
    * Texts about lost pods (evicted, preempted, failed), which their controller replaces. They do not change the result.
    */
@@ -42,8 +46,17 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
     recheckAt: earliest(pods.map(({ recheckAt }) => recheckAt)),
+    explainedBy: quietNodes(pods),
     notes: lostPodNotes(all),
   }
+}
+
+/** If nothing is reported about the pods of many nodes, the nodes are hardly the cause. */
+const maxQuietNodes = 5
+
+function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] {
+  const names = new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))
+  return [...names].slice(0, maxQuietNodes).map(nodeRequest)
 }
 
 /** Combines the same problem of several pods into one: the one that is nearest to its proof. */

@@ -151,6 +151,7 @@ export function assessWorkload(
     problems,
     failure,
     ...hold,
+    explainedBy: state?.explainedBy,
     recheckAt: earliest(rechecks.filter((at) => at !== undefined && at > context.now)),
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
