@@ -546,6 +546,11 @@ describe('a pod has a stall hold', () => {
       [reports('TriggeredScaleUp', 5), reports('NotTriggerScaleUp', 9)],
     ],
     [
+      'FailedScaleUp after TriggeredScaleUp',
+      false,
+      [reports('TriggeredScaleUp', 5), reports('FailedScaleUp', 9, 'Node scale up failed: GCE out of resources.')],
+    ],
+    [
       'a refusal of Karpenter after Nominated',
       false,
       [reports('Nominated', 5), reports('FailedScheduling', 9, refused)],

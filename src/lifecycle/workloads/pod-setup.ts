@@ -194,8 +194,9 @@ const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool
 
 /**
  * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of
- * cluster-autoscaler (clusterstate/utils and processors/status), Nominated and FailedScheduling of Karpenter
- * (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it adds no node.
+ * cluster-autoscaler (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the
+ * cloud), Nominated and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it
+ * adds no node.
  */
 export function scaleUp(
   pod: Pod,
@@ -203,7 +204,9 @@ export function scaleUp(
 ): { readonly isAdding: boolean; readonly refusal?: string } | undefined {
   if (condition(pod, 'PodScheduled')?.status !== 'False') return undefined
   const isRefusal = ({ reason, message = '' }: EventObject) =>
-    reason === 'NotTriggerScaleUp' || (reason === 'FailedScheduling' && karpenterRefusal.test(message))
+    reason === 'NotTriggerScaleUp' ||
+    reason === 'FailedScaleUp' ||
+    (reason === 'FailedScheduling' && karpenterRefusal.test(message))
   const isStart = ({ reason }: EventObject) => reason === 'TriggeredScaleUp' || reason === 'Nominated'
   const last = context.events(pod).findLast((event) => isStart(event) || isRefusal(event))
   if (last === undefined) return undefined
