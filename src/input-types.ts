@@ -69,7 +69,7 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
 
 /** The values of a job's matrix. */
 export interface MatrixValues {
-  /** Texts that tell the legs apart: `eu`. */
+  /** Texts that distinguish the legs: `eu`. */
   readonly words: readonly string[]
   /** Numbers, durations, flags and the leaves of objects: most often settings of a leg, which change. */
   readonly settings: readonly string[]

@@ -148,7 +148,7 @@ function isHeldReplicas({ path }: Difference, { metadata }: KubeObject): boolean
 
 /**
  * Whether a webhook replaced the tag of an image by its digest: `web:v2` by `web:v2@sha256:…`, or by `web@sha256:…` if that is
- * not the image of before.
+ * not the previous image.
  */
 function isPinned({ path, manifest, live }: Difference, before: Difference): boolean {
   if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false

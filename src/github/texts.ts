@@ -64,7 +64,7 @@ export function gateName(
 }
 
 /**
- * What tells the leg of a matrix apart: its words that are no word of the name. A name that contains them all may be the
+ * What distinguishes the leg of a matrix: its words that are no word of the name. A name that contains them all may be the
  * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only if
  * there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
  */

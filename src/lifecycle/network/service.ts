@@ -123,8 +123,8 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 const addressMovesMs = 120_000
 
 /**
- * Until when an address may be that of before the request: if it was written after the request, or later, the load balancer
- * ignores the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
+ * Until when an address may predate the request: if it was written after the request, or stays longer, the load balancer ignores
+ * the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
  * @returns milliseconds since the epoch on the runner's clock; undefined if the address is the present one
  */
 function addressMovesUntil(service: Service, { now, time }: RuleContext): number | undefined {
