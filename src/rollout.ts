@@ -20,7 +20,13 @@ import { withComparableManifests } from './plan/manifests/differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
 import { listRequest, type Resolution, resolveReferences, writtenMilestones } from './plan/resolve.ts'
-import { type MatchWait, matchSelections, type ResolvedPlan, resolveTargets } from './plan/resolve-targets.ts'
+import {
+  type MatchWait,
+  matchLimitMs,
+  matchSelections,
+  type ResolvedPlan,
+  resolveTargets,
+} from './plan/resolve-targets.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
@@ -222,15 +228,9 @@ async function planTargets(
   }
 }
 
-/** A selector waits as long as a name would: for its change, else for its creation, else as long as the gate. */
 function matchWait({ inputs, clock, cancelled, onRetry }: Rollout): MatchWait {
-  const { awaitChangeMs, milestoneTimeoutsMs, timeoutMs } = inputs
   return {
-    limitMs: ({ clocks }) =>
-      awaitChangeMs ||
-      (clocks.milestoneTimeoutsMs?.['created'] ?? milestoneTimeoutsMs['created']) ||
-      timeoutMs ||
-      Infinity,
+    limitMs: (reference) => matchLimitMs(reference, inputs),
     clock,
     signal: cancelled,
     onWaiting: (selectors) => onRetry?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),

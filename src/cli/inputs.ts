@@ -34,7 +34,7 @@ export async function readCommandInputs(
   const stdin = references.some(isStdin) ? await readStdin() : ''
   if (cancelled.aborted) return undefined
 
-  const fileFlag = flagAsWritten(args, 'filename')
+  const fileFlag = files.length > 0 ? flagAsWritten(args, 'filename') : '--manifests'
   const manifestsOnStdin = looksLikeManifests(stdin) ? stdin : ''
   const manifestLines = [
     ...linesOf(args.flags.get('manifests') ?? '', '--manifests'),

@@ -1,6 +1,7 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
+import type { Inputs } from '../inputs.ts'
 import { apiVersionOf } from './kinds.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
@@ -31,6 +32,22 @@ export interface MatchWait {
   readonly signal: AbortSignal
   /** Called once with the selectors that match nothing yet: `deployment -l app=web`. */
   readonly onWaiting: (selectors: readonly string[]) => void
+}
+
+/**
+ * How long a line waits for its first match, in milliseconds: as long as a name would wait for its change, else for its
+ * creation, and no longer than its timeout.
+ */
+export function matchLimitMs(
+  { clocks }: Pick<Reference, 'clocks'>,
+  {
+    awaitChangeMs,
+    milestoneTimeoutsMs,
+    timeoutMs,
+  }: Pick<Inputs, 'awaitChangeMs' | 'milestoneTimeoutsMs' | 'timeoutMs'>,
+): number {
+  const createdMs = clocks.milestoneTimeoutsMs?.['created'] ?? milestoneTimeoutsMs['created']
+  return Math.min(awaitChangeMs || createdMs || Infinity, (clocks.timeoutMs ?? timeoutMs) || Infinity)
 }
 
 const pollMs = 1_000

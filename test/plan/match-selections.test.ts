@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { parseReferences } from '../../src/plan/references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
-import { matchSelections } from '../../src/plan/resolve-targets.ts'
+import { matchLimitMs, matchSelections } from '../../src/plan/resolve-targets.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 
@@ -94,5 +94,21 @@ describe('a line with a selector', () => {
 
   it('stops waiting when the job is cancelled', async () => {
     expect(await match('deploy -l app=web', {}, { cancelAt: 2 })).toMatchObject({ endedAt: 2 })
+  })
+})
+
+describe('the wait of a line with a selector', () => {
+  const inputs = { awaitChangeMs: 0, milestoneTimeoutsMs: { created: 30_000 }, timeoutMs: 600_000 }
+
+  it.each([
+    ['the time of created', {}, {}, 30_000],
+    ['the time of created of its own line', { milestoneTimeoutsMs: { created: 5_000 } }, {}, 5_000],
+    ['the time for its change', {}, { awaitChangeMs: 60_000 }, 60_000],
+    ['the timeout, if that is shorter', {}, { timeoutMs: 8_000 }, 8_000],
+    ['the timeout of its own line, if that is shorter', { timeoutMs: 7_000 }, {}, 7_000],
+    ['the timeout, if nothing else limits it', {}, { milestoneTimeoutsMs: { created: 0 } }, 600_000],
+    ['without an end, if no clock runs', {}, { milestoneTimeoutsMs: {}, timeoutMs: 0 }, Infinity],
+  ])('is %s', (_, clocks, others, limitMs) => {
+    expect(matchLimitMs({ clocks }, { ...inputs, ...others })).toBe(limitMs)
   })
 })
