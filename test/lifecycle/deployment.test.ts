@@ -257,7 +257,7 @@ describe('a progress deadline that was exceeded before the gate', () => {
   it('does not count while the last attempt of its pod is older than the gate: a push may have mended it', () => {
     expect(look(pull(-200))).toMatchObject({
       status: 'progressing',
-      stallHold: 'a pod is tried again for the first time since the gate began',
+      stallHold: 'a container is tried again for the first time since the gate began',
     })
   })
 

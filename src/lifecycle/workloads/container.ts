@@ -1,9 +1,9 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
-import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
+import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { presentDeath } from './death-count.ts'
+import { backOffSeconds, presentDeath } from './death-count.ts'
 import { type PullReason, pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
@@ -142,6 +142,25 @@ function refusalEvent({ pod, container, context }: ContainerFacts, message: stri
   return context
     .events(pod)
     .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
+}
+
+/** The longest time between two pulls of an image (MaxContainerBackOff, pkg/kubelet). */
+const maxPullBackOffMs = 300_000
+
+/**
+ * When the kubelet next starts or pulls a container that last failed before the gate began, at the latest: the cause may have
+ * been mended since, and no event starts that attempt. Undefined for any other container.
+ */
+export function firstRetryAt(facts: ContainerFacts): number | undefined {
+  const { status, history, context } = facts
+  const backOff = status && backOffSeconds(status)
+  const refused = lastRefusal(history)
+  const isPull = refused !== undefined && isWaitingForImage(facts, refused[1])
+  const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
+  const failedAt = isPull ? (refused[1].lastAt ?? context.startedAt - timestampUnitMs) : diedAt
+  const waitMs = isPull ? maxPullBackOffMs : backOff === undefined ? undefined : backOff * 1_000
+  if (failedAt === undefined || waitMs === undefined || isSinceStart(failedAt, context)) return undefined
+  return failedAt + waitMs + kubeletRetryMs
 }
 
 /** The number of refusals that prove a reason; other reasons are never proven. */

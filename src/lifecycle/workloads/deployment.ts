@@ -21,7 +21,6 @@ import {
   podCount,
   readyMilestone,
   readyText,
-  type StallHold,
   scaleHold,
   whenSettled,
 } from './workload.ts'
@@ -104,7 +103,11 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
       ...rolloutCreationProblem(deployment, current, replicaSets, context),
       ...(observed ? progressDeadlineProblem(deployment, examined, context) : []),
     ],
-    stallHold: deploymentHold(deployment, examined, old, context),
+    // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
+    stallHold: scaleHold(
+      examined,
+      observed && old === 0 && condition(deployment, 'Progressing')?.reason === 'NewReplicaSetAvailable',
+    ),
     explain: explainDeadline,
     notes: [
       ...notesOf(examined.state, ready),
@@ -241,23 +244,6 @@ function isGettingOn({ pod, started, stallHold, runningStep }: PodState, context
     status === 'True' && (type === 'Ready' || !started) && isSinceStart(context.time(lastTransitionTime), context)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
   return stallHold !== undefined || runningStep !== undefined || hasMoved
-}
-
-/**
- * The stall hold of a report that stood before the gate, until the next attempt of a pod, and of a rollout that is complete
- * (DeploymentComplete, pkg/controller/deployment/util) while an autoscaler adds pods that have no room.
- */
-function deploymentHold(
-  deployment: Deployment,
-  { state }: ExaminedPods,
-  old: number,
-  { history }: RuleContext,
-): StallHold | undefined {
-  const { reason } = condition(deployment, 'Progressing') ?? {}
-  const reasonBefore = condition(history.first as Deployment, 'Progressing')?.reason
-  if (reason === deadlineExceeded && reasonBefore === deadlineExceeded && hasUnprovenPod(state))
-    return { stallHold: 'a pod is tried again for the first time since the gate began' }
-  return scaleHold({ state }, isObserved(deployment) && reason === 'NewReplicaSetAvailable' && old === 0)
 }
 
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */

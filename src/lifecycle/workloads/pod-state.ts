@@ -2,7 +2,7 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
+import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
 import { recoveredMs } from './death-count.ts'
 import type { ContainerHistory, PodHistory } from './pod-history.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
@@ -93,11 +93,18 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const evictedAt = lostNodeToleratedUntil(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
+  const firstRetries = containers.flatMap((each) => {
+    const history = histories.get(each.container.name)
+    const at = history && firstRetryAt({ ...each, pod, history, context })
+    return at !== undefined && at > now ? [at] : []
+  })
   const knownWait = isPulling
     ? 'an image is being pulled'
     : probesDue.length > 0
       ? 'probes are within the time they ask for'
-      : scaleUpHold(pod, context)
+      : firstRetries.length > 0
+        ? 'a container is tried again for the first time since the gate began'
+        : scaleUpHold(pod, context)
   const stallHold =
     knownWait ?? (evictedAt > now ? 'its node does not respond, and it tolerates that for a time' : undefined)
   const quietFrom = knownWait === undefined ? quietAt(pod, context) : undefined
@@ -111,6 +118,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     ...problems.map((problem) => problem.recheckAt),
     ...probesDue,
     ...longSteps,
+    ...firstRetries,
     settlesAt,
     acknowledgeBy > now ? acknowledgeBy : undefined,
     evictedAt > now ? evictedAt : undefined,
