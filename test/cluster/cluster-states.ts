@@ -41,11 +41,16 @@ export function eventSeen(reason: string): ClusterState {
   return (informer) => (informer.all('Event').some((event) => event['reason'] === reason) ? Date.now() : undefined)
 }
 
-/** This many seconds after the first event whose message contains `text`. */
-export function secondsAfterEvent(text: string, seconds: number): ClusterState {
+/** An event of any pod whose message contains `text` has occurred again, this many seconds or more after its first occurrence. */
+export function eventAgainAfter(text: string, seconds: number): ClusterState {
   return (informer) => {
-    const event = informer.all('Event').find((candidate) => candidate['message'].includes(text))
-    return event && Date.parse(event['firstTimestamp'] ?? event['eventTime']) + seconds * 1000
+    const moments = informer.all('Event').flatMap((event) => {
+      const [first = NaN, last = NaN] = [event['firstTimestamp'], event['lastTimestamp']].map((at) =>
+        Date.parse(at ?? ''),
+      )
+      return event['message'].includes(text) && last - first >= seconds * 1000 ? [last] : []
+    })
+    return moments.length === 0 ? undefined : Math.min(...moments)
   }
 }
 

@@ -2,8 +2,8 @@ import {
   all,
   containerDied,
   deploymentComplete,
+  eventAgainAfter,
   pullRefused,
-  secondsAfterEvent,
   secondsAfterStart,
 } from '../cluster-states.ts'
 import { container, coreObject, deployment, slowStart, template } from '../objects.ts'
@@ -47,7 +47,7 @@ export const missingObjects: Scenario[] = [
     name: 'secret-missing',
     setup: (fixture) => fixture.apply(deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
-    decidedBy: secondsAfterEvent('secret "database" not found', 60),
+    decidedBy: eventAgainAfter('secret "database" not found', 60),
     takesSeconds: 73,
   },
   {
@@ -55,7 +55,7 @@ export const missingObjects: Scenario[] = [
     name: 'secret-key-missing',
     setup: (fixture) => fixture.apply(secret('database'), deployment('web', fromSecret('database', 'password'))),
     expect: { outcome: 'failed', reason: 'config-missing' },
-    decidedBy: secondsAfterEvent("couldn't find key password", 60),
+    decidedBy: eventAgainAfter("couldn't find key password", 60),
     takesSeconds: 73,
   },
   {
@@ -64,7 +64,7 @@ export const missingObjects: Scenario[] = [
     setup: (fixture) =>
       fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap: { name: 'settings' } }))),
     expect: { outcome: 'failed', reason: 'config-missing' },
-    decidedBy: secondsAfterEvent('configmap "settings" not found', 60),
+    decidedBy: eventAgainAfter('configmap "settings" not found', 60),
     takesSeconds: 73,
   },
   {
@@ -131,7 +131,7 @@ export const missingObjects: Scenario[] = [
       await fixture.apply(deployment('web', {}, mounting({ mountPath: '/settings' }, { configMap })))
     },
     expect: { outcome: 'failed', reason: 'config-missing' },
-    decidedBy: secondsAfterEvent('non-existent config key: web.conf', 60),
+    decidedBy: eventAgainAfter('non-existent config key: web.conf', 60),
     takesSeconds: 73,
   },
   {
