@@ -127,7 +127,7 @@ const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failin
 
 /** All problems, and a hint for the first. Omits `terminating`, because the status line already shows it. */
 function problemLines(target: Target, { assessment }: TracedObject): readonly Line[] {
-  const { notes } = assessment
+  const notes = [...assessment.notes, ...(assessment.warnings ?? [])]
   const problems = assessment.problems.filter(({ reason }) => reason !== 'terminating')
   const [first] = problems
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
