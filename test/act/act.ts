@@ -60,10 +60,19 @@ export interface WorkflowRun {
 export interface WorkflowEvent {
   name: 'push' | 'pull_request'
   payload?: object
-  /** Variables of all steps. */
+  /** Environment variables of all steps. */
   variables?: Readonly<Record<string, string>>
   /** The workflow is cancelled at the first line of its log that contains this text. */
   cancelAt?: string
+}
+
+/** What GitHub has for a repository. */
+export interface ActSettings {
+  readonly secrets: Readonly<Record<string, string>>
+  /** Values of the context `vars`. */
+  readonly vars: Readonly<Record<string, string>>
+  /** The folder that stands for a released action, by its name: `actions/checkout@v6`. */
+  readonly actions: Readonly<Record<string, string>>
 }
 
 /** A line of act's output with `--json`. Secrets are masked in `msg` only. */
@@ -108,7 +117,7 @@ export async function runWorkflow(
   act: string,
   checkout: string,
   folder: string,
-  secrets: Readonly<Record<string, string>>,
+  { secrets, vars, actions }: ActSettings,
   env: NodeJS.ProcessEnv,
   event: WorkflowEvent,
 ): Promise<WorkflowRun> {
@@ -120,6 +129,8 @@ export async function runWorkflow(
   const options = [
     [event.name, '--json', '--directory', checkout, '--secret-file', secretFile, '--eventpath', eventFile],
     Object.entries(event.variables ?? {}).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+    Object.entries(vars).flatMap(([name, value]) => ['--var', `${name}=${value}`]),
+    Object.entries(actions).flatMap(([name, path]) => ['--local-repository', `${name}=${path}`]),
     ['--platform', 'ubuntu-latest=-self-hosted', '--container-daemon-socket', '-', '--no-cache-server', '--pull=false'],
     ['--action-cache-path', join(folder, 'act')],
   ].flat()

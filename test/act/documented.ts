@@ -26,7 +26,7 @@ export function documentedBlock(document: string, heading: string, language: str
 
 /**
  * The steps of the first YAML block below a heading of a document: a list of steps, or a workflow with one job. The published
- * action is replaced by this checkout and has the id `gate`. Without the checkout, which every run has.
+ * action has the id `gate`. Without the checkout, which every run has.
  */
 export function documentedSteps(document: string, heading: string, namespace: string): Step[] {
   const block = parse(documentedBlock(document, heading, 'yaml', namespace))
@@ -35,8 +35,11 @@ export function documentedSteps(document: string, heading: string, namespace: st
     : Object.values<{ steps: Step[] }>(block.jobs).flatMap((job) => job.steps)
   return steps
     .filter(({ uses }) => !uses?.startsWith('actions/checkout@'))
-    .map((step) => {
-      const [isPublished, folder = ''] = published.exec(step.uses ?? '') ?? []
-      return isPublished === undefined ? step : { ...step, id: 'gate', uses: `.${folder}/` }
-    })
+    .map((step) => (published.test(step.uses ?? '') ? { ...step, id: 'gate' } : step))
 }
+
+/** The documented step that logs in to the cluster. The recipes are parts of a job that has done so. */
+export const login: Step =
+  documentedSteps('docs/credentials.md', 'A kubeconfig in a secret', '').find(({ run }) =>
+    run?.includes('KUBECONFIG='),
+  ) ?? {}

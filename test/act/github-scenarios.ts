@@ -5,15 +5,24 @@ import { dirname, join } from 'node:path'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
 import { loadJobImage, withDocker } from './docker.ts'
-import { documentedSteps, type Step } from './documented.ts'
+import { documentedSteps, login, type Step } from './documented.ts'
 import { type Check, createJob, expression, type WorkflowFixture } from './workflow-fixture.ts'
 
 const event = {
   name: 'pull_request',
-  payload: { pull_request: createPullRequest(), repository: { full_name: 'acme/shop' } },
+  payload: { action: 'opened', pull_request: createPullRequest(), repository: { full_name: 'acme/shop' } },
 } as const
 
 const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('api', { image: 'v9' })] }
+
+/** What the extras need, as docs/github.md lists it. */
+const permissions = {
+  contents: 'read',
+  checks: 'write',
+  statuses: 'write',
+  deployments: 'write',
+  'pull-requests': 'write',
+}
 
 /** The gate with the extras that belong to a commit or a pull request. */
 function gate(inputs: Readonly<Record<string, string>>): Step {
@@ -21,14 +30,14 @@ function gate(inputs: Readonly<Record<string, string>>): Step {
   const extras = { 'report-to': 'check, commit-status, deployment, comment' }
   return {
     id: 'gate',
-    uses: './',
+    uses: 'rollout-gate/rollout-gate@v0',
     with: { kubeconfig, 'github-token': expression('github.token'), ...extras, ...inputs },
   }
 }
 
 const apply: Step = { run: 'kubectl apply -f k8s/' }
 /** Parallel jobs that applied the same manifests would fail when both create an object. */
-const applied = { apply: createJob([apply]) }
+const applied = { apply: createJob([login, apply]) }
 const afterwards: Step = {
   id: 'afterwards',
   if: 'always()',
@@ -77,6 +86,7 @@ export async function matrix(fixture: WorkflowFixture, check: Check): Promise<vo
   const leg = { resources: `deployment/${expression('matrix.target')}` }
   const gates = createJob([gate(leg), afterwards], {
     needs: 'apply',
+    permissions,
     strategy: { 'fail-fast': false, matrix: { target: ['web', 'api'] } },
   })
   const run = await fixture.runJobs('matrix', { jobs: { ...applied, gates }, manifests, event })
@@ -111,6 +121,7 @@ export async function reusable(fixture: WorkflowFixture, check: Check): Promise<
     },
     jobs: {
       gate: createJob([gate({ name: expression('inputs.region'), resources: 'deployment/web' })], {
+        permissions,
         outputs: { outcome: expression('steps.gate.outputs.outcome') },
       }),
     },
@@ -118,7 +129,7 @@ export async function reusable(fixture: WorkflowFixture, check: Check): Promise<
   const path = '.github/workflows/gate.yml'
   // With `secrets: inherit`, parallel calls write into one map of act, which then crashes.
   const secrets = { KUBECONFIG: expression('secrets.KUBECONFIG') }
-  const call = (region: string) => ({ needs: 'apply', uses: `./${path}`, with: { region }, secrets })
+  const call = (region: string) => ({ needs: 'apply', permissions, uses: `./${path}`, with: { region }, secrets })
   const result: Step = {
     id: 'result',
     run: `echo '${expression('needs.eu.outputs.outcome')} ${expression('needs.us.outputs.outcome')}'`,
@@ -165,7 +176,7 @@ export async function composite(fixture: WorkflowFixture, check: Check): Promise
     run: `echo '${expression('steps.deploy.outcome')} ${expression('steps.deploy.outputs.outcome')}'`,
   }
   const run = await fixture.runJobs('composite', {
-    jobs: { deploy: createJob([deploy, after]) },
+    jobs: { deploy: createJob([login, deploy, after], { permissions }) },
     files: { [`${path}/action.yml`]: action },
     manifests,
     event,
@@ -238,7 +249,8 @@ export async function killed(fixture: WorkflowFixture, check: Check): Promise<vo
   const node = killingNode()
   const stalled = { 'web.yaml': [deployment('web', { readiness: 'never' })] }
   const run = await fixture.run('killed', {
-    steps: [apply, gate({ resources: 'deployment/web' }), afterwards],
+    steps: [login, apply, gate({ resources: 'deployment/web' }), afterwards],
+    permissions,
     manifests: stalled,
     event,
     node,
@@ -270,6 +282,7 @@ export async function container(fixture: WorkflowFixture, check: Check): Promise
       ...applied,
       gate: createJob([gate({ resources: 'deployment/web', ...inputs }), afterwards], {
         needs: 'apply',
+        permissions,
         container: image,
         defaults: { run: { shell: 'sh' } },
       }),

@@ -11,6 +11,14 @@ import { type StoredWrites, storeWrites } from '../github/stored-writes.ts'
 import type { ActionRun } from '../support/runner.ts'
 import { type JobRun, runWorkflow, type WorkflowEvent, type WorkflowRun } from './act.ts'
 import type { Step } from './documented.ts'
+import {
+  type IssuedToken,
+  isStartedBy,
+  issueTokens,
+  type Permissions,
+  refusalOf,
+  type WorkflowFile,
+} from './workflow-file.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -46,6 +54,12 @@ export interface Workflow {
   readonly dockerHost?: string
 }
 
+/** The actions that stand for those of GitHub. Their files name the sources that they are written from. */
+const standIns = {
+  'actions/upload-artifact@v7': join(import.meta.dirname, 'artifacts/upload-artifact'),
+  'actions/download-artifact@v8': join(import.meta.dirname, 'artifacts/download-artifact'),
+}
+
 /** A finished run of a workflow of one job, whose step `gate` is this action. */
 export interface GateRun extends WorkflowRun, JobRun {
   /** The checkout that the workflow ran on. */
@@ -67,6 +81,8 @@ export class WorkflowFixture {
   /** The parent of the folders of its runs. */
   readonly folder: string
   private readonly programs: Programs
+  /** The path of the administrator's kubeconfig. */
+  private readonly administrator: string
 
   constructor(
     api: Api,
@@ -79,20 +95,23 @@ export class WorkflowFixture {
     this.api = api
     this.github = github
     this.written = storeWrites(github)
+    github.refuse = ({ operation, authorization }) => refusalOf(operation, authorization, this.tokens)
     this.namespace = namespace
     this.folder = folder
     this.programs = programs
-    this.secretKubeconfig = kubeconfigFor(kubeconfig, namespace, 'prod')
-    const home = join(folder, 'home/.kube')
-    mkdirSync(home, { recursive: true })
-    // kubectl uses this one. Its context has another name, so that a gate that ignores the secret is detected.
-    writeFileSync(join(home, 'config'), kubeconfigFor(kubeconfig, namespace, 'home'), { mode: 0o600 })
+    this.secretKubeconfig = kubeconfigFor(kubeconfig, namespace)
+    this.administrator = join(folder, 'administrator')
+    writeFileSync(this.administrator, this.secretKubeconfig, { mode: 0o600 })
+    // GitHub's runner has kubectl and Helm, and no kubeconfig:
+    // https://github.com/actions/runner-images/blob/main/images/ubuntu/scripts/build/install-kubernetes-tools.sh
+    mkdirSync(join(folder, 'home'))
     mkdirSync(join(folder, 'bin'))
+    for (const name of shipped) cpSync(join(root, name), join(folder, 'release', name), { recursive: true })
     for (const name of ['kubectl', 'helm'] as const) symlinkSync(programs[name], join(folder, 'bin', name))
   }
 
-  /** The value of `github.token`. */
-  readonly githubToken = `ghs_${randomBytes(18).toString('hex')}`
+  /** The tokens of all jobs: the values of `github.token`. */
+  readonly tokens: IssuedToken[] = []
 
   /** The credentials of the kubeconfig, which no log may contain. */
   get credentials(): string[] {
@@ -104,20 +123,22 @@ export class WorkflowFixture {
    * @param script prints it in base64, as its last line; runs with the administrator's credentials
    */
   async createSecret(script: string): Promise<void> {
-    const env = { HOME: join(this.folder, 'home'), PATH: `${join(this.folder, 'bin')}:${process.env['PATH']}` }
+    const env = { KUBECONFIG: this.administrator, PATH: `${join(this.folder, 'bin')}:${process.env['PATH']}` }
     const printed = await run('bash', ['-euo', 'pipefail', '-c', script], { env })
     this.secretKubeconfig = Buffer.from(printed.trim().split('\n').at(-1) ?? '', 'base64').toString()
   }
 
   /**
-   * Runs a workflow of one job: checkout, the given steps, and a step that keeps the gate's outputs. The checkout
-   * contains the action and manifests in `k8s/`.
+   * Runs a workflow of one job: checkout, the given steps, and a step that keeps the gate's outputs.
    * @param name of the folder of this run
    */
-  async run(name: string, { steps, ...workflow }: { steps: Step[] } & Omit<Workflow, 'jobs'>): Promise<GateRun> {
+  async run(
+    name: string,
+    { steps, permissions, ...workflow }: { steps: Step[]; permissions?: Permissions } & Omit<Workflow, 'jobs'>,
+  ): Promise<GateRun> {
     const kept = join(this.folder, name, 'kept')
     mkdirSync(kept, { recursive: true })
-    const jobs = { deploy: createJob([...steps, keepingStep(kept)]) }
+    const jobs = { deploy: createJob([...steps, keepingStep(kept)], { permissions }) }
     const startedAt = Date.now()
     const finished = await this.runJobs(name, { ...workflow, jobs })
     const job = finished.job('deploy')
@@ -128,48 +149,63 @@ export class WorkflowFixture {
   }
 
   /**
-   * Runs a workflow on a checkout with the action and manifests in `k8s/`. Its requests to GitHub go to the fixture's
-   * server.
+   * Runs a workflow on a checkout with manifests in `k8s/`. Its requests to GitHub go to the fixture's server, which permits
+   * what the permissions of the job permit.
    * @param name of the folder of this run
+   * @throws Error if the event does not start the workflow
    */
   async runJobs(name: string, workflow: Workflow): Promise<WorkflowRun> {
     const folder = join(this.folder, name)
     const checkout = join(folder, 'checkout')
-    await this.checkOut(checkout, workflow)
     const { node = this.programs.node, event = { name: 'push' } } = workflow
+    const files = filesOf(workflow)
+    const paths = Object.keys(files).filter((path) => path.startsWith('.github/workflows/'))
+    const read = paths.map((path) => [path, parse(files[path] ?? '') as WorkflowFile] as const)
+    if (!read.some(([, file]) => isStartedBy(file, event))) throw new Error(`${event.name} starts none of ${paths}`)
+    const { workflows, tokens } = issueTokens(Object.fromEntries(read))
+    this.tokens.push(...tokens)
+    for (const [path, file] of Object.entries(workflows)) files[path] = stringify(file)
+    await checkOut(checkout, files)
     const path = [dirname(node), join(this.folder, 'bin'), process.env['PATH']].join(':')
     const env = { HOME: join(this.folder, 'home'), PATH: path, DOCKER_HOST: workflow.dockerHost }
-    // In base64, because the runner masks each line of a secret.
-    const secrets = {
-      KUBECONFIG: Buffer.from(this.secretKubeconfig).toString('base64'),
-      GITHUB_TOKEN: this.githubToken,
+    const settings = {
+      // In base64, because the runner masks each line of a secret. act looks for a token elsewhere if it gets none.
+      secrets: { KUBECONFIG: Buffer.from(this.secretKubeconfig).toString('base64'), GITHUB_TOKEN: 'ghs_none' },
+      vars: Object.fromEntries(tokens.map(({ variable, token }) => [variable, token])),
+      actions: { ...standIns, 'rollout-gate/rollout-gate@v0': join(this.folder, 'release') },
     }
-    const variables = { GITHUB_API_URL: this.github.url, ...event.variables }
-    return runWorkflow(this.programs.act, checkout, folder, secrets, env, { ...event, variables })
+    const variables = { GITHUB_API_URL: this.github.url, ARTIFACTS: join(folder, 'artifacts'), ...event.variables }
+    return runWorkflow(this.programs.act, checkout, folder, settings, env, { ...event, variables })
   }
+}
 
-  private async checkOut(folder: string, { jobs, files = {}, manifests = {} }: Workflow): Promise<void> {
-    for (const name of shipped) cpSync(join(root, name), join(folder, name), { recursive: true })
-    const workflow = jobs && { name: 'Deploy', on: ['push', 'pull_request'], jobs }
-    const contents = [
-      ...Object.entries({ ...files, ...(workflow && { '.github/workflows/deploy.yml': workflow }) }).map(
-        ([path, content]) => [path, typeof content === 'string' ? content : stringify(content)] as const,
-      ),
-      ...Object.entries(manifests).map(
-        ([name, objects]) => [join('k8s', name), objects.map((object) => stringify(object)).join('---\n')] as const,
-      ),
-    ]
-    for (const [path, content] of contents) {
-      mkdirSync(dirname(join(folder, path)), { recursive: true })
-      writeFileSync(join(folder, path), content)
-    }
-    const git = (...args: string[]) => run('git', args, { cwd: folder })
-    await git('init', '--quiet', '--initial-branch', 'main')
-    await git('remote', 'add', 'origin', 'https://github.com/acme/shop.git')
-    await git('add', '--all')
-    const settings = ['user.name=Tests', 'user.email=tests@localhost', 'commit.gpgsign=false']
-    await git(...settings.flatMap((setting) => ['-c', setting]), 'commit', '--quiet', '--message', 'Deploy')
+/** The files of a checkout by path. */
+function filesOf({ jobs, files = {}, manifests = {} }: Workflow): Record<string, string> {
+  const workflow = jobs && { name: 'Deploy', on: ['push', 'pull_request'], jobs }
+  const contents = { ...files, ...(workflow && { '.github/workflows/deploy.yml': workflow }) }
+  return Object.fromEntries([
+    ...Object.entries(contents).map(([path, content]) => [
+      path,
+      typeof content === 'string' ? content : stringify(content),
+    ]),
+    ...Object.entries(manifests).map(([name, objects]) => [
+      join('k8s', name),
+      objects.map((object) => stringify(object)).join('---\n'),
+    ]),
+  ])
+}
+
+async function checkOut(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), content)
   }
+  const git = (...args: string[]) => run('git', args, { cwd: folder })
+  await git('init', '--quiet', '--initial-branch', 'main')
+  await git('remote', 'add', 'origin', 'https://github.com/acme/shop.git')
+  await git('add', '--all')
+  const settings = ['user.name=Tests', 'user.email=tests@localhost', 'commit.gpgsign=false']
+  await git(...settings.flatMap((setting) => ['-c', setting]), 'commit', '--quiet', '--message', 'Deploy')
 }
 
 /** A job on GitHub's Ubuntu runner that starts with a checkout. */
@@ -197,7 +233,7 @@ export async function withWorkflowFixture(
   } finally {
     await github.close()
     // The folder is kept for reading, but without credentials.
-    rmSync(join(folder, 'home'), { recursive: true, force: true })
+    rmSync(join(folder, 'administrator'), { force: true })
     await api.delete(`/api/v1/namespaces/${namespace}`)
   }
 }
@@ -224,11 +260,11 @@ function keptOutputs(folder: string): Record<string, string> {
   return { ...JSON.parse(readFileSync(path, 'utf8')), ...files }
 }
 
-/** The kubeconfig with only its current context, under this name and with this namespace. */
-function kubeconfigFor(kubeconfig: string, namespace: string, name: string): string {
+/** The kubeconfig with only its current context, as `prod` and with this namespace. */
+function kubeconfigFor(kubeconfig: string, namespace: string): string {
   const config = parse(kubeconfig)
   const current = config.contexts.find((context: { name: string }) => context.name === config['current-context'])
-  config.contexts = [{ name, context: { ...current.context, namespace } }]
-  config['current-context'] = name
+  config.contexts = [{ name: 'prod', context: { ...current.context, namespace } }]
+  config['current-context'] = 'prod'
   return stringify(config)
 }

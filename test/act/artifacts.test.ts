@@ -1,0 +1,82 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'rollout-gate-artifacts-'))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** Runs one of the actions as a runner does. Returns its output; undefined after success. */
+function use(action: 'upload' | 'download', inputs: Readonly<Record<string, string>>): string | undefined {
+  const variables = Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])
+  const main = join(import.meta.dirname, `artifacts/${action}-artifact/main.ts`)
+  const { status, stdout } = spawnSync(process.execPath, [main], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ARTIFACTS: join(folder, 'store'), ...Object.fromEntries(variables) },
+  })
+  return status === 0 ? undefined : stdout
+}
+
+/** Uploads a file as the artifact `report-<name>`, for each name. */
+function uploadReports(...names: readonly string[]): void {
+  for (const name of names) {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'report.json'), name)
+    expect(use('upload', { name: `report-${name}`, path: `${name}/report.json` })).toBeUndefined()
+  }
+}
+
+const downloaded = () => readdirSync(join(folder, 'reports'), { recursive: true }).map(String).sort()
+
+describe('a download', () => {
+  it.each<[string, string[], Record<string, string>, string[]]>([
+    ['by name has no folder', ['eu', 'us'], { name: 'report-eu' }, ['report.json']],
+    ['by a pattern that one artifact matches has no folder', ['eu'], { pattern: 'report-*' }, ['report.json']],
+    [
+      'by a pattern that several artifacts match has a folder for each',
+      ['eu', 'us'],
+      { pattern: 'report-*' },
+      ['report-eu', 'report-eu/report.json', 'report-us', 'report-us/report.json'],
+    ],
+    [
+      'by a pattern with merge-multiple has no folders',
+      ['eu', 'us'],
+      { pattern: 'report-*', 'merge-multiple': 'true' },
+      ['report.json'],
+    ],
+  ])('%s', (_, reports, inputs, expected) => {
+    uploadReports(...reports)
+    expect(use('download', { path: 'reports', ...inputs })).toBeUndefined()
+    expect(downloaded()).toEqual(expected)
+  })
+
+  it('fails by a name that no artifact has, and passes by a pattern that none matches', () => {
+    expect(use('download', { path: 'reports', name: 'report-eu' })).toContain("Artifact 'report-eu' not found")
+    expect(use('download', { path: 'reports', pattern: 'report-*' })).toBeUndefined()
+  })
+})
+
+describe('an upload', () => {
+  it('fails if the artifact exists, unless it overwrites', () => {
+    uploadReports('eu')
+    const again = { name: 'report-eu', path: 'eu/report.json' }
+    expect(use('upload', again)).toContain('Conflict')
+    expect(use('upload', { ...again, overwrite: 'true' })).toBeUndefined()
+  })
+
+  it('keeps several files relative to their common folder', () => {
+    mkdirSync(join(folder, 'eu'))
+    for (const path of ['eu/report.json', 'summary.md']) writeFileSync(join(folder, path), '')
+    use('upload', { name: 'rollout', path: 'eu/report.json\nsummary.md\n' })
+    use('download', { name: 'rollout', path: 'reports' })
+    expect(downloaded()).toEqual(['eu', 'eu/report.json', 'summary.md'])
+  })
+})
+
+it('an input that the actions of the tests lack is refused', () => {
+  expect(use('download', { 'artifact-ids': '1' })).toContain('not implemented')
+})

@@ -1,0 +1,107 @@
+import { isStartedBy, issueTokens, refusalOf, type WorkflowFile } from './workflow-file.ts'
+
+const tokenOf = (job: string) => `\${{ ${job} }}`
+const workflow = (fields: object, job: object = {}) =>
+  ({ on: 'push', ...fields, jobs: { deploy: job } }) as WorkflowFile
+
+describe('a workflow is started', () => {
+  const pullRequest = (action: string, base = 'main') => ({
+    name: 'pull_request',
+    payload: { action, pull_request: { base: { ref: base } } },
+  })
+
+  it.each<[string, WorkflowFile['on'], Parameters<typeof isStartedBy>[1], boolean]>([
+    ['by its event', 'push', { name: 'push' }, true],
+    ['by one of its events', ['push', 'pull_request'], pullRequest('opened'), true],
+    ['by no other event', ['push'], pullRequest('opened'), false],
+    ['by a push to its branch', { push: { branches: ['main'] } }, { name: 'push' }, true],
+    [
+      'by no push to another branch',
+      { push: { branches: ['main'] } },
+      { name: 'push', payload: { ref: 'refs/heads/topic' } },
+      false,
+    ],
+    [
+      'by a pull request into its branch',
+      { pull_request: { branches: ['release-*'] } },
+      pullRequest('opened', 'release-1'),
+      true,
+    ],
+    [
+      'by no pull request into another branch',
+      { pull_request: { branches: ['release-*'] } },
+      pullRequest('opened'),
+      false,
+    ],
+    ['by no closed pull request, without types', { pull_request: null }, pullRequest('closed'), false],
+    ['by a closed pull request, with this type', { pull_request: { types: ['closed'] } }, pullRequest('closed'), true],
+  ])('%s', (_, on, event, expected) => {
+    expect(isStartedBy({ on }, event)).toBe(expected)
+  })
+})
+
+describe('the token of a job', () => {
+  it.each<[string, WorkflowFile, object]>([
+    [
+      'has the permissions of the job',
+      workflow({ permissions: {} }, { permissions: { checks: 'write' } }),
+      { checks: 'write' },
+    ],
+    [
+      'has those of the workflow, if the job has none',
+      workflow({ permissions: { checks: 'read' } }),
+      { checks: 'read' },
+    ],
+    ['reads content and packages, if the workflow has none', workflow({}), { contents: 'read', packages: 'read' }],
+  ])('%s', (_, file, permissions) => {
+    expect(issueTokens({ 'deploy.yml': file }).tokens).toMatchObject([{ permissions }])
+  })
+
+  it('is the value of github.token in this job alone', () => {
+    const step = { with: { 'github-token': tokenOf('github.token'), other: tokenOf('secrets.GITHUB_TOKEN') } }
+    const file = { on: 'push', jobs: { one: { steps: [step] }, two: { steps: [step] } } }
+    const { workflows, tokens } = issueTokens({ 'deploy.yml': file })
+    const used = Object.values(workflows['deploy.yml']?.jobs ?? {}).map((job) => JSON.stringify(job))
+    expect(tokens).toHaveLength(2)
+    expect(used.map((text) => text.match(/vars\.\w+/g))).toEqual(
+      tokens.map(({ variable }) => [`vars.${variable}`, `vars.${variable}`]),
+    )
+  })
+
+  describe('of a called workflow', () => {
+    const path = '.github/workflows/gate.yml'
+    const issue = (caller: object, called: object) =>
+      issueTokens({
+        'deploy.yml': workflow({}, { uses: `./${path}`, ...caller }),
+        [path]: { on: { workflow_call: null }, jobs: { gate: called } },
+      }).tokens.at(-1)?.permissions
+
+    it('has the permissions of the caller, if it names none', () => {
+      expect(issue({ permissions: { statuses: 'write' } }, {})).toEqual({ statuses: 'write' })
+    })
+
+    it('may have fewer, and not more', () => {
+      expect(issue({ permissions: { statuses: 'write' } }, { permissions: { statuses: 'read' } })).toEqual({
+        statuses: 'read',
+      })
+      expect(() => issue({ permissions: { statuses: 'read' } }, { permissions: { statuses: 'write' } })).toThrow(
+        /needs statuses: write/,
+      )
+    })
+  })
+})
+
+describe('GitHub refuses', () => {
+  const tokens = [{ token: 'ghs_0', permissions: { statuses: 'write', checks: 'read' } }]
+
+  it.each([
+    ['no operation that the permission names', 'repos/create-commit-status', 'token ghs_0', undefined],
+    ['no reading with a permission to write', 'repos/list-commit-statuses-for-ref', 'token ghs_0', undefined],
+    ['writing with a permission to read', 'checks/create', 'token ghs_0', 403],
+    ['what no permission names', 'issues/create-comment', 'token ghs_0', 403],
+    ['a token that it has not issued', 'repos/create-commit-status', 'token ghs_1', 401],
+    ['a request without a token', 'repos/create-commit-status', undefined, 401],
+  ])('%s', (_, operation, authorization, status) => {
+    expect(refusalOf(operation, authorization, tokens)?.status).toBe(status)
+  })
+})
