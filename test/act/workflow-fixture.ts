@@ -123,7 +123,11 @@ export class WorkflowFixture {
    * @param script prints it in base64, as its last line; runs with the administrator's credentials
    */
   async createSecret(script: string): Promise<void> {
-    const env = { KUBECONFIG: this.administrator, PATH: `${join(this.folder, 'bin')}:${process.env['PATH']}` }
+    const env = {
+      HOME: this.folder,
+      KUBECONFIG: this.administrator,
+      PATH: `${join(this.folder, 'bin')}:${process.env['PATH']}`,
+    }
     const printed = await run('bash', ['-euo', 'pipefail', '-c', script], { env })
     this.secretKubeconfig = Buffer.from(printed.trim().split('\n').at(-1) ?? '', 'base64').toString()
   }
