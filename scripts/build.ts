@@ -3,6 +3,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rm
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
+import { loadCompiler } from '../src/plan/expressions.ts'
+import { compileEntry, parseEntries } from '../src/plan/health-checks.ts'
 
 /**
  * Builds `dist/`, which is committed because a runner installs nothing.
@@ -42,6 +44,7 @@ compile()
 stageForShaking('@kubernetes/client-node', /\/dist\/gen\//)
 stageForShaking('@actions/core')
 excludeApiClient()
+await compileCatalogue()
 const files = new Map([...emittedLaunchers(), ...(await bundle())])
 rejectPathsOf(root, files)
 if (process.argv.includes('--check')) check(files)
@@ -87,6 +90,27 @@ function excludeApiClient(): void {
   replace('dist/gen/index.js', ['ServerConfiguration', 'createConfiguration'])
   writeFileSync(join(clientNode, 'dist/gen/rxjsStub.js'), 'export function of() {}\n')
   replace('node_modules/undici/index.js', ['Agent', 'ProxyAgent', 'fetch'])
+}
+
+/**
+ * Checks the files of the catalogue of operators, and makes a module of each, which the bundler puts into a chunk of its own.
+ * `catalogue-files.js` imports them when they are needed.
+ * @throws UserError with every mistake of a file
+ */
+async function compileCatalogue(): Promise<void> {
+  const folder = 'build/src/lifecycle/custom'
+  const compiler = await loadCompiler()
+  mkdirSync(join(folder, 'catalogue'), { recursive: true })
+  const imports: string[] = []
+  for (const name of readdirSync('catalogue').filter((file) => file.endsWith('.yaml'))) {
+    const entries = await parseEntries(readFileSync(join('catalogue', name), 'utf8'), `catalogue/${name}`)
+    for (const entry of entries) compileEntry(entry, compiler)
+    const path = `./catalogue/${name.replace('.yaml', '.js')}`
+    writeFileSync(join(folder, path), `export default ${JSON.stringify(entries)}\n`)
+    const groups = JSON.stringify([...new Set(entries.map(({ group }) => group))])
+    imports.push(`  { groups: ${groups}, load: async () => (await import('${path}')).default },`)
+  }
+  writeFileSync(join(folder, 'catalogue-files.js'), ['export const catalogueFiles = [', ...imports, ']', ''].join('\n'))
 }
 
 function emittedLaunchers(): Files {

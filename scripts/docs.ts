@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
-import { catalogueGroups as groups } from '../src/lifecycle/custom/catalogue/index.ts'
+import { catalogueFiles } from '../src/lifecycle/custom/catalogue-files.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
@@ -28,6 +28,8 @@ import { inputPage, readmeDocs } from './readme-docs.ts'
  */
 
 const root = join(import.meta.dirname, '..')
+const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
+const groups = [...Map.groupBy(entries, ({ group }) => group)].map(([group, entries]) => ({ group, entries }))
 const present = (name: string) => readFileSync(join(root, name), 'utf8')
 
 for (const [name, text] of [

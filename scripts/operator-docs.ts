@@ -1,7 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { CatalogueEntry, CatalogueGroup } from '../src/lifecycle/custom/catalogue/entry.ts'
+import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
 import type { ResultRow } from '../test/operators/results.ts'
 import { table } from './markdown.ts'
+
+/** The entries of an API group. */
+export interface CatalogueGroup {
+  readonly group: string
+  readonly entries: readonly CatalogueEntry[]
+}
 
 /**
  * `docs/operators.md`: when the kinds of popular operators are ready, from the catalogue.
@@ -13,7 +19,7 @@ export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: str
   return [
     '# Operators',
     '',
-    'Made from `src/lifecycle/custom/catalogue/` by `npm run docs`.',
+    'Made from `catalogue/` by `npm run docs`.',
     '',
     `The ${kinds.length} kinds of these ${sorted.length} API groups are judged by what their operators write, in any version. The`,
     'input `health-checks` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
@@ -114,30 +120,79 @@ function resultsTable(file: string): readonly string[] {
 }
 
 const adding = [
-  '## Adding a kind',
+  '## Entries',
   '',
-  'An entry is data: some twenty lines in `src/lifecycle/custom/catalogue/<project>.ts`. `entry.ts` beside it describes every field.',
+  'A file of the input `health-checks` and a file of the catalogue have the same format: a YAML list with one entry a kind.',
   '',
-  '```ts',
-  'export const widgets: CatalogueGroup = {',
-  "  group: 'widgets.example.com',",
-  '  entries: [',
-  '    {',
-  "      kind: 'Widget',",
-  "      documentation: 'https://example.com/widgets/status',",
-  "      current: `status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')`,",
-  "      failed: `status.conditions.exists(c, c.type == 'Stalled' && c.status == 'True')`,",
-  "      cause: [`status.conditions.filter(c, c.status == 'False').map(c, c.message)`],",
-  '    },',
-  '  ],',
-  '}',
+  '```yaml',
+  '- group: widgets.example.com',
+  '  kind: Widget',
+  '  documentation: https://example.com/widgets/status',
+  "  current: isTrue('Ready')",
+  "  failed: isTrue('Stalled')",
+  "  cause: [messageOf('Ready')]",
   '```',
   '',
+  ...table(
+    ['field', 'is'],
+    [
+      [
+        '`group`',
+        'the API group, in any version; `*.example.com` matches every group with this suffix. Or `apiVersion`',
+      ],
+      ['`kind`', 'the kind; `*` matches every kind of the group that has no entry'],
+      ['`current`', 'true when the object is ready. Required; `true` for a kind without a status'],
+      ['`failed`', 'true when the operator has given up: only a change of the object corrects it'],
+      ['`inProgress`', 'true when the status is incomplete or old'],
+      ['`suspended`', 'true when the operator does nothing until a user acts'],
+      ['`resume`', 'the command that resumes a suspended object, with `{kind}`, `{name}` and `{namespace}`'],
+      ['`stallHold`', 'true while the object itself states how long it takes: the stall clock is stopped'],
+      ['`cause`', 'a list of texts: why the object is not ready. The first that is not empty is quoted'],
+      ['`milestones`', 'a list of `{name, done}`: stages between `observed` and `ready`'],
+      ['`owns`', 'a list of `{apiVersion, kind}`: objects whose problems explain its own'],
+      ['`isWorkload`', '`true`: it runs pods, so a proven problem of its pods fails it'],
+      ['`awaitsWorkloads`', '`true`: its workloads must be ready too, because its status does not show it'],
+      ['`ignoresGeneration`', '`true`: its `observedGeneration` is not the generation that its status is about'],
+      ['`revision`', 'a text: the value of a label that only the objects of its present revision have'],
+      ['`documentation`', 'the address of what the expressions are based on. Required in the catalogue'],
+    ],
+  ),
+  '',
+  'The expressions are CEL over the object. Three functions read `status.conditions`; their arguments are texts in quotes:',
+  '',
+  "- `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: with one of these reasons.",
+  "- `isFalse('Ready', 'InvalidConfig')`: the condition is False, with or without reasons.",
+  "- `messageOf('Ready')`: the message of the condition while it is not True; `messageOf('Degraded', 'False')`: while it is not False.",
+  '',
+  'An entry can take the fields of another one: `<<: *widget` takes those of `- &widget`.',
+  '',
+  '## Adding a kind',
+  '',
+  'An entry of the catalogue is some ten lines of YAML, and its cases are some more: no code.',
+  '',
   '1. Read in the source of the operator which fields its controller writes, and when: `documentation` links it. Check for',
-  '   each expression which state of the controller makes it true too early.',
-  '2. Add a line to `groups.ts` if the file is new, and to `milestoneNames` in `src/inputs.ts` if a milestone is.',
-  '3. Test it in `test/lifecycle/custom/catalogue/<project>.test.ts` with objects as the operator writes them: healthy, progressing,',
-  '   failed, of an older generation, suspended. `cert-manager.test.ts` is an example; `catalogue.test.ts` checks every entry.',
+  '   each expression which state of the controller makes it true too early, and of each failure whether the operator tries again.',
+  '2. Write the entry into `catalogue/<project>.yaml`.',
+  '3. Write its cases into `catalogue/tests/<project>.yaml`, with objects as the operator writes them: healthy, progressing, failed, of',
+  '   an older generation, suspended. `cert-manager.yaml` is an example. `npm test -- catalogue` tests them, and what holds for',
+  '   every entry, such as: an empty status is not ready.',
   '4. `npm run docs` writes this document.',
+  '',
+  '```yaml',
+  '- apiVersion: widgets.example.com/v1',
+  '  kind: Widget',
+  '  cases:',
+  '    - name: a Widget that is Ready is ready',
+  '      status: { observedGeneration: 2, conditions: [{ type: Ready, status: "True" }] }',
+  '      verdict: ready',
+  '    - name: a Widget without a disk progresses, and quotes its operator',
+  '      status: { conditions: [{ type: Ready, status: "False", reason: NoDisk, message: no disk is left }] }',
+  '      verdict: progressing',
+  '      mentions: no disk is left',
+  '```',
+  '',
+  'An object has the generation 2, a name and an empty spec unless its case has other `metadata` and `spec`. `verdict` is `ready`,',
+  '`progressing`, `failed` or `suspended`; `mentions` and `hint` are parts of the message and the hint, `isHeld` is whether the stall',
+  'clock is stopped, and `reached` lists the milestones that are done.',
   '',
 ]

@@ -66,7 +66,7 @@ function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): 
 }
 
 /** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
-const milestoneNames = [
+export const milestoneNames = [
   'created',
   'observed',
   'ready',
@@ -328,7 +328,7 @@ const definitions = {
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details:
-      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. The `--for` of a reference takes precedence. Default: none; kinds are judged by their own rules.',
+      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. An entry may have [more fields](operators.md#entries). The `--for` of a reference takes precedence. Default: none; kinds are judged by their own rules.',
   }),
   logLines: input(number, {
     name: 'log-lines',

@@ -102,7 +102,7 @@ export async function checkInputs(
 async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Connection): Promise<readonly Mistake[]> {
   const { inputs, references, streamLogs } = rollout
   try {
-    const [, cluster] = await openFiles(inputs, connection)
+    const [healthChecks, cluster] = await openFiles(inputs, connection)
     const { promise: late, resolve } = Promise.withResolvers<undefined>()
     const stop = connection.clock.after(furtherMistakesMs, () => resolve(undefined))
     try {
@@ -111,7 +111,7 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
       const kinds = await Promise.race([discovering, late])
       const all = [...references.references, ...(references.invalid ?? [])]
       const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs }
-      if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace)
+      if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace, healthChecks)
     } finally {
       stop()
       cluster.close()
@@ -210,7 +210,7 @@ async function planTargets(
   cluster: Cluster,
   healthChecks: readonly HealthCheck[],
 ): Promise<LivePlan> {
-  const [resolution, streamed] = await resolveKinds(rollout, await cluster.discover(), cluster.namespace)
+  const [resolution, streamed] = await resolveKinds(rollout, await cluster.discover(), cluster.namespace, healthChecks)
   // Every forbidden list has the same remedy, which grants all that is missing.
   let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
@@ -254,9 +254,10 @@ async function resolveKinds(
   { inputs, references, streamLogs }: RolloutInputs,
   kinds: readonly ApiResource[],
   namespace: string,
+  healthChecks: readonly HealthCheck[],
 ): Promise<[Resolution, Resolution]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const milestonesOf = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds)
+  const milestonesOf = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
   return collectMistakes(
     () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf }),
     () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),

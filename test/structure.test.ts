@@ -68,7 +68,7 @@ it('no file imports itself by way of others', () => {
 })
 
 it('CEL and the catalogue are loaded only when they are needed', () => {
-  const catalogue = 'src/lifecycle/custom/catalogue/'
+  const catalogue = 'src/lifecycle/custom/catalogue'
   const eager = [...sources].flatMap(([path, text]) =>
     [...text.matchAll(/^(?:import|export)(?! type)\b[^']*? from '([^']+)'/gm)]
       .map(([, name = '']) => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))

@@ -77,7 +77,7 @@ async function gateRecording(
   const isNamed = overrides['health-checks'] !== undefined
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
   const index = await indexRecording(file)
-  const plan = await planReplay(index, header, inputs, overrides)
+  const plan = await planReplay(index, header, inputs, overrides, healthChecks)
   const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await catalogueFor(plan.targets) }
   const { startedAt, stallTimeoutMs } = settings
 

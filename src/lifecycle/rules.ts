@@ -2,13 +2,12 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { ExpectedImages } from '../inputs.ts'
-import type { HealthCheck } from '../plan/health-checks.ts'
+import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
-import type { OperatorCheck } from './custom/catalogue/entry.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
-import { healthCheckRule, operatorRule, withStages } from './custom/health-check.ts'
+import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
 import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
 import { withOwnedWorkloads } from './custom/owned-workloads.ts'
@@ -235,26 +234,30 @@ export function milestonesOf(kind: KindName): readonly string[] {
 }
 
 /**
- * Finds the names of a kind's milestones, with the stages in the catalogue of operators.
+ * Finds the names of a kind's milestones, with the stages in the user's health checks and in the catalogue of operators.
  * @param written the names to check: the catalogue is read only if one of them is no common milestone
  * @param resources the kinds that the cluster serves
  */
 export async function loadMilestones(
   written: readonly string[],
   resources: readonly ApiResource[],
+  healthChecks: readonly HealthCheck[],
 ): Promise<typeof milestonesOf> {
   if (written.every((name) => commonMilestones.some((common) => common === name))) return milestonesOf
   const { findEntries } = await importCatalogue()
-  const found = findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
+  const found = await findEntries(resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind })))
   const staged = new Map(found.map(({ kind, entry }) => [keyOf(kind), withStages(entry.milestones)]))
-  return (kind) => staged.get(keyOf(kind)) ?? milestonesOf(kind)
+  return (kind) => {
+    const check = findEntry(kind, healthChecks)
+    return check === undefined ? (staged.get(keyOf(kind)) ?? milestonesOf(kind)) : withStages(check.milestones)
+  }
 }
 
 /** A gate of built-in kinds starts faster without the catalogue of operators. */
-const importCatalogue = () => import('./custom/catalogue/index.ts')
+const importCatalogue = () => import('./custom/catalogue.ts')
 
 /** The entries of these kinds in the catalogue of operators, and of those that they own. Built-in kinds have no entry. */
-export async function catalogueFor(kinds: readonly KindName[]): Promise<readonly OperatorCheck[]> {
+export async function catalogueFor(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
   const custom = kinds.filter(({ apiVersion }) => !isBuiltIn(apiVersion))
   return custom.length === 0 ? [] : (await importCatalogue()).loadCatalogue(custom)
 }
@@ -281,17 +284,17 @@ export interface TargetChecks {
   /** The user's health checks. */
   readonly healthChecks?: readonly HealthCheck[]
   /** The catalogue's entries for the kinds of the targets and for those that they own. */
-  readonly catalogue?: readonly OperatorCheck[]
+  readonly catalogue?: readonly HealthCheck[]
   readonly expectImages?: ExpectedImages
 }
 
 /**
- * The kinds behind an object: those of its rule, else of its entry in the catalogue (none if the entry names none), else
- * those of most operators.
+ * The kinds behind an object: those of its rule, else of the user's health check or the entry in the catalogue (none if the
+ * entry names none), else those of most operators.
  */
-export function kindsBehind(kind: KindName, { catalogue = [] }: TargetChecks = {}): KindsBehind {
-  const entry = findCheck(kind, catalogue)
-  const { behind = entry && (entry.owns ?? []) } = byKey.get(keyOf(kind)) ?? {}
+export function kindsBehind(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks = {}): KindsBehind {
+  const entry = findEntry(kind, catalogue)
+  const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } = byKey.get(keyOf(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }
   return { kinds: groupsOwningNothing.has(groupOf(kind.apiVersion)) ? [] : workloads, isKnown: false }
 }
@@ -312,11 +315,13 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */
-export function kindRule(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks = {}): Rule {
-  const check = findCheck(kind, healthChecks)
-  if (check !== undefined) return healthCheckRule(check)
-  const entry = findCheck(kind, catalogue)
-  return entry === undefined ? ruleOf(kind) : operatorRule(entry)
+export function kindRule(kind: KindName, checks: TargetChecks = {}): Rule {
+  const check = checkOf(kind, checks)
+  return check === undefined ? ruleOf(kind) : healthCheckRule(check)
+}
+
+function checkOf(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): HealthCheck | undefined {
+  return findEntry(kind, healthChecks) ?? findEntry(kind, catalogue)
 }
 
 /** Whether a kind has no rule of its own, and is not built in. */
@@ -324,32 +329,27 @@ export function isCustomKind(kind: KindName): boolean {
   return ruleOf(kind) === genericRule && !isBuiltIn(kind.apiVersion)
 }
 
-function isCustom(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks): boolean {
-  const hasCheck = [...healthChecks, ...catalogue].some((each) => keyOf(each) === keyOf(kind))
-  return isCustomKind(kind) || (hasCheck && !isBuiltIn(kind.apiVersion))
+function isCustom(kind: KindName, checks: TargetChecks): boolean {
+  return isCustomKind(kind) || (checkOf(kind, checks) !== undefined && !isBuiltIn(kind.apiVersion))
 }
 
 function behindOf(target: Target, checks: TargetChecks): Behind {
-  const entry = findCheck(target, checks.catalogue ?? [])
-  // A health check or `--for` of the user decides alone what fails the target.
-  const isOverridden = target.waitFor !== undefined || findCheck(target, checks.healthChecks ?? []) !== undefined
+  const check = checkOf(target, checks)
+  // A health check or `--for` of the user decides alone what fails the target, unless it says more.
+  const entry = target.waitFor === undefined ? check : undefined
+  const isOverridden = target.waitFor !== undefined || check?.isUsers === true
   return {
     ...kindsBehind(target, checks),
-    isWorkload: entry?.isWorkload === true && !isOverridden,
+    isWorkload: entry?.isWorkload === true,
     awaitsWorkloads: (object) => {
-      if (isOverridden) return 'none'
-      if (entry?.awaitsWorkloads === true || hasMembers(object)) return 'all'
-      return entry === undefined || entry.isWorkload === true ? 'written' : 'none'
+      if (entry?.awaitsWorkloads === true || (!isOverridden && hasMembers(object))) return 'all'
+      return (entry === undefined && !isOverridden) || entry?.isWorkload === true ? 'written' : 'none'
     },
-    awaits: isOverridden ? undefined : entry?.awaits,
-    follows: isOverridden ? undefined : entry?.follows,
-    revisionOf: (object) => entry?.revision?.(object),
+    awaits: entry?.awaits,
+    follows: entry?.follows,
+    revisionOf: (object) => (check?.revision ?? findEntry(target, checks.catalogue ?? [])?.revision)?.(object),
     ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
   }
-}
-
-function findCheck<Check extends KindName>(kind: KindName, checks: readonly Check[]): Check | undefined {
-  return checks.find((each) => keyOf(each) === keyOf(kind))
 }
 
 function keyOf({ apiVersion, kind }: KindName): string {

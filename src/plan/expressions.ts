@@ -32,7 +32,7 @@ export async function loadCompiler(): Promise<Compiler> {
   environment.registerFunction('list.sum(): dyn', sum)
   const limited = timeLimiter(vm)
   const parse = (source: string) => {
-    const evaluate = environment.parse(source)
+    const evaluate = environment.parse(withConditions(source))
     const hasPattern = source.includes('matches')
     return (object: KubeObject): unknown => {
       const { fields, values } = fieldsInCel(object)
@@ -61,6 +61,31 @@ export async function loadCompiler(): Promise<Compiler> {
       })
     },
   }
+}
+
+/** A call of one of the functions below, with texts in quotes. */
+const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?)*)\)/g
+
+/**
+ * Replaces the functions about `status.conditions` by what they stand for:
+ *
+ * - `isTrue('Ready')`: the condition is True; with reasons, `isTrue('Ready', 'Synced', 'Healthy')`, for one of them.
+ * - `isFalse('Ready', 'InvalidConfig')`: the condition is False.
+ * - `messageOf('Ready')`: the message of the condition while it is not True; `messageOf('Degraded', 'False')`, not False.
+ *
+ * @throws Error if an argument is no text in quotes
+ */
+function withConditions(source: string): string {
+  const replaced = source.replace(conditionCall, (_, name: string, list: string) => {
+    const [type = "''", ...others] = [...list.matchAll(/'[^']*'|"[^"]*"/g)].map(([text]) => text)
+    if (name === 'messageOf')
+      return `status.conditions.filter(c, c.type == ${type} && c.status != ${others[0] ?? "'True'"}).map(c, c.message)`
+    const reasons = others.length === 0 ? '' : ` && c.reason in [${others.join(', ')}]`
+    return `status.conditions.exists(c, c.type == ${type} && c.status == '${name === 'isTrue' ? 'True' : 'False'}'${reasons})`
+  })
+  const [, left] = /\b(isTrue|isFalse|messageOf)\(/.exec(replaced) ?? []
+  if (left !== undefined) throw new Error(`${left}() takes texts in quotes, like ${left}('Ready')`)
+  return replaced
 }
 
 /** Returns a function that does work with a time limit: that of a script also applies to the functions that it calls. */

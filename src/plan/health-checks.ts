@@ -1,22 +1,267 @@
 import { readFileSync } from 'node:fs'
 import type { KindName } from '../cluster/objects.ts'
+import { groupOf } from '../cluster/store.ts'
 import { type Mistake, UserError } from '../errors.ts'
-import { type Compiler, type Expression, firstLine, loadCompiler } from './expressions.ts'
+import { type MilestoneName, milestoneNames } from '../inputs.ts'
+import { type Compiler, type Expression, firstLine, loadCompiler, type TextExpression } from './expressions.ts'
 
 /**
- * The user's health check for a kind: CEL expressions on the object's fields, as in Flux' `healthCheckExprs`. An
- * expression that reads a missing field is false.
+ * How the status of the objects of a kind is read: an entry of the file of the input `health-checks`, and of the catalogue
+ * of operators. The expressions are CEL over the object, as in Flux' `healthCheckExprs`: one that reads a missing field is
+ * false. A status of an older generation is in progress, whatever they return; otherwise `inProgress`, `suspended`,
+ * `failed` and `current` decide, in this order, and an object for which none holds is in progress. A suspension that the
+ * spec alone requests counts with any status.
+ *
+ * In the catalogue, conditions of an older generation are ignored, and a status without any field that `current` and
+ * `failed` read, because another version of the operator wrote it, is judged by the general conventions.
  */
-export interface HealthCheck extends KindName {
+export interface HealthCheckEntry {
+  /** `argoproj.io`, in any version; `*.aws.upbound.io` matches every group with this suffix. In its place: `apiVersion`. */
+  readonly group?: string
+  readonly apiVersion?: string
+  /** `*` matches every kind of the group that has no entry. */
+  readonly kind: string
+  /** The address of the source or documentation that the expressions are based on. */
+  readonly documentation?: string
+  /** True when the object is ready; `true` for a kind whose status no controller writes, or writes only for some. */
+  readonly current: string
+  /**
+   * True when the operator has given up: it does not try again, or it repeats what only a change of the object corrects. A
+   * failure that may end by itself, or by a change of another object, is no reason to fail.
+   */
+  readonly failed?: string
+  /** True when the status is incomplete or old although its generation is current. */
+  readonly inProgress?: string
+  /** True when the operator does nothing until a user acts. */
+  readonly suspended?: string
+  /** The command that resumes a suspended object; `{kind}`, `{name}` and `{namespace}` are replaced. */
+  readonly resume?: string
+  /**
+   * True while the object itself states how long it takes, such as a timed pause: the stall clock is stopped. Default:
+   * while the condition Reconciling is True.
+   */
+  readonly stallHold?: string
+  /**
+   * Texts, or lists of texts: the operator's own sentence about why the object is not ready. The first that is not empty is
+   * quoted.
+   */
+  readonly cause?: readonly string[]
+  /** Stages between `observed` and `ready`, in order: names of milestones. */
+  readonly milestones?: readonly { readonly name: MilestoneName; readonly done: string }[]
+  /** Kinds of the objects that it owns, directly or through each other, whose problems explain its own. */
+  readonly owns?: readonly KindName[]
+  /**
+   * It runs pods as a workload does: a proven problem of its own pods fails it, and it awaits the Deployments, StatefulSets
+   * and DaemonSets that were written since its spec.
+   */
+  readonly isWorkload?: boolean
+  /** Its status does not show that its workloads are updated: the Deployments, StatefulSets and DaemonSets of `owns`. */
+  readonly awaitsWorkloads?: boolean
+  /** Its `status.observedGeneration` is not the generation that its status is about. The expressions show what is old. */
+  readonly ignoresGeneration?: boolean
+  /**
+   * A text: the value of a label that only the objects of its present revision have, such as a hash of its template. Without
+   * it, the objects that were created since the last write of its spec are those of the present revision.
+   */
+  readonly revision?: string
+  /**
+   * An object in its namespace that must be ready too, because the status shows only that this object exists. `name` is a
+   * text.
+   */
+  readonly awaits?: KindName & { readonly name: string }
+  /**
+   * An object in its namespace, of one of these kinds, that its status is about. The others are expressions that return a
+   * text: its kind and name, and either its generation that the status is about, or the time of the last state and the
+   * interval (`1m`) in which the operator compares the object.
+   */
+  readonly follows?: Record<'kind' | 'name', string> &
+    Partial<Record<'generation' | 'since' | 'every', string>> & { readonly kinds: readonly KindName[] }
+}
+
+/** Which kinds an entry is about: a group or `*.suffix`, and a kind or `*`. */
+export interface KindPattern {
+  readonly group: string
+  readonly kind: string
+}
+
+/** An entry with compiled expressions. */
+export interface HealthCheck
+  extends KindPattern,
+    Pick<
+      HealthCheckEntry,
+      'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'isWorkload' | 'awaitsWorkloads'
+    > {
+  /** Whether the user wrote it. */
+  readonly isUsers: boolean
   readonly current: Expression
   readonly failed?: Expression
   readonly inProgress?: Expression
+  readonly suspended?: Expression
+  readonly stallHold?: Expression
+  readonly cause: readonly TextExpression[]
+  readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
+  readonly revision?: TextExpression
+  readonly awaits?: KindName & { readonly name: TextExpression }
+  readonly follows?: Readonly<Record<'kind' | 'name', TextExpression>> &
+    Readonly<Partial<Record<'generation' | 'since' | 'every', TextExpression>>> &
+    Pick<NonNullable<HealthCheckEntry['follows']>, 'kinds'>
+  /** The fields of the status that `current` and `failed` read. */
+  readonly statusFields: readonly string[]
 }
 
-const fields: readonly string[] = ['apiVersion', 'kind', 'current', 'failed', 'inProgress']
+/** The entry for a kind: that of its group, else that of the longest suffix; that of its kind, else that of `*`. */
+export function findEntry<Entry extends KindPattern>(
+  { apiVersion, kind }: KindName,
+  entries: readonly Entry[],
+): Entry | undefined {
+  const group = groupOf(apiVersion)
+  const isOfGroup = (name: string) => name === group || (name.startsWith('*.') && group.endsWith(name.slice(1)))
+  const found = entries.filter((each) => isOfGroup(each.group) && (each.kind === kind || each.kind === '*'))
+  const [best] = found.toSorted((one, other) => rank(other, group) - rank(one, group))
+  return best
+}
 
-/** An entry of the file, unchecked. */
-type RawHealthCheck = Readonly<Partial<Record<keyof HealthCheck, unknown>>>
+function rank({ group, kind }: KindPattern, wanted: string): number {
+  return 2 * (group === wanted ? Number.MAX_SAFE_INTEGER / 4 : group.length) + (kind === '*' ? 0 : 1)
+}
+
+/** An entry or a part of one, unchecked. */
+type Raw = Readonly<Partial<Record<keyof HealthCheckEntry | 'name' | 'done' | 'kinds', unknown>>>
+
+function isMapping(value: unknown): value is Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What the value of a field must be; undefined if it is. */
+type Shape = (value: unknown) => string | undefined
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+const text: Shape = (value) => (isText(value) ? undefined : 'a text')
+const flag: Shape = (value) => (typeof value === 'boolean' ? undefined : 'true or false')
+const expression: Shape = (value) =>
+  isText(value) ? undefined : "an expression in CEL, like status.phase == 'Running'"
+const listOf =
+  (shape: Shape, what: string): Shape =>
+  (value) =>
+    Array.isArray(value) && value.every((each) => shape(each) === undefined) ? undefined : `a list of ${what}`
+const kindName: Shape = (value) =>
+  isMapping(value) && isText(value.apiVersion) && isText(value.kind) ? undefined : '{apiVersion, kind}'
+const stage: Shape = (value) =>
+  isMapping(value) && isText(value.done) && milestoneNames.some((name) => name === value.name) ? undefined : 'stages'
+const textsOf =
+  (names: readonly (keyof Raw)[], what: string): Shape =>
+  (value) =>
+    isMapping(value) && names.every((name) => isText(value[name])) ? undefined : what
+
+const kinds = listOf(kindName, '{apiVersion, kind}')
+
+const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
+  apiVersion: text,
+  group: text,
+  kind: text,
+  documentation: text,
+  current: expression,
+  failed: expression,
+  inProgress: expression,
+  suspended: expression,
+  resume: text,
+  stallHold: expression,
+  cause: listOf(expression, 'expressions that return a text'),
+  milestones: listOf(stage, `{name, done}, with an expression and a name of ${milestoneNames.join(', ')}`),
+  owns: kinds,
+  isWorkload: flag,
+  awaitsWorkloads: flag,
+  ignoresGeneration: flag,
+  revision: expression,
+  awaits: textsOf(['apiVersion', 'kind', 'name'], '{apiVersion, kind, name}'),
+  follows: (value) =>
+    (isMapping(value) ? kinds(value.kinds) : 'kinds') ?? textsOf(['kind', 'name'], '{kinds, kind, name}')(value),
+}
+
+/** Fields that an expression must not read, because their values are redacted. */
+const redactedFields = /\b(data|binaryData|stringData)\b/
+
+/** Reads the entries of one file, and collects its mistakes. */
+class EntryReader {
+  readonly mistakes: Mistake[] = []
+  readonly #path: string
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  mistake(message: string): undefined {
+    this.mistakes.push({ input: this.#path, message })
+  }
+
+  /** Each entry, checked, with its place for messages. */
+  entries(list: readonly unknown[]): readonly { readonly entry: HealthCheckEntry; readonly where: string }[] {
+    return list.flatMap((raw, index) => {
+      const where = `Entry ${index + 1}`
+      const entry = this.#entry(raw, where)
+      return entry === undefined ? [] : [{ entry, where }]
+    })
+  }
+
+  #entry(raw: unknown, where: string): HealthCheckEntry | undefined {
+    if (!isMapping(raw)) return this.mistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
+    const before = this.mistakes.length
+    const named = isText(raw.kind) ? `${where} (${raw.kind})` : where
+    for (const name of Object.keys(raw))
+      if (!Object.hasOwn(shapes, name))
+        this.mistake(`${where} has an unknown field "${name}". There are ${Object.keys(shapes).join(', ')}.`)
+    if (raw.kind === undefined) this.mistake(`${where} lacks kind.`)
+    if ((raw.apiVersion === undefined) === (raw.group === undefined))
+      this.mistake(
+        `${named} ${raw.group === undefined ? 'lacks apiVersion' : 'has apiVersion and group: write one of them'}.`,
+      )
+    if (raw.current === undefined) this.mistake(`${named} lacks current: ${expression(undefined)}.`)
+    for (const [name, shape] of Object.entries(shapes)) {
+      const value = raw[name as keyof HealthCheckEntry]
+      const wanted = value === undefined ? undefined : shape(value)
+      if (wanted !== undefined) this.mistake(`${named}, ${name}: write ${wanted}.`)
+    }
+    if (isRedacted(raw)) this.#rejectValues(raw, where)
+    return this.mistakes.length > before ? undefined : (raw as HealthCheckEntry)
+  }
+
+  #rejectValues(raw: Raw, where: string): void {
+    for (const [name, value] of Object.entries(raw))
+      if (redactedFields.test(JSON.stringify(value)))
+        this.mistake(`${where}, ${name}: values of a ${raw.kind} are redacted, so expressions cannot read them.`)
+  }
+}
+
+function isRedacted({ apiVersion, group, kind }: Raw): boolean {
+  return (apiVersion === 'v1' || group === '') && (kind === 'ConfigMap' || kind === 'Secret')
+}
+
+/**
+ * Reads the entries of a file, without compiling their expressions.
+ * @param path of the file, for messages
+ * @throws UserError with every mistake
+ */
+export async function parseEntries(text: string, path: string): Promise<readonly HealthCheckEntry[]> {
+  const { reader, entries } = await readEntries(text, path)
+  if (reader.mistakes.length > 0) throw new UserError(reader.mistakes)
+  return entries.map(({ entry }) => entry)
+}
+
+async function readEntries(text: string, path: string) {
+  // Loaded when needed: the library costs start-up time.
+  const { CORE_SCHEMA, load, mergeTag } = await import('js-yaml')
+  const reader = new EntryReader(path)
+  let list: unknown
+  try {
+    // With merge keys: `<<: *other` takes the fields of another entry.
+    list = load(text, { schema: CORE_SCHEMA.withTags(mergeTag) })
+  } catch (error) {
+    reader.mistake(`This is not valid YAML: ${firstLine(error)}`)
+    return { reader, entries: [] }
+  }
+  if (!Array.isArray(list)) reader.mistake('This is not a list. Write a YAML list of {apiVersion, kind, current, …}.')
+  return { reader, entries: reader.entries(Array.isArray(list) ? list : []) }
+}
 
 /**
  * Reads a YAML list of health checks and compiles their expressions.
@@ -24,81 +269,77 @@ type RawHealthCheck = Readonly<Partial<Record<keyof HealthCheck, unknown>>>
  * @throws UserError with every mistake
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
-  // Loaded when needed: both libraries cost start-up time.
-  const [{ load }, compiler] = await Promise.all([import('js-yaml'), loadCompiler()])
-  const mistakes: Mistake[] = []
-  const addMistake = (message: string) => mistakes.push({ input: path, message })
-  const list = parseYaml(text, load, addMistake)
-  const checks = list.flatMap((entry, index) => compile(entry, `Entry ${index + 1}`, compiler, addMistake) ?? [])
-  const names = checks.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`)
+  const [{ reader, entries }, compiler] = await Promise.all([readEntries(text, path), loadCompiler()])
+  const checks = entries.map(({ entry, where }) =>
+    compileEntry(entry, compiler, { isUsers: true, onMistake: (message) => reader.mistake(`${where}, ${message}`) }),
+  )
+  const names = entries.map(({ entry: { apiVersion, group, kind } }) => `${apiVersion ?? group} ${kind}`)
   for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index)))
-    addMistake(`${name} is written twice. Put its expressions into one entry.`)
-  if (mistakes.length > 0) throw new UserError(mistakes)
+    reader.mistake(`${name} is written twice. Put its expressions into one entry.`)
+  if (reader.mistakes.length > 0) throw new UserError(reader.mistakes)
   return checks
 }
 
-function parseYaml(
-  text: string,
-  load: (text: string) => unknown,
-  addMistake: (message: string) => void,
-): readonly RawHealthCheck[] {
-  try {
-    const list = load(text)
-    if (Array.isArray(list)) return list as readonly RawHealthCheck[]
-    addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, failed, inProgress}.')
-  } catch (error) {
-    addMistake(`This is not valid YAML: ${firstLine(error)}`)
-  }
-  return []
-}
+/** A condition or text in place of an expression with invalid syntax. */
+const invalid = () => ({ holds: false })
+const noText = () => undefined
 
-function compile(
-  entry: RawHealthCheck,
-  where: string,
+/**
+ * Compiles the expressions of an entry.
+ * @param onMistake gets the field and the mistake of each expression with invalid syntax; by default, the first one is thrown
+ */
+export function compileEntry(
+  entry: HealthCheckEntry,
   compiler: Compiler,
-  addMistake: (message: string) => void,
-): HealthCheck | undefined {
-  if (typeof entry !== 'object' || entry === null) {
-    addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
-    return undefined
-  }
-  for (const name of Object.keys(entry))
-    if (!fields.includes(name)) addMistake(`${where} has an unknown field "${name}". There are ${fields.join(', ')}.`)
-  const { apiVersion, kind } = entry
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string') {
-    addMistake(`${where} lacks ${typeof apiVersion === 'string' ? 'kind' : 'apiVersion'}.`)
-    return undefined
-  }
-  const isRedacted = apiVersion === 'v1' && (kind === 'ConfigMap' || kind === 'Secret')
-  const expression = (name: 'current' | 'failed' | 'inProgress'): Expression | undefined => {
-    const source = entry[name]
-    if (source === undefined && name !== 'current') return undefined
-    if (isRedacted && typeof source === 'string' && /\b(data|binaryData|stringData)\b/.test(source)) {
-      addMistake(`${where}, ${name}: values of a ${kind} are redacted, so expressions cannot read them.`)
-      return undefined
+  { isUsers = false, onMistake }: { readonly isUsers?: boolean; readonly onMistake?: (message: string) => void } = {},
+): HealthCheck {
+  const compiled = <Result>(field: string, compile: () => Result, otherwise: Result): Result => {
+    try {
+      return compile()
+    } catch (error) {
+      if (onMistake === undefined) throw error
+      onMistake(`${field}: ${firstLine(error)}`)
+      return otherwise
     }
-    if (typeof source === 'string' && source.trim() !== '')
-      return toExpression(source, `${where}, ${name}`, compiler, addMistake)
-    addMistake(`${where} (${kind}) lacks ${name}: an expression in CEL, like status.phase == 'Running'.`)
-    return undefined
   }
-  const [current, failed, inProgress] = [expression('current'), expression('failed'), expression('inProgress')]
-  if (current === undefined) return undefined
-  return { apiVersion, kind, current, failed, inProgress }
+  const condition = (field: string, source: string) => compiled(field, () => compiler.condition(source), invalid)
+  const textOf = (field: string, source: string) => compiled(field, () => compiler.text(source), noText)
+  const optional = (field: 'failed' | 'inProgress' | 'suspended' | 'stallHold') => {
+    const source = entry[field]
+    return source === undefined ? undefined : condition(field, source)
+  }
+  const optionalText = (field: string, source: string | undefined) =>
+    source === undefined ? undefined : textOf(field, source)
+  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, awaits, follows } = entry
+  return {
+    ...entry,
+    group: entry.group ?? groupOf(apiVersion),
+    kind,
+    isUsers,
+    current: condition('current', current),
+    failed: optional('failed'),
+    inProgress: optional('inProgress'),
+    suspended: optional('suspended'),
+    stallHold: optional('stallHold'),
+    cause: cause.map((source) => textOf('cause', source)),
+    milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) })),
+    revision: optionalText('revision', revision),
+    awaits: awaits && { ...awaits, name: textOf('awaits', awaits.name) },
+    follows: follows && {
+      kinds: follows.kinds,
+      kind: textOf('follows', follows.kind),
+      name: textOf('follows', follows.name),
+      generation: optionalText('follows', follows.generation),
+      since: optionalText('follows', follows.since),
+      every: optionalText('follows', follows.every),
+    },
+    statusFields: statusFieldsOf(`${current} ${entry.failed}`),
+  }
 }
 
-function toExpression(
-  source: string,
-  where: string,
-  compiler: Compiler,
-  addMistake: (message: string) => void,
-): Expression | undefined {
-  try {
-    return compiler.condition(source)
-  } catch (error) {
-    addMistake(`${where}: ${firstLine(error)}`)
-    return undefined
-  }
+function statusFieldsOf(source: string): readonly string[] {
+  const named = [...source.matchAll(/\bstatus\.\??(\w+)/g)].flatMap(([, name]) => name ?? [])
+  return [...new Set([...named, ...(/\b(isTrue|isFalse)\(/.test(source) ? ['conditions'] : [])])]
 }
 
 /**

@@ -2,6 +2,7 @@ import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
+import { findEntry, type KindPattern } from './health-checks.ts'
 import { apiVersionOf } from './kinds.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
 import { parseReferences } from './references.ts'
@@ -64,7 +65,7 @@ export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],
   list: (request: WatchRequest) => Promise<readonly string[]>,
-  healthChecks: readonly KindName[] = [],
+  healthChecks: readonly KindPattern[] = [],
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
   for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
@@ -138,15 +139,16 @@ function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly
 }
 
 /** Why the pods of a target are not watched; undefined if they are. */
-function explainUnwatched(target: Target, healthChecks: readonly KindName[]): string | undefined {
+function explainUnwatched(target: Target, healthChecks: readonly KindPattern[]): string | undefined {
   const { apiVersion, kind, waitFor } = target
   if (kind === 'Pod' && waitFor?.type !== 'delete') return undefined
   const name = displayName(target)
   if (waitFor !== undefined) {
     return `${name} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
   }
-  const isChecked = healthChecks.some((it) => it.kind === kind && groupOf(it.apiVersion) === groupOf(apiVersion))
-  return isChecked ? `${name} is judged by health-checks, so its pods are not watched.` : undefined
+  return findEntry({ apiVersion, kind }, healthChecks)
+    ? `${name} is judged by health-checks, so its pods are not watched.`
+    : undefined
 }
 
 function mistakeOf({ line }: Reference, message: string): MistakeWithReason {

@@ -3,6 +3,7 @@ import type { KindName } from '../cluster/objects.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { loadMilestones } from '../lifecycle/rules.ts'
+import type { HealthCheck } from '../plan/health-checks.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { parseReferences } from '../plan/references.ts'
 import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
@@ -62,6 +63,7 @@ export async function planReplay(
   header: RecordingHeader,
   inputs: Inputs,
   overrides: Readonly<Record<string, string | undefined>>,
+  healthChecks: readonly HealthCheck[],
 ): Promise<ReplayPlan> {
   const { kinds } = index
   const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'
@@ -73,7 +75,7 @@ export async function planReplay(
   const recorded = isWritten ? undefined : recordedTargets(header)
   const found =
     recorded === undefined
-      ? await resolve(parseReferences(inputs.resources), index, { namespace, milestones })
+      ? await resolve(parseReferences(inputs.resources), index, { namespace, milestones }, healthChecks)
       : { targets: recorded.map((target) => withScope(target, isNamespaced(target), namespace)), notices: [] }
   const plan = isWritten ? found : { ...found, targets: found.targets.map((each) => withoutClocks(each, overrides)) }
 
@@ -92,9 +94,10 @@ async function resolve(
   references: ParsedReferences,
   index: RecordingIndex,
   defaults: Pick<PlanDefaults, 'namespace' | 'milestones'>,
+  healthChecks: readonly HealthCheck[],
 ): Promise<Plan> {
   const written = [...defaults.milestones, ...writtenMilestones(references)]
-  const milestonesOf = await loadMilestones(written, index.kinds)
+  const milestonesOf = await loadMilestones(written, index.kinds, healthChecks)
   const resolution = resolveReferences(references, index.kinds, { ...defaults, milestonesOf })
   return resolveTargets(resolution, (selection) => index.namesOf(selection))
 }

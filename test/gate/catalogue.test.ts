@@ -1,11 +1,11 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { type CatalogueEntry, compileEntry } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
+import { compileEntry, type HealthCheckEntry } from '../../src/plan/health-checks.ts'
 import { added, at, createTarget, modified, run } from './builders.ts'
 
 const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }
-const entry: CatalogueEntry = {
+const entry: HealthCheckEntry = {
   kind: 'Widget',
   documentation: 'https://example.com/widgets',
   current: `status.phase == 'Up'`,
@@ -18,7 +18,7 @@ const entry: CatalogueEntry = {
     { name: 'bound', done: 'has(status.node)' },
   ],
 }
-const catalogue = [compileEntry(entry, kind, await loadCompiler())]
+const catalogue = [compileEntry({ ...entry, ...kind }, await loadCompiler())]
 const target = createTarget({ ...kind, name: 'w' })
 const listed: Observation = { type: 'SYNCED', ...kind, namespace: 'shop' }
 

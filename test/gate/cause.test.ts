@@ -2,8 +2,8 @@ import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/fee
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
-import { type CatalogueEntry, compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
+import { compileEntry, type HealthCheck, type HealthCheckEntry } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import {
@@ -96,12 +96,13 @@ function createOwned(owner: KubeObject, { createdAt = 1, name = 'front' } = {}) 
   return { deployment, replicaSet, pod }
 }
 
-let workload: readonly OperatorCheck[]
-let operator: readonly OperatorCheck[]
+let workload: readonly HealthCheck[]
+let operator: readonly HealthCheck[]
 
 beforeAll(async () => {
   const compiler = await loadCompiler()
-  const entry: CatalogueEntry = {
+  const entry: HealthCheckEntry = {
+    apiVersion: group,
     kind: 'Shop',
     documentation: 'https://acme.example',
     current: "status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')",
@@ -116,7 +117,7 @@ beforeAll(async () => {
       ]),
     revision: 'status.hash',
   }
-  const compile = (each: CatalogueEntry) => [compileEntry(each, { apiVersion: group, kind: 'Shop' }, compiler)]
+  const compile = (each: HealthCheckEntry) => [compileEntry(each, compiler)]
   operator = compile(entry)
   workload = compile({ ...entry, isWorkload: true })
 })
@@ -135,7 +136,7 @@ function refusedPulls(pod: (status: PodStatus, metadata?: Partial<ObjectMeta>) =
 /** What a run shows of its target. */
 function summary(
   steps: readonly (readonly FeedEvent[])[],
-  catalogue: readonly OperatorCheck[],
+  catalogue: readonly HealthCheck[],
   options: RunOptions = {},
 ) {
   const { outcome, reason, seconds, timeline } = run(steps, {
@@ -309,14 +310,15 @@ describe('a workload of the catalogue', () => {
     })
   })
 
-  it('does not fail by a health check of the user that replaces its entry', () => {
+  it('does not fail by a health check of the user that replaces its entry', async () => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const steps = [
       at(0, added(shop), all),
       at(1, added(deployment, replicaSet, pod(podStatus({})))),
       ...refusedPulls(pod),
     ]
-    const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: false }) }
+    const entry = { apiVersion: group, kind: 'Shop', current: 'false' }
+    const check = compileEntry(entry, await loadCompiler(), { isUsers: true })
     expect(summary(steps, workload, { settings: { healthChecks: [check] } })).toEqual({
       verdict: 'stalled image-not-found after 310 s',
       problems: ['pod/front-1-a image-not-found'],
@@ -552,7 +554,7 @@ describe('the watches', () => {
   const watched = (
     seconds: number,
     object: KubeObject,
-    catalogue: readonly OperatorCheck[],
+    catalogue: readonly HealthCheck[],
     options: RunOptions = {},
   ) => {
     const gate = createGateWith([at(0, added(object), own)], { live: true, ...options, settings: { catalogue } })

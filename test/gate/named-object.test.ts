@@ -1,6 +1,8 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadCompiler } from '../../src/plan/expressions.ts'
+import { compileEntry } from '../../src/plan/health-checks.ts'
 import { complete, createDeployment, iso } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, type RunOptions, run } from './builders.ts'
 
@@ -94,9 +96,9 @@ describe('a Subscription, which reports a version once its object exists', () =>
     expect(verdict(steps)).toMatchObject({ verdict: 'ready after 0 s' })
   })
 
-  it('is judged by its own report alone with a health check of the user', () => {
-    const current = () => ({ holds: true })
-    const healthChecks = [{ apiVersion: group, kind: 'Subscription', current }]
+  it('is judged by its own report alone with a health check of the user', async () => {
+    const entry = { apiVersion: group, kind: 'Subscription', current: 'true' }
+    const healthChecks = [compileEntry(entry, await loadCompiler(), { isUsers: true })]
     const steps = [at(0, added(subscription(installed('web.v1')), version('web.v1', 'Pending')), all)]
     expect(verdict(steps, { settings: { healthChecks } })).toMatchObject({ verdict: 'ready after 0 s' })
   })

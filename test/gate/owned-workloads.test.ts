@@ -1,29 +1,25 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
-import { compileEntry, type OperatorCheck } from '../../src/lifecycle/custom/catalogue/entry.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
+import { compileEntry, type HealthCheck } from '../../src/plan/health-checks.ts'
 import { complete, createDeployment, createTemplate, iso, ownedBy } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
 
 const group = 'acme.example/v1'
 const target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
-let catalogue: readonly OperatorCheck[]
+let catalogue: readonly HealthCheck[]
 
 beforeAll(async () => {
   const kinds = [{ apiVersion: 'apps/v1', kind: 'Deployment' }]
   const entry = {
+    apiVersion: group,
     kind: 'Shop',
     documentation: 'https://acme.example',
     current: "status.phase == 'Running'",
     owns: kinds,
   }
-  const check = compileEntry(
-    { ...entry, awaitsWorkloads: true },
-    { apiVersion: group, kind: 'Shop' },
-    await loadCompiler(),
-  )
-  catalogue = [check]
+  catalogue = [compileEntry({ ...entry, awaitsWorkloads: true }, await loadCompiler())]
 })
 
 /** A custom resource whose spec was changed at this second; its operator reports that it runs, as before. */
@@ -147,8 +143,9 @@ describe('a custom resource whose status does not show that its workloads are up
     expect(verdict([at(0, added(createShop(-60)), own, failed(403, 'Deployment'))])).toBe('ready after 0 s')
   })
 
-  it('does not wait when a health check of the user replaces its entry', () => {
-    const check = { apiVersion: group, kind: 'Shop', current: () => ({ holds: true }) }
+  it('does not wait when a health check of the user replaces its entry', async () => {
+    const entry = { apiVersion: group, kind: 'Shop', current: 'true' }
+    const check = compileEntry(entry, await loadCompiler(), { isUsers: true })
     expect(verdict([at(0, added(createShop(0)), own)], { settings: { healthChecks: [check] } })).toBe('ready after 0 s')
   })
 })

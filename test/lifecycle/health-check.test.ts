@@ -110,3 +110,58 @@ describe("the user's own health check", () => {
     expect((await judge(seen, 10)).status).toBe('failed')
   })
 })
+
+describe("a health check of the user with the further fields of the catalogue's entries", () => {
+  const further = `
+- group: example.com
+  kind: Widget
+  current: status.state == 'Up'
+  suspended: spec.paused == true || status.state == 'Waiting'
+  resume: widgets promote {name} -n {namespace}
+  stallHold: status.state == 'Cooling'
+  cause: [messageOf('Ready')]
+  milestones: [{ name: provisioned, done: has(status.id) }]
+`
+  const judgeFurther = async (object: KubeObject) => {
+    const [check] = await parseHealthChecks(further, 'checks.yaml')
+    if (check === undefined) throw new Error('There is one health check.')
+    return reported(
+      healthCheckRule(check).assess(object, context({ history: observeTarget(undefined, object, moment(0)) })),
+    )
+  }
+
+  it('is suspended by the status, and has the command that resumes it', async () => {
+    const { status, problems } = await judgeFurther(widget({ state: 'Waiting' }))
+    expect({ status, problems }).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'paused', detail: { resume: 'widgets promote {name} -n {namespace}' } }],
+    })
+  })
+
+  it('is suspended by the spec, although the status is of an older generation', async () => {
+    const paused = { ...widget({ state: 'Up', observedGeneration: 1 }), spec: { paused: true } }
+    expect(await judgeFurther(paused)).toMatchObject({ status: 'progressing', problems: [{ reason: 'paused' }] })
+  })
+
+  it('stops the stall clock while `stallHold` is true', async () => {
+    expect((await judgeFurther(widget({ state: 'Cooling' }))).stallHold).toBe('its status states how long this takes')
+    expect((await judgeFurther(widget({ state: 'Idle' }))).stallHold).toBeUndefined()
+  })
+
+  it('quotes its cause', async () => {
+    const { problems } = await judgeFurther(
+      widget({ state: 'Idle', conditions: [{ type: 'Ready', status: 'False', message: 'no disk is left' }] }),
+    )
+    expect(problems.map(({ message }) => message).join()).toContain('no disk is left')
+  })
+
+  it('has its milestones between `observed` and `ready`', async () => {
+    const { milestones } = await judgeFurther(widget({ state: 'Idle', id: 'w-1' }))
+    expect(milestones.map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'created done',
+      'observed done',
+      'provisioned done',
+      'ready open',
+    ])
+  })
+})

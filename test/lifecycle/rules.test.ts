@@ -1,8 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { type CatalogueEntry, compileEntry } from '../../src/lifecycle/custom/catalogue/entry.ts'
 import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/rules.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
-import { parseHealthChecks } from '../../src/plan/health-checks.ts'
+import { compileEntry, type HealthCheckEntry, parseHealthChecks } from '../../src/plan/health-checks.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { context, seenTarget } from './builders.ts'
 
@@ -45,7 +44,7 @@ describe('the milestones of a kind in the catalogue', () => {
   const resources = [resource('argoproj.io', 'Rollout'), resource('cert-manager.io', 'Certificate')]
 
   it('contain its stages, of any version', async () => {
-    const find = await loadMilestones(['created', 'promoted'], resources)
+    const find = await loadMilestones(['created', 'promoted'], resources, [])
     expect(find({ apiVersion: 'argoproj.io/v1alpha1', kind: 'Rollout' })).toEqual([
       'created',
       'observed',
@@ -57,7 +56,7 @@ describe('the milestones of a kind in the catalogue', () => {
   })
 
   it('are read only for names that are not common to all kinds', async () => {
-    expect(await loadMilestones(['created', 'ready'], resources)).toBe(milestonesOf)
+    expect(await loadMilestones(['created', 'ready'], resources, [])).toBe(milestonesOf)
   })
 })
 
@@ -71,7 +70,7 @@ describe('the rule of a target', () => {
     spec: {},
     status: { phase: 'Pending', byUser: true, byCatalogue: true, byFor: 'yes' },
   }
-  const entry: CatalogueEntry = {
+  const entry: HealthCheckEntry = {
     kind: 'Widget',
     documentation: 'https://example.com',
     current: 'status.byCatalogue',
@@ -80,7 +79,7 @@ describe('the rule of a target', () => {
   const waitFor = { type: 'jsonpath', path: '{.status.byFor}', value: 'yes' } as const
 
   const checks = async () => ({
-    catalogue: [compileEntry(entry, kind, await loadCompiler())],
+    catalogue: [compileEntry({ ...entry, ...kind }, await loadCompiler())],
     healthChecks: await parseHealthChecks(
       '- {apiVersion: example.com/v1alpha1, kind: Widget, current: status.byUser}',
       'checks.yaml',

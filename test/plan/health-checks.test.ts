@@ -1,5 +1,5 @@
 import { UserError } from '../../src/errors.ts'
-import { parseHealthChecks } from '../../src/plan/health-checks.ts'
+import { findEntry, parseHealthChecks } from '../../src/plan/health-checks.ts'
 
 const database = (status?: object) => ({
   apiVersion: 'example.com/v1',
@@ -7,6 +7,8 @@ const database = (status?: object) => ({
   metadata: { name: 'db', generation: 2 },
   ...(status === undefined ? {} : { status }),
 })
+
+const conditions = (status: string, reason = '') => ({ conditions: [{ type: 'Ready', status, reason }] })
 
 async function check(fields: string) {
   const [first] = await parseHealthChecks(
@@ -30,6 +32,15 @@ describe('health checks', () => {
     ],
     ['knows has()', "current: has(status.phase) && status.phase == 'Running'", {}, false],
     ['knows optional fields', 'current: status.?conditions.orValue([]).exists(c, c.status == "True")', {}, false],
+    ['reads a condition that is True', "current: isTrue('Ready')", conditions('True'), true],
+    ['reads a condition that is not True', "current: isTrue('Ready')", conditions('Unknown'), false],
+    [
+      'reads the reason of a condition',
+      "current: isFalse('Ready', 'A', \"NoDisk\")",
+      conditions('False', 'NoDisk'),
+      true,
+    ],
+    ['reads another reason of a condition', "current: isFalse('Ready', 'A')", conditions('False', 'NoDisk'), false],
     ['is not true where a field is missing', "current: status.phase == 'Running'", undefined, false],
   ])('%s', async (_, fields, status, holds) => {
     expect((await check(fields)).current(database(status)).holds).toBe(holds)
@@ -44,6 +55,28 @@ describe('health checks', () => {
     ['no YAML', '- {a: [', 'This is not valid YAML'],
     ['an entry without a kind', '- {apiVersion: v1, current: "true"}', 'Entry 1 lacks kind'],
     ['an entry without current', '- {apiVersion: v1, kind: A}', 'Entry 1 (A) lacks current'],
+    ['an entry without a group', '- {kind: A, current: "true"}', 'Entry 1 (A) lacks apiVersion'],
+    [
+      'two groups',
+      '- {apiVersion: v1, group: "", kind: A, current: "true"}',
+      'has apiVersion and group: write one of them',
+    ],
+    [
+      'a function of another argument',
+      '- {apiVersion: v1, kind: A, current: isTrue(kind)}',
+      'isTrue() takes texts in quotes',
+    ],
+    [
+      'an unknown milestone',
+      '- {apiVersion: v1, kind: A, current: "true", milestones: [{name: x, done: "true"}]}',
+      'write a list of {name, done}',
+    ],
+    [
+      'a kind without a version',
+      '- {apiVersion: v1, kind: A, current: "true", owns: [{kind: Pod}]}',
+      'Entry 1 (A), owns: write a list of {apiVersion, kind}',
+    ],
+    ['a broken cause', '- {apiVersion: v1, kind: A, current: "true", cause: ["status.("]}', 'Entry 1, cause:'],
     ['an unknown field', '- {apiVersion: v1, kind: A, current: "true", ready: "x"}', 'has an unknown field "ready"'],
     ['a broken expression', '- {apiVersion: v1, kind: A, current: "status.phase =="}', 'Entry 1, current:'],
     [
@@ -65,5 +98,30 @@ describe('health checks', () => {
       'checks.yaml',
     ).catch((e: UserError) => e)
     expect((error as UserError).mistakes).toHaveLength(2)
+  })
+})
+
+describe('the entry for a kind', () => {
+  const find = async (apiVersion: string, kind: string) => {
+    const entries = await parseHealthChecks(
+      [
+        '- &any {group: "*.example.com", kind: "*", documentation: any, current: "true"}',
+        '- {<<: *any, group: "*.db.example.com", documentation: databases}',
+        '- {<<: *any, group: db.example.com, documentation: db}',
+        '- {<<: *any, group: db.example.com, kind: Backup, documentation: backup}',
+      ].join('\n'),
+      'checks.yaml',
+    )
+    return findEntry({ apiVersion, kind }, entries)?.documentation
+  }
+
+  it.each([
+    ['its kind before that of every kind', 'db.example.com/v1', 'Backup', 'backup'],
+    ['its group before that of a suffix', 'db.example.com/v2', 'Database', 'db'],
+    ['the longest suffix', 'mysql.db.example.com/v1', 'Database', 'databases'],
+    ['a suffix', 'shop.example.com/v1', 'Shop', 'any'],
+    ['no other group', 'example.com/v1', 'Shop', undefined],
+  ])('is that of %s', async (_, apiVersion, kind, expected) => {
+    expect(await find(apiVersion, kind)).toBe(expected)
   })
 })

@@ -24,7 +24,7 @@ interface Around {
   readonly among?: readonly Target[]
   /** The names that a label selector matches, by namespace. */
   readonly labelled?: Readonly<Record<string, readonly string[]>>
-  readonly healthChecks?: readonly { apiVersion: string; kind: string }[]
+  readonly healthChecks?: readonly { group: string; kind: string }[]
 }
 
 /** The names of the targets that are chosen, or the mistakes. */
@@ -100,7 +100,7 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
   expect(await choose('job/migrate', { among: [target('Job', 'migrate', { waitFor })] })).toEqual([
     expect.stringMatching(/^stream-logs 1: job\/migrate has --for, .* Leave --for out/),
   ])
-  const healthChecks = [{ apiVersion: 'batch/v1', kind: 'Job' }]
+  const healthChecks = [{ group: 'batch', kind: 'Job' }]
   expect(await choose('job/migrate', { healthChecks })).toEqual([
     expect.stringMatching(/^stream-logs 1: job\/migrate is judged by health-checks/),
   ])

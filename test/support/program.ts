@@ -36,11 +36,14 @@ function removeIfOld(bundle: string): void {
 
 function hashOfSources(): string {
   const hash = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.ts'),
-  )
+  const filesIn = (folder: string, ending: string) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith(ending))
+      .toSorted()
+      .map((name) => join(folder, name))
   for (const name of [
-    ...sources.toSorted().map((source) => join('src', source)),
+    ...filesIn('src', '.ts'),
+    ...filesIn('catalogue', '.yaml'),
     'scripts/build.ts',
     'package-lock.json',
   ])

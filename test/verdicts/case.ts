@@ -2,7 +2,7 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue/index.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { createSettings } from '../gate/builders.ts'
 

@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
+import type { HealthCheck } from '../../plan/health-checks.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import { type Assessment, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
@@ -8,7 +9,6 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/pods.ts'
-import type { OperatorCheck } from './catalogue/entry.ts'
 import {
   appliedRequests,
   isOfPresentSpec,
@@ -29,9 +29,9 @@ export interface Behind extends KindsBehind {
    */
   awaitsWorkloads(object: KubeObject): 'all' | 'written' | 'none'
   /** The kind and, by its status, the name of an object that must be ready too; see `withAwaitedObject`. */
-  readonly awaits?: OperatorCheck['awaits']
+  readonly awaits?: HealthCheck['awaits']
   /** The object that its status is about; see `withFollowedObject`. */
-  readonly follows?: OperatorCheck['follows']
+  readonly follows?: HealthCheck['follows']
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */

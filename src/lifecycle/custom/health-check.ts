@@ -17,7 +17,6 @@ import {
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import type { OperatorCheck } from './catalogue/entry.ts'
 import { genericRule } from './generic.ts'
 import { specChangedAt } from './owned-objects.ts'
 import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
@@ -32,32 +31,21 @@ const failedKey = 'failed'
 
 /**
  * A health check of the user, evaluated as in Flux
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions). A status of an older generation
- * means in progress. Otherwise `inProgress`, `failed` and `current` decide, in this order; if none holds, the object is in
- * progress. A status without `observedGeneration` may count as stale for the settle time after a change.
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions), or an entry of the catalogue of
+ * operators. `HealthCheckEntry` describes how it decides. In a check of the user, a status without `observedGeneration` may
+ * count as stale for the settle time after a change.
  */
 export function healthCheckRule(check: HealthCheck): Rule {
-  return {
-    milestones: commonMilestones,
-    relatives: () => [],
-    failures: (object) => (!isStatusStale(object) && check.failed?.(object).holds === true ? [failedKey] : []),
-    states: progressStates,
-    assess: (object, context) => assessHealthCheck(object, check, context),
-  }
-}
-
-/** An entry of the catalogue of operators; `CatalogueEntry` describes how it decides. */
-export function operatorRule(check: OperatorCheck): Rule {
   return {
     milestones: withStages(check.milestones),
     relatives: () => [],
     failures: (object) => {
-      const isObserved = isGenerationObserved(object, check)
-      const hasFailed = isObserved && check.failed?.(withoutStaleConditions(object)).holds === true
-      return [...(hasFailed ? [failedKey] : []), ...(genericRule.failures?.(object) ?? [])]
+      const hasFailed = isObservedBy(object, check) && check.failed?.(readBy(object, check)).holds === true
+      const others = check.isUsers ? [] : (genericRule.failures?.(object) ?? [])
+      return [...(hasFailed ? [failedKey] : []), ...others]
     },
     states: progressStates,
-    assess: (object, context) => assessOperator(object, check, context),
+    assess: (object, context) => (check.isUsers ? assessUsers : assessOperator)(object, check, context),
   }
 }
 
@@ -67,11 +55,16 @@ export function withStages(stages: readonly Pick<StageOf, 'name'>[] = []): Rule[
   return [created, observed, ...stages.map(({ name }) => name), ready]
 }
 
-type StageOf = OperatorCheck['milestones'][number]
+type StageOf = HealthCheck['milestones'][number]
 
-/** Whether the status is about the present generation. The generations of its conditions count too. */
-function isGenerationObserved(object: KubeObject, { ignoresGeneration }: OperatorCheck): boolean {
-  return ignoresGeneration === true || !isUnobserved(object)
+/** Whether the status is about the present generation. In the catalogue, the generations of its conditions count too. */
+function isObservedBy(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
+  return ignoresGeneration === true || !(isUsers ? isStatusStale(object) : isUnobserved(object))
+}
+
+/** The object as the expressions read it. */
+function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
+  return isUsers ? object : withoutStaleConditions(object)
 }
 
 /** The object without conditions of older generations, as the catalogue reads it. */
@@ -84,26 +77,41 @@ const withoutStaleConditions = oncePerObject((object: KubeObject): KubeObject =>
   return { ...object, status: { ...object.status, conditions: conditions.filter((each) => !stale.includes(each)) } }
 })
 
-function assessHealthCheck(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const isObserved = !isStatusStale(object)
-  const isInProgress = check.inProgress?.(object).holds === true
-  const hasFailed = isObserved && !isInProgress && check.failed?.(object).holds === true
-  const current = check.current(object)
-  const ready = isObserved && !isInProgress && !hasFailed && current.holds
-  const problems = hasFailed ? [failedProblem(object, { healthCheck: 'failed', ...explain(object) }, context)] : []
+function assessUsers(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
+  const isObserved = isObservedBy(object, check)
+  const verdict = verdictOf(object, check, isObserved)
+  const ready = verdict === 'current'
+  const { error } = check.current(object)
+  const explanation = explain(object, check)
+  const problems =
+    verdict === 'failed'
+      ? [failedProblem(object, { healthCheck: 'failed', ...explanation }, context)]
+      : verdict === 'suspended'
+        ? [suspendedProblem(object, explanation, check, context)]
+        : !ready && explanation.cause !== undefined
+          ? [conditionProblem(object, [], context, explanation.cause)]
+          : []
   const unmet =
-    current.error === undefined
-      ? 'its health check is not met yet'
-      : `its health check cannot be evaluated yet: ${current.error}`
+    error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
   const message = ready ? 'its health check is met' : unmet
+  const [created, observed, last] = statusMilestones(observedMilestone(object, isObserved), ready, message)
   return conclude(object, context, {
     ready,
     signals: [undefined],
+    copiesOthers: check.isWorkload,
     readyMessage: message,
-    milestones: statusMilestones(observedMilestone(object, isObserved), ready, message),
+    milestones: [created, observed, ...stagesOf(object, check, { isObserved, ready, message }), last].flatMap(
+      (each) => each ?? [],
+    ),
     problems,
     failure: problems.find(({ proven }) => proven),
+    stallHold: isHeldBy(object, check, isObserved),
   })
+}
+
+/** What stops the stall clock, by the expression `stallHold`. */
+function isHeldBy(object: KubeObject, check: HealthCheck, isObserved: boolean): string | undefined {
+  return isObserved && check.stallHold?.(object).holds === true ? 'its status states how long this takes' : undefined
 }
 
 /** Why an object is not ready, by its own status. */
@@ -114,7 +122,7 @@ interface Explanation {
 }
 
 /** The signals that decided by the general conventions, and one with a message if they have none. */
-function explain(object: KubeObject, check?: OperatorCheck, signals = readSignals(object)): Explanation {
+function explain(object: KubeObject, check?: HealthCheck, signals = readSignals(object)): Explanation {
   let cause: string | undefined
   for (const each of check?.cause ?? []) cause ??= each(object)
   const summary = summarizeSignals(signals)
@@ -128,8 +136,8 @@ function textOf({ signals, cause }: Explanation): string {
   return cause ?? signalsText(signals)
 }
 
-function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
-  const isObserved = isGenerationObserved(object, check)
+function assessOperator(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
+  const isObserved = isObservedBy(object, check)
   const signals = isObserved ? readSignals(object) : []
   const summary = isObserved ? summarizeSignals(signals) : undefined
   const present = withoutStaleConditions(object)
@@ -145,7 +153,6 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
   const problems = isAwaited
     ? [notReconciled(object, context)]
     : problemsOf(object, verdict, explanation, check, context)
-  const isHeld = isObserved && check.stallHold?.(present).holds === true
   const readyText = summary?.meaning === 'ready' ? signalsText(summary.signals) : ''
   const message = ready
     ? readyText || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
@@ -170,17 +177,15 @@ function assessOperator(object: KubeObject, check: OperatorCheck, context: RuleC
     counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
-    stallHold: isHeld
-      ? 'its status states how long this takes'
-      : check.stallHold === undefined && summary?.isReconciling
-        ? 'its controller is reconciling it'
-        : undefined,
+    stallHold:
+      isHeldBy(present, check, isObserved) ??
+      (check.stallHold === undefined && summary?.isReconciling ? 'its controller is reconciling it' : undefined),
     recheckAt: isOtherVersion ? settled.recheckAt : statusUntil,
   })
 }
 
 /** Until when the gate waits for the status of an object that may get none, after a change of its spec. */
-function awaitsStatusUntil(object: KubeObject, { statusFields }: OperatorCheck, context: RuleContext) {
+function awaitsStatusUntil(object: KubeObject, { statusFields }: HealthCheck, context: RuleContext) {
   const mayGetStatus = statusFields.length > 0 && (isEmpty(object.status) || isInitialStatus(object))
   return mayGetStatus
     ? provePersisted(specChangedAt(object, context), context.settings.settleTimeMs, context.now).recheckAt
@@ -196,7 +201,7 @@ function fieldsSettledSince({ history }: RuleContext): number {
  * The general conventions decide about a status that the entry does not describe. While the status gets new fields, the
  * operator may still write those that the entry reads.
  */
-function assessByConventions(object: KubeObject, check: OperatorCheck, context: RuleContext): Assessment {
+function assessByConventions(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
   const assessment = genericRule.assess(object, context)
   const { status, message, milestones } = assessment
   const stages = stagesOf(object, check, { isObserved: true, ready: status === 'ready', message })
@@ -206,17 +211,17 @@ function assessByConventions(object: KubeObject, check: OperatorCheck, context: 
 /** `undescribed`: the status has no field that the entry reads. Another version of the operator may have written it. */
 type Verdict = 'progressing' | 'suspended' | 'failed' | 'current' | 'undescribed'
 
-function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean): Verdict {
+function verdictOf(object: KubeObject, check: HealthCheck, isObserved: boolean): Verdict {
   const holds = (name: 'inProgress' | 'suspended' | 'failed' | 'current') => check[name]?.(object).holds === true
   if (!isObserved) {
     // A controller does not observe a spec that suspends it.
     if (check.suspended?.(withoutStatus(object)).holds === true) return 'suspended'
-    return isInitialStatus(object) && needsNoStatus(object, check) ? 'current' : 'progressing'
+    return !check.isUsers && isInitialStatus(object) && needsNoStatus(object, check) ? 'current' : 'progressing'
   }
   if (holds('inProgress')) return 'progressing'
   if (holds('suspended')) return 'suspended'
   if (holds('failed')) return 'failed'
-  const described = isDescribed(object, check)
+  const described = check.isUsers || isDescribed(object, check)
   // Ready without a status; but another version of the operator may have written one that reports a failure.
   const isUnread =
     !described && needsNoStatus(object, check) && summarizeSignals(readSignals(object)).meaning === 'failed'
@@ -224,12 +229,12 @@ function verdictOf(object: KubeObject, check: OperatorCheck, isObserved: boolean
   return described ? 'progressing' : 'undescribed'
 }
 
-function isDescribed({ status }: KubeObject, { statusFields }: OperatorCheck): boolean {
+function isDescribed({ status }: KubeObject, { statusFields }: HealthCheck): boolean {
   return statusFields.length === 0 || statusFields.some((name) => Object.hasOwn(status ?? {}, name))
 }
 
 /** Whether the object is ready by its spec alone, because no controller writes the status of its kind. */
-function needsNoStatus(object: KubeObject, check: OperatorCheck): boolean {
+function needsNoStatus(object: KubeObject, check: HealthCheck): boolean {
   return check.current(withoutStatus(object)).holds
 }
 
@@ -244,7 +249,7 @@ const withoutStatus = oncePerObject(({ status: _, ...rest }: KubeObject): KubeOb
 /** The stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
 function stagesOf(
   object: KubeObject,
-  { milestones }: OperatorCheck,
+  { milestones }: HealthCheck,
   { isObserved, ready, message }: { readonly isObserved: boolean; readonly ready: boolean; readonly message: string },
 ): readonly Milestone[] {
   return milestones.map(({ name, done }) => {
@@ -258,7 +263,7 @@ function problemsOf(
   object: KubeObject,
   verdict: Verdict,
   explanation: Explanation,
-  check: OperatorCheck,
+  check: HealthCheck,
   context: RuleContext,
 ): readonly Problem[] {
   const { signals, cause } = explanation
@@ -309,7 +314,7 @@ function failingSince(object: KubeObject, signals: SignalSummary['signals'], con
 function suspendedProblem(
   object: KubeObject,
   explanation: Explanation,
-  { resume }: OperatorCheck,
+  { resume }: HealthCheck,
   { history }: RuleContext,
 ): Problem {
   const [requested] = specSuspension(object).map(signalText)

@@ -1,0 +1,28 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { type HealthCheckEntry, parseEntries } from '../../plan/health-checks.ts'
+
+/** An entry of the catalogue: its group and documentation are always given. */
+export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
+
+/** A file of the catalogue of operators. */
+export interface CatalogueFile {
+  /** The API groups that it has entries for. */
+  readonly groups: readonly string[]
+  load(): Promise<readonly CatalogueEntry[]>
+}
+
+const folder = new URL('../../../catalogue/', import.meta.url)
+
+/**
+ * The files of the catalogue, read from the checkout. In a bundle, `scripts/build.ts` replaces this module by one that
+ * imports each file when it is needed.
+ */
+export const catalogueFiles: readonly CatalogueFile[] = await Promise.all(
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.yaml'))
+    .map(async (name) => {
+      const text = readFileSync(new URL(name, folder), 'utf8')
+      const entries = (await parseEntries(text, `catalogue/${name}`)) as readonly CatalogueEntry[]
+      return { groups: [...new Set(entries.map(({ group }) => group))], load: async () => entries }
+    }),
+)

@@ -1,0 +1,206 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { load } from 'js-yaml'
+import { findEntries, loadCatalogue } from '../../../src/lifecycle/custom/catalogue.ts'
+import { type CatalogueEntry, catalogueFiles } from '../../../src/lifecycle/custom/catalogue-files.ts'
+import { commonMilestones } from '../../../src/lifecycle/rule.ts'
+import type { HealthCheckEntry } from '../../../src/plan/health-checks.ts'
+import { type EntryCase, judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
+
+const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
+
+const folder = join(import.meta.dirname, '../../../catalogue')
+const kindsIn = (file: string) => load(readFileSync(join(folder, 'tests', file), 'utf8')) as readonly KindCases[]
+
+describe.each(
+  readdirSync(join(folder, 'tests')).flatMap((file) =>
+    kindsIn(file).map((kind) => [`${kind.kind} of ${kind.apiVersion} (${file})`, kind] as const),
+  ),
+)('the cases of the catalogue for %s', (_, kind) => testEntries(entries, kind))
+
+it('each file of the catalogue has cases', () => {
+  expect(readdirSync(join(folder, 'tests'))).toEqual(readdirSync(folder).filter((name) => name.endsWith('.yaml')))
+})
+
+/** An object of an entry's kind: any group and kind of an entry that has `*`. */
+function sampleOf({ group, kind }: CatalogueEntry): SampleObject {
+  const metadata = { generation: 2 }
+  return {
+    apiVersion: `${group.replace('*', 'any')}/v1`,
+    kind: kind === '*' ? 'Widget' : kind,
+    metadata,
+    spec: {},
+  }
+}
+
+/** Fields with which most kinds are ready. */
+const conditions = ['Ready', 'Available', 'Synced', 'Accepted', 'Programmed', 'Succeeded', 'Complete', 'Established']
+const readyStatus = {
+  phase: 'Ready',
+  state: 'ready',
+  health: { status: 'Healthy' },
+  conditions: conditions.map((type) => ({ type, status: 'True', reason: type, message: '' })),
+}
+
+describe.each(entries.map((entry) => [`${entry.group} ${entry.kind}`, entry] as const))(
+  'the entry for %s',
+  (_, entry) => {
+    it('has expressions that compile', async () => {
+      await expect(judgeSample([entry], sampleOf(entry))).resolves.toBeDefined()
+    })
+
+    it('links its documentation', () => {
+      expect(entry.documentation).toMatch(/^https:\/\/[\w.-]+\/\S+$/)
+    })
+
+    it('has milestones of its own with distinct names', () => {
+      const names = (entry.milestones ?? []).map(({ name }) => name)
+      expect(
+        names.filter((name) => !/^[a-z]+$/.test(name) || commonMilestones.some((common) => common === name)),
+      ).toEqual([])
+      expect(new Set(names).size).toBe(names.length)
+    })
+
+    it('is the only one for its kind', () => {
+      expect(entries.filter(({ group, kind }) => group === entry.group && kind === entry.kind)).toHaveLength(1)
+    })
+
+    if (!entry.ignoresGeneration)
+      it('does not find an object ready whose status is of an older generation', async () => {
+        const status = { ...readyStatus, observedGeneration: 1 }
+        expect((await judgeSample([entry], { ...sampleOf(entry), status })).verdict).toBe('progressing')
+      })
+
+    // Nothing is written to the status of these kinds until another object uses them, if ever.
+    const needsStatus = entry.current !== 'true'
+
+    it.each([
+      ['without a status', {}],
+      ['with an empty status', { status: {} }],
+      ['with a status that only names its generation', { status: { observedGeneration: 2 } }],
+    ])('finds an object ready %s only if the kind needs none', async (_, rest) => {
+      const { verdict } = await judgeSample([entry], { ...sampleOf(entry), ...rest })
+      expect(verdict).toBe(needsStatus ? 'progressing' : 'ready')
+    })
+  },
+)
+
+it('a group is in one file of the catalogue, and its name is a group', () => {
+  const names = catalogueFiles.flatMap(({ groups }) => groups)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names.filter((name) => !/^(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)+$/.test(name))).toEqual([])
+})
+
+it('an entry applies to its kind in any version, and to no other kind', async () => {
+  const kinds = [
+    { apiVersion: 'cert-manager.io/v1', kind: 'Certificate' },
+    { apiVersion: 'cert-manager.io/v1alpha2', kind: 'Certificate' },
+    { apiVersion: 'cert-manager.io/v1', kind: 'Unknown' },
+    { apiVersion: 'certificates.k8s.io/v1', kind: 'Certificate' },
+    { apiVersion: 'v1', kind: 'Certificate' },
+  ]
+  const found = await Promise.all(kinds.map(async (kind) => (await findEntries([kind])).length))
+  expect(found).toEqual([1, 1, 0, 0, 0])
+  const loaded = await loadCatalogue(kinds.slice(0, 2))
+  expect(loaded.filter(({ kind }) => kind === 'Certificate')).toHaveLength(1)
+})
+
+it('the kinds that a kind owns are loaded with it', async () => {
+  const loaded = await loadCatalogue([{ apiVersion: 'cert-manager.io/v1', kind: 'Certificate' }])
+  expect(loaded.map(({ kind }) => kind)).toEqual(['Certificate', 'CertificateRequest', 'Order', 'Challenge'])
+})
+
+/** An entry that uses every field that decides. */
+const example: HealthCheckEntry = {
+  group: 'example.com',
+  kind: 'Widget',
+  documentation: 'https://example.com/widgets',
+  current: `status.phase == 'Up'`,
+  failed: `status.phase == 'Broken'`,
+  inProgress: `has(status.isMoving) && status.isMoving`,
+  suspended: `(has(spec.paused) && spec.paused) || status.phase == 'Waiting'`,
+  resume: 'widgets promote {name} -n {namespace}',
+  stallHold: `status.phase == 'Cooling'`,
+  cause: ['status.message', 'status.parts.map(p, p.message)'],
+  milestones: [
+    { name: 'provisioned', done: 'has(status.id)' },
+    { name: 'bound', done: 'has(status.node)' },
+  ],
+}
+
+const widget = (status?: object, rest: Partial<SampleObject> = {}) => ({ ...(status && { status }), ...rest })
+type Expected = Omit<EntryCase, 'name' | 'metadata' | 'spec' | 'status'>
+
+const examples: readonly (readonly [name: string, widget: Partial<SampleObject>, expected: Expected])[] = [
+  ['a Widget whose `current` holds is ready', widget({ phase: 'Up' }), { verdict: 'ready' }],
+  ['a Widget for which nothing holds progresses', widget({ phase: 'Odd' }), { verdict: 'progressing', isHeld: false }],
+  [
+    'a Widget without a status progresses: its controller has not written one',
+    widget(),
+    { verdict: 'progressing', mentions: 'has no status yet', reached: [] },
+  ],
+  [
+    'a Widget whose `failed` holds has failed, and its first cause is quoted',
+    widget({ phase: 'Broken', message: ' ', parts: [{ message: '' }, { message: 'no disk' }, { message: 'no fan' }] }),
+    { verdict: 'failed', mentions: 'no disk' },
+  ],
+  [
+    'a failed Widget without a cause quotes its status',
+    widget({
+      phase: 'Broken',
+      conditions: [{ type: 'Stalled', status: 'True', reason: 'NoDisk', message: 'no disk' }],
+    }),
+    { verdict: 'failed', mentions: 'Stalled is True (NoDisk): no disk' },
+  ],
+  ['`inProgress` decides before `failed`', widget({ phase: 'Broken', isMoving: true }), { verdict: 'progressing' }],
+  [
+    'a Widget that waits for a person is paused, and the hint has the command that resumes it',
+    widget({ phase: 'Waiting', message: 'step 2 waits' }),
+    { verdict: 'suspended', mentions: 'step 2 waits', hint: 'Resume it: `widgets promote sample -n shop`.' },
+  ],
+  [
+    'a hostile name is not written into a command',
+    widget({ phase: 'Waiting' }, { metadata: { name: '$(id)' } }),
+    { verdict: 'suspended', hint: "'widget/$(id)'" },
+  ],
+  [
+    'a Widget that its spec pauses is paused, although its status is of the older generation',
+    widget({ phase: 'Up', observedGeneration: 1 }, { spec: { paused: true }, metadata: { generation: 2 } }),
+    { verdict: 'suspended', mentions: 'spec.paused is true' },
+  ],
+  [
+    'a Widget whose older status waits for a person progresses',
+    widget({ phase: 'Waiting', observedGeneration: 1 }, { metadata: { generation: 2 } }),
+    { verdict: 'progressing' },
+  ],
+  [
+    'a status without any field that `current` or `failed` reads is judged by the general conventions',
+    widget({ id: 'w-1', conditions: [{ type: 'Ready', status: 'True' }] }),
+    { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
+  ],
+  [
+    'by the general conventions, such a status may be that of a failure',
+    widget({ conditions: [{ type: 'Stalled', status: 'True', message: 'no disk' }] }),
+    { verdict: 'failed', mentions: 'no disk' },
+  ],
+  ['a Widget whose status has no signal either progresses', widget({ owner: 'me' }), { verdict: 'progressing' }],
+  ['`stallHold` stops the stall clock', widget({ phase: 'Cooling' }), { verdict: 'progressing', isHeld: true }],
+  [
+    'stages are reached between `observed` and `ready`',
+    widget({ phase: 'Odd', id: 'w-1' }),
+    { verdict: 'progressing', reached: ['observed', 'provisioned'] },
+  ],
+  [
+    'a ready Widget has skipped the stages that it did not reach',
+    widget({ phase: 'Up', id: 'w-1' }),
+    { verdict: 'ready', reached: ['observed', 'provisioned', 'ready'] },
+  ],
+]
+
+describe('an entry that uses every field', () => {
+  testEntries([example], {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    cases: examples.map(([name, parts, expected]) => ({ name, ...parts, ...expected })),
+  })
+})
