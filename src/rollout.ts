@@ -6,6 +6,7 @@ import { type EventConsumer, Follower } from './cluster/follower.ts'
 import { type KubeObject, nameOf } from './cluster/objects.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
+import { duration } from './duration.ts'
 import { collectMistakes, type Mistake, UserError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
@@ -128,11 +129,30 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
  * @throws UserError for invalid input (outcome `misconfigured`)
  */
 export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
-  const startedAt = rollout.clock.now()
-  const timeline = await withPlan(rollout, startedAt, (plan, settings, cluster) =>
-    gateTargets(rollout, plan, settings, cluster),
+  const { clock, cancelled, inputs, references } = rollout
+  const startedAt = clock.now()
+  const timeoutMs = gateTimeoutMs(
+    { timeoutMs: inputs.timeoutMs, timeoutIsLiteral: inputs.written.has('timeout') },
+    references.references,
   )
-  return timeline ?? emptyTimeline(verdictOf('cancelled', 'cancelled', {}), startedAt, rollout.clock.now())
+  const late = new AbortController()
+  const stop = timeoutMs === 0 ? () => {} : clock.after(timeoutMs, () => late.abort())
+  try {
+    const work: PlannedWork<EndedTimeline> = (plan, settings, cluster) => {
+      stop()
+      return gateTargets(rollout, plan, settings, cluster)
+    }
+    const timeline = await withPlan(rollout, startedAt, work, late.signal)
+    if (timeline !== undefined) return timeline
+  } finally {
+    stop()
+  }
+  // Without its targets, nothing is known of the rollout, and no input is wrong.
+  const outage = `the API server has not listed the resources to gate within ${duration(timeoutMs)}`
+  const verdict = cancelled.aborted
+    ? verdictOf('cancelled', 'cancelled', {})
+    : verdictOf('unknown', 'api-unreachable', { outage })
+  return emptyTimeline(verdict, startedAt, clock.now())
 }
 
 /** A plan with the kinds of its targets. */
@@ -142,20 +162,27 @@ export interface LivePlan extends ResolvedPlan {
   readonly streamed: ReadonlySet<number>
 }
 
+type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>
+
 /**
  * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster.
- * @returns undefined if cancelled before the targets were known
+ * @param late aborted when the targets must be known
+ * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
  */
 export async function withPlan<T>(
   rollout: Rollout,
   startedAt: number,
-  work: (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>,
+  work: PlannedWork<T>,
+  late: AbortSignal = rollout.cancelled,
 ): Promise<T | undefined> {
   const { inputs, reporter, cancelled } = rollout
   const [healthChecks, cluster] = await openFiles(inputs, rollout)
   try {
-    const plan = await unlessCancelled(planTargets(rollout, cluster, healthChecks), cancelled)
+    const kinds = await unlessAborted(cluster.discover(), cancelled)
+    if (kinds === undefined) return undefined
+    const until = AbortSignal.any([cancelled, late])
+    const plan = await unlessAborted(planTargets(rollout, cluster, kinds, healthChecks, until), until)
     if (plan === undefined) return undefined
     const { context, version: serverVersion = '', serverOffsetMs } = cluster
     const catalogue = await catalogueFor(plan.targets)
@@ -208,9 +235,11 @@ export function connectTo(inputs: Inputs, { mask, onSource, onRetry, clock }: Co
 async function planTargets(
   rollout: Rollout,
   cluster: Cluster,
+  kinds: readonly ApiResource[],
   healthChecks: readonly HealthCheck[],
+  until: AbortSignal,
 ): Promise<LivePlan> {
-  const [resolution, streamed] = await resolveKinds(rollout, await cluster.discover(), cluster.namespace, healthChecks)
+  const [resolution, streamed] = await resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
   // Every forbidden list has the same remedy, which grants all that is missing.
   let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
@@ -219,7 +248,7 @@ async function planTargets(
   }
   const namesOf = async (request: WatchRequest) =>
     (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
-  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout)))
+  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout, until)))
   const annotated = await withLiveAnnotations(rollout.inputs, plan, cluster)
   return {
     ...annotated,
@@ -228,11 +257,11 @@ async function planTargets(
   }
 }
 
-function matchWait({ inputs, clock, cancelled, onRetry }: Rollout): MatchWait {
+function matchWait({ inputs, clock, onRetry }: Rollout, signal: AbortSignal): MatchWait {
   return {
     limitMs: (reference) => matchLimitMs(reference, inputs),
     clock,
-    signal: cancelled,
+    signal,
     onWaiting: (selectors) => onRetry?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
   }
 }
@@ -418,17 +447,17 @@ function beyondOutcome(gate: Gate): EventConsumer {
   }
 }
 
-/** The result, or undefined if the job is cancelled first. */
-async function unlessCancelled<T>(work: Promise<T>, cancelled: AbortSignal): Promise<T | undefined> {
+/** The result, or undefined if the signal is aborted first. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const stop = () => resolve(undefined)
-  cancelled.addEventListener('abort', stop)
-  if (cancelled.aborted) stop()
-  // Ignore requests that fail after the cancellation.
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  // Ignore requests that fail later.
   work.catch(() => {})
   try {
     return await Promise.race([work, promise])
   } finally {
-    cancelled.removeEventListener('abort', stop)
+    signal.removeEventListener('abort', stop)
   }
 }

@@ -30,6 +30,8 @@ interface RequestOptions {
   /** For long answers, instead of `timeoutMs`: the maximum time without a byte. */
   readonly silenceMs?: number
   readonly maxBytes?: number
+  /** Called with the size of each part of an answer; ends the request if it throws. */
+  readonly onBytes?: (bytes: number) => void
   readonly signal?: AbortSignal
 }
 
@@ -86,7 +88,10 @@ export class Client {
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
-      const onBytes = options.silenceMs === undefined ? () => {} : extend
+      const onBytes = (bytes: number) => {
+        if (options.silenceMs !== undefined) extend()
+        options.onBytes?.(bytes)
+      }
       const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
@@ -307,12 +312,16 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
  * The body of an answer (the API server compresses above 128 KiB).
  * Throws beyond `maxBytes`, to protect the runner's memory.
  */
-async function readBytes(response: IncomingMessage, maxBytes: number, onBytes: () => void = () => {}): Promise<Buffer> {
+async function readBytes(
+  response: IncomingMessage,
+  maxBytes: number,
+  onBytes: (bytes: number) => void = () => {},
+): Promise<Buffer> {
   const stream: AsyncIterable<Buffer> = unzipped(response)
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of stream) {
-    onBytes()
+    onBytes(chunk.length)
     length += chunk.length
     if (length > maxBytes) {
       response.destroy()

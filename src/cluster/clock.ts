@@ -68,6 +68,23 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   })
 }
 
+/** The result of the work. Rejects with a `ConnectionError` (ETIMEDOUT) after `limitMs`; the work itself goes on. */
+export async function within<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const cancel = clock.after(limitMs, () => reject(noAnswer(limitMs)))
+  // What fails later has no reader.
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    cancel()
+  }
+}
+
+function noAnswer(limitMs: number): ConnectionError {
+  return new ConnectionError('ETIMEDOUT', `no answer within ${limitMs / 1000} s`)
+}
+
 /**
  * Runs work with a time limit. Rejects with a `ConnectionError` (ETIMEDOUT) if `timeoutMs` have passed since the start
  * or the last call of `extend`. If a signal is aborted, rejects with the reason of that signal.
@@ -80,7 +97,7 @@ export async function withTimeout<T>(
 ): Promise<T> {
   const controller = new AbortController()
   const forward = () => controller.abort(signals.find(({ aborted }) => aborted)?.reason)
-  const expire = () => controller.abort(new ConnectionError('ETIMEDOUT', `no answer within ${timeoutMs / 1000} s`))
+  const expire = () => controller.abort(noAnswer(timeoutMs))
   let cancel = clock.after(timeoutMs, expire)
   const extend = () => {
     cancel()

@@ -108,7 +108,7 @@ export function isTransient(error: unknown): boolean {
 }
 
 /** The same request would fail again. */
-const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'EPROXYAUTH', 'EPROXYREFUSED'])
+const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYAUTH', 'EPROXYREFUSED'])
 
 /** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
 export function retryAfterOf(error: unknown): number {

@@ -1,5 +1,5 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
-import { type Clock, sleep } from './clock.ts'
+import { type Clock, sleep, within } from './clock.ts'
 import {
   ApiError,
   ConnectionError,
@@ -41,7 +41,7 @@ interface Forbidden {
 /**
  * Runs the first requests, and repeats them for up to 30 s while the server does not answer or is overloaded. Throws a
  * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
- * reached.
+ * reached, also if the requests do not end by the gate's timeout.
  * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
  */
 export async function runInitially<T>(
@@ -54,9 +54,11 @@ export async function runInitially<T>(
   const limitMs = Math.min(timeoutMs || maxInitialMs, maxInitialMs)
   const giveUpAt = startedAt + limitMs
   let isReported = false
+  const attempt = () =>
+    timeoutMs ? within(clock, Math.max(0, startedAt + timeoutMs - clock.now()), requests()) : requests()
   for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
     try {
-      return await requests()
+      return await attempt()
     } catch (error) {
       const waitMs = Math.max(delayMs, retryAfterOf(error))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
@@ -118,7 +120,8 @@ function expiredCertificate({ certificateEndsAt = Infinity, clock, user }: Conne
 
 /** Whether a server answered, but not as an API server with TLS answers a request without TLS. */
 function isAnswer({ server }: Connection, error: ApiError | ConnectionError): boolean {
-  return error instanceof ApiError ? !(isBadRequest(error) && server.startsWith('http:')) : error.code === 'EBADMSG'
+  if (error instanceof ApiError) return !(isBadRequest(error) && server.startsWith('http:'))
+  return error.code === 'EBADMSG' || error.code === 'E2BIG'
 }
 
 function remedyFor(connection: Connection, error: ApiError | ConnectionError): string {

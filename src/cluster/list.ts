@@ -18,10 +18,15 @@ interface ListOptions {
 }
 
 const pageSize = 500
+/** No page proves that the list ends. The 150,000 pods of the largest cluster that Kubernetes supports are 300 pages. */
+const maxPages = 1_000
+/** Some 30,000 pods of 8 KB, in all pages together: far more than a namespace has, and as much as the memory of a runner holds. */
+const maxListBytes = 256 << 20
 
 /**
  * Reads a collection page by page. Without `resourceVersion`, the server returns the latest state. All pages show the
  * same snapshot; if it expires, the list is read again without pages, as in client-go's pager.
+ * Rejects with a `ConnectionError` (E2BIG) beyond 1,000 pages or 256 MiB.
  */
 export async function listAll(
   client: Client,
@@ -48,13 +53,19 @@ async function listPages(
 ): Promise<List> {
   const items: KubeObject[] = []
   let continuation = ''
-  for (;;) {
+  let listBytes = 0
+  const onBytes = (bytes: number) => {
+    listBytes += bytes
+    if (listBytes > maxListBytes) throw tooLong(request, `${maxListBytes >> 20} MiB`)
+  }
+  for (let pages = 1; ; pages++) {
+    if (pages > maxPages) throw tooLong(request, `${maxPages.toLocaleString('en')} pages`)
     const query = new URLSearchParams({
       ...selection(request),
       ...(limit === undefined ? {} : { limit: String(limit) }),
       ...(continuation === '' ? {} : { continue: continuation }),
     })
-    const page = await client.json(`${path}?${query}`, { ...options, accept: acceptOf(request, 'list') })
+    const page = await client.json(`${path}?${query}`, { ...options, onBytes, accept: acceptOf(request, 'list') })
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // An empty list may be null: the JSON of a nil slice in Go.
@@ -65,6 +76,10 @@ async function listPages(
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
     if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
   }
+}
+
+function tooLong({ kind }: WatchRequest, limit: string): ConnectionError {
+  return new ConnectionError('E2BIG', `the list of ${kind} has more than ${limit}`)
 }
 
 /** The items of a list lack `apiVersion` and `kind`. */

@@ -52,6 +52,14 @@ interface ReflectorOptions {
 const listSilenceMs = 30_000
 /** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
 const answerTimeoutMs = 10_000
+/**
+ * A deadline waits for a refresh, so a refresh has a time limit: twice the time of the last list, within these limits. Pages
+ * are no proof that the list ends.
+ */
+const minRefreshMs = 10_000
+const maxRefreshMs = 2 * 60_000
+/** The most that counts of a list that a refresh interrupted: it may never end. */
+const maxPartialListMs = 15_000
 /** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
 const overdueGraceMs = 10_000
 /** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
@@ -102,8 +110,8 @@ export class Reflector {
   /** Before the first success, this is the start time. */
   #lastSuccessAt: number
   #failures = 0
-  /** Whether the last complete list took so long that a refresh needs the long limit. */
-  #isSlow = false
+  /** How long the last list took. */
+  #listMs = 0
   /** How many 403 answers came in a row. */
   #refusals = 0
   /** Whether the last watch failed because its resource version had expired. */
@@ -171,13 +179,18 @@ export class Reflector {
     const refreshes = this.#refreshes
     this.#refreshes = []
     const signal = this.#renewInterrupt()
+    const { client, clock, path } = this.#options
+    const isSlow = this.#listMs > answerTimeoutMs / 2
+    const limitMs = Math.min(Math.max(2 * this.#listMs, minRefreshMs), maxRefreshMs)
+    const overdue = new AbortController()
+    const stop = refreshes.length === 0 ? () => {} : clock.after(limitMs, () => overdue.abort(this.#tooLong(limitMs)))
+    const lastSuccessAt = this.#lastSuccessAt
+    const begunAt = clock.now()
     try {
-      const { client, path } = this.#options
       // Alternate between long and short limits: the connection may be slow, or dead.
-      const usesShortLimit = (refreshes.length > 0 && !this.#isSlow) || this.#failures % 2 === 1
-      const begunAt = this.#options.clock.now()
+      const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
       const list = await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
-        signal,
+        signal: AbortSignal.any([signal, overdue.signal]),
         silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
         onPage: () => this.#succeed(),
       })
@@ -187,20 +200,32 @@ export class Reflector {
       this.#reportDifferences(isRestored ? list.items.map(withoutVersion) : list.items)
       this.#resourceVersion = list.resourceVersion
       this.#latestVersion = list.resourceVersion
-      this.#isSlow = this.#lastSuccessAt - begunAt > answerTimeoutMs / 2
+      this.#listMs = clock.now() - begunAt
       if (this.#pollsLeft > 0) this.#failures = 0
       this.#recovered()
       if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
       this.#isSynced = true
     } catch (error) {
+      if (overdue.signal.aborted) {
+        this.#listMs = 0
+        this.#lastSuccessAt = lastSuccessAt
+      }
       if (!signal.aborted) throw error
+      const isHealthy = this.#reportedStatus === undefined
+      if (isHealthy) this.#listMs = Math.max(this.#listMs, Math.min(clock.now() - begunAt, maxPartialListMs))
     } finally {
+      stop()
       // If the list was interrupted, its refreshes wait for the next one.
       if (signal.aborted && !this.#closing.signal.aborted) this.#refreshes.push(...refreshes)
       else this.#listed.push(...refreshes)
       this.#endFirstList()
     }
     await this.#resolveListed()
+  }
+
+  #tooLong(limitMs: number): ConnectionError {
+    const { kind } = this.#request
+    return new ConnectionError('ETIMEDOUT', `the list of ${kind} did not end within ${Math.round(limitMs / 1000)} s`)
   }
 
   /** Resolves the refreshes whose list is complete or failed. */

@@ -62,7 +62,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
  */
 export function gateTimeoutMs(
   { timeoutMs, timeoutIsLiteral }: Pick<GateSettings, 'timeoutMs' | 'timeoutIsLiteral'>,
-  targets: readonly Target[],
+  targets: readonly Pick<Target, 'clocks'>[],
 ): number {
   if (timeoutIsLiteral || timeoutMs === 0) return timeoutMs
   const own = targets.flatMap(({ clocks }) => clocks.timeoutMs ?? [])

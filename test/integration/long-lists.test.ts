@@ -1,0 +1,131 @@
+import { gzipSync } from 'node:zlib'
+import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import { readHeader } from '../../src/recording/reader.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { gateInVirtualTime } from '../support/gate-rollout.ts'
+import { playRecording } from '../support/play-recording.ts'
+import { recordingPath } from '../support/recordings.ts'
+
+/** A rollout that waits for a readiness that never comes. */
+const name = 'stalled'
+let server: ApiServer
+let clock: EventLoopClock
+let namespace: string
+
+beforeEach(async () => {
+  server = await startApiServer()
+  await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY })
+  const { startedAt, serverOffsetMs, inputs } = await readHeader(recordingPath(name))
+  namespace = String(inputs['namespace'])
+  clock = new EventLoopClock(Date.parse(startedAt), 20, (now) => {
+    server.clockOffsetMs = now + serverOffsetMs - Date.now()
+  })
+})
+
+afterEach(() => server.close())
+
+const gate = (written: Record<string, string>): Promise<EndedTimeline> =>
+  gateInVirtualTime({ resources: 'deployment/web', namespace, kubeconfig: server.kubeconfig(), ...written }, clock)
+
+/** Before its only page with objects, each list of Deployments has empty pages. Returns the numbers of the answered pages. */
+function addPages({ pages, pageMs = 0, from = 0 }: { pages: number; pageMs?: number; from?: number }): number[] {
+  const answered: number[] = []
+  const slowFrom = clock.now() + from
+  server.intercept(async ({ path, query }, response) => {
+    const page = Number(/^page-(\d+)$/.exec(query.get('continue') ?? '')?.[1] ?? 0)
+    if (!path.endsWith('/deployments') || query.has('watch') || clock.now() < slowFrom) return 'answer'
+    if (pageMs > 0) await new Promise<void>((resolve) => clock.after(pageMs, resolve))
+    answered.push(page)
+    if (page + 1 >= pages) {
+      query.delete('continue')
+      return 'answer'
+    }
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ kind: 'DeploymentList', metadata: { continue: `page-${page + 1}` }, items: [] }))
+    return 'answered'
+  })
+  return answered
+}
+
+function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {
+  return (finishedAt - startedAt) / 1000
+}
+
+const unknown = { outcome: 'unknown', reason: 'api-unreachable' }
+
+describe('a list that does not end', () => {
+  test('in time leaves the outcome unknown soon after the timeout, although each page is an answer', async () => {
+    addPages({ pages: 90, pageMs: 1_000 })
+    const startedAt = clock.now()
+    const { verdict } = await gate({ timeout: '8s' })
+    expect(verdict).toMatchObject(unknown)
+    expect(verdict.message).toContain('the list of Deployment')
+    expect(clock.now() - startedAt).toBeLessThan(8_000 + 42_000)
+  })
+
+  test('at the timeout is no verdict on a rollout that was seen before', async () => {
+    addPages({ pages: Infinity, pageMs: 500, from: 15_000 })
+    const startedAt = clock.now()
+    expect((await gate({ timeout: '20s' })).verdict).toMatchObject(unknown)
+    expect(clock.now() - startedAt).toBeLessThan(20_000 + 42_000)
+  })
+
+  test('is given up after 1,000 pages, and tried again less and less often', async () => {
+    const answered = addPages({ pages: Infinity })
+    const { verdict } = await gate({ timeout: '10m' })
+    expect(verdict).toMatchObject(unknown)
+    expect(verdict.message).toContain('more than 1,000 pages')
+    expect(Math.max(...answered)).toBe(999)
+  })
+
+  test('before the targets are known leaves the outcome unknown at the timeout', async () => {
+    addPages({ pages: Infinity, pageMs: 1_000 })
+    const timeline = await gate({ resources: 'deployment --all', timeout: '8s' })
+    expect(timeline.verdict).toMatchObject(unknown)
+    expect(secondsOf(timeline)).toBe(8)
+  })
+
+  test('is a mistake before the targets are known, if it has too many pages', async () => {
+    addPages({ pages: Infinity })
+    await expect(gate({ resources: 'deployment --all' })).rejects.toMatchObject({
+      reason: 'api-unreachable',
+      message: expect.stringContaining('more than 1,000 pages'),
+    })
+  })
+
+  test('is given up after 256 MiB in all its pages together', async () => {
+    const page = gzipSync(`{"metadata":{"continue":"more"},"items":[]}${' '.repeat(100 << 20)}`, { level: 1 })
+    server.intercept(({ path }, response) => {
+      if (!path.endsWith('/deployments')) return 'answer'
+      response.setHeader('Content-Type', 'application/json').setHeader('Content-Encoding', 'gzip').end(page)
+      return 'answered'
+    })
+    // These answers take many turns.
+    clock = new EventLoopClock(clock.now(), 1)
+    await expect(gate({ resources: 'deployment --all' })).rejects.toMatchObject({
+      message: expect.stringContaining('more than 256 MiB'),
+    })
+  })
+})
+
+describe('a list of many pages', () => {
+  test('that takes 12 s is an answer at the timeout', async () => {
+    addPages({ pages: 12, pageMs: 1_000 })
+    const { verdict } = await gate({ timeout: '20s' })
+    expect(verdict).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
+  })
+
+  test('that takes 40 s delays the start, and is an answer at the timeout', async () => {
+    addPages({ pages: 40, pageMs: 1_000 })
+    const { verdict } = await gate({ timeout: '60s' })
+    expect(verdict).toMatchObject({ outcome: 'timed-out', reason: 'readiness-failing' })
+  })
+})
+
+test('a server that does not answer the first request by a timeout below 30 s is a mistake then', async () => {
+  server.hang(true)
+  const startedAt = clock.now()
+  await expect(gate({ timeout: '8s' })).rejects.toMatchObject({ reason: 'api-unreachable' })
+  expect(clock.now() - startedAt).toBeLessThan(8_100)
+})
