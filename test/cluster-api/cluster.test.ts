@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
@@ -249,6 +250,18 @@ describe('watching', () => {
       await clock.untilPending(observed.words.at(-1)?.startsWith('UNAVAILABLE') ? 100 : 5_000)
       expect(observed.words).toEqual(['ADDED w', 'SYNCED Widget', ...expected])
     })
+  })
+
+  test('a list is given up after 256 MiB in all its pages together', async () => {
+    const { server, cluster } = await start({}, 'sesame-open')
+    const page = gzipSync(`{"metadata":{"continue":"more"},"items":[]}${' '.repeat(100 << 20)}`, { level: 1 })
+    server.intercept(({ path }, response) => {
+      if (!path.endsWith('/pods')) return 'answer'
+      response.setHeader('Content-Type', 'application/json').setHeader('Content-Encoding', 'gzip').end(page)
+      return 'answered'
+    })
+    await expect(cluster.list(pods)).rejects.toThrow('the list of Pod has more than 256 MiB')
+    expect(server.requests.filter(({ path }) => path.endsWith('/pods'))).toHaveLength(3)
   })
 
   test('the first watch waits for the other first lists, at most a second', async () => {
