@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { exampleFiles } from '../scripts/in-examples.ts'
+import { parseDuration } from '../src/duration.ts'
 import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { validateActionMetadata, validateWorkflow } from './support/workflow-parser.ts'
@@ -19,7 +20,18 @@ const documents = [
 interface Step {
   readonly id?: string
   readonly uses?: string
+  readonly run?: string
   readonly with?: Readonly<Record<string, unknown>>
+  readonly 'timeout-minutes'?: number
+}
+
+interface Job {
+  readonly steps?: readonly Step[]
+  readonly 'timeout-minutes'?: number
+}
+
+interface Workflow {
+  readonly jobs: Readonly<Record<string, Job>>
 }
 
 /** A YAML text of the documentation or of the examples. */
@@ -72,9 +84,7 @@ function stepsOf({ type, content }: Block): readonly Step[] {
   if (type === 'steps') return content as Step[]
   if (type === 'action') return (content as { runs: { steps?: Step[] } }).runs.steps ?? []
   if (type !== 'workflow') return []
-  return Object.values((content as { jobs: Record<string, { steps?: Step[] }> }).jobs).flatMap(
-    ({ steps = [] }) => steps,
-  )
+  return Object.values((content as Workflow).jobs).flatMap(({ steps = [] }) => steps)
 }
 
 /** The inputs of the action of this repository that a step uses; undefined for any other action. */
@@ -139,4 +149,52 @@ it('a step with an unknown key would be found', () => {
   expect(validateWorkflow(wholeFile(blockOf('', '- run: ls\n  wiht: {}\n'))).join('\n')).toContain(
     "Unexpected value 'wiht'",
   )
+})
+
+const minutesOf = (text: string) => (parseDuration(text, (mistake) => expect(mistake).toBe('')) ?? 0) / 60_000
+
+/** The minutes that a job may need for its steps with a clock of their own; infinite if its caller decides that. */
+function neededMinutes({ steps = [] }: Job): number {
+  return steps.reduce((sum, step) => sum + (step['timeout-minutes'] ?? stepMinutes(step)), 0)
+}
+
+function stepMinutes({ uses = '', run = '', with: given = {} }: Step): number {
+  const texts = (text: string) => [...text.matchAll(/--timeout=(\S+)/g)].map(([, duration = '']) => duration)
+  const called = files.find(({ place }) => place === `${uses.slice('./'.length)}/action.yml`)
+  if (called !== undefined) return neededMinutes({ steps: stepsOf(called) })
+  if (inputsOf({ uses }) !== inputs) return texts(run).reduce((sum, text) => sum + minutesOf(text), 0)
+  const { timeout = '10m', resources = '', 'await-change': awaited = '0' } = given as Readonly<Record<string, string>>
+  if (timeout.includes('${{')) return Infinity
+  // A gate ends up to two minutes after its timeout if the API server does not answer then.
+  return Math.max(...[timeout, ...texts(resources)].map(minutesOf)) + minutesOf(awaited) + 2
+}
+
+/** The jobs of a workflow whose limit may end a step before its own clock does. */
+function cutShort({ content }: Block): string[] {
+  return Object.entries((content as Workflow).jobs)
+    .filter(([, { 'timeout-minutes': limit, ...job }]) => limit !== undefined && neededMinutes(job) >= limit)
+    .map(([name, job]) => `${name}: ${job['timeout-minutes']} minutes for ${neededMinutes(job)}`)
+}
+
+const workflows = files.filter(({ type }) => type === 'workflow')
+
+it.each(workflows)('no job in $place ends before the clocks of its steps', (block) => {
+  expect(cutShort(block)).toEqual([])
+})
+
+describe('a job would be found that', () => {
+  const gate = (inputs: Readonly<Record<string, string>>) => ({ uses: 'rollout-gate/rollout-gate@v0', with: inputs })
+  it.each<[string, number, Step[]]>([
+    ['has fewer minutes than its gate', 10, [gate({})]],
+    ['has fewer minutes than its two gates', 15, [gate({}), gate({})]],
+    ['has fewer minutes than a resource', 15, [gate({ resources: 'job/migrate --timeout=20m' })]],
+    ['has fewer minutes than the change may take to arrive', 15, [gate({ 'await-change': '5m' })]],
+    ['has fewer minutes than a command after its gate', 15, [gate({}), { run: 'kubectl rollout status --timeout=5m' }]],
+    ['has fewer minutes than its steps', 15, [gate({}), { run: 'kubectl apply', 'timeout-minutes': 5 }]],
+    ['has fewer minutes than the action that it uses', 10, [{ uses: './.github/actions/deploy' }]],
+    ['has a limit, but whose gate has the timeout of a caller', 60, [gate({ timeout: `\${{ inputs.timeout }}` })]],
+  ])('%s', (_, limit, steps) => {
+    const job = { 'timeout-minutes': limit, steps }
+    expect(cutShort({ place: '', text: '', type: 'workflow', content: { jobs: { job } } })).toHaveLength(1)
+  })
 })
