@@ -11,6 +11,8 @@ import type { Check, WorkflowFixture } from './workflow-fixture.ts'
 interface ExampleRun {
   /** Texts to replace in all files: another image, a shorter clock. */
   readonly replace?: Readonly<Record<string, string>>
+  /** Further files by path. */
+  readonly files?: Readonly<Record<string, string>>
   readonly event?: WorkflowEvent
 }
 
@@ -21,7 +23,7 @@ async function runExample(
   fixture: WorkflowFixture,
   workflow: string,
   run: string,
-  { replace = {}, event }: ExampleRun = {},
+  { replace = {}, files: more = {}, event }: ExampleRun = {},
 ): Promise<WorkflowRun & { readonly checkout: string }> {
   const adapt = (text: string) =>
     Object.entries(replace)
@@ -31,15 +33,17 @@ async function runExample(
   const isNeeded = (path: string) =>
     !path.startsWith('.github/workflows/') ||
     [`${workflow}.yml`, 'reusable-workflow.yml'].some((name) => path.endsWith(`/${name}`))
-  const files = [...exampleFiles()].filter(([path]) => isNeeded(path)).map(([path, text]) => [path, adapt(text)])
+  const files = [...exampleFiles(), ...Object.entries(more)]
+    .filter(([path]) => isNeeded(path))
+    .map(([path, text]) => [path, adapt(text)])
   const finished = await fixture.runJobs(run, { files: Object.fromEntries(files), ...(event && { event }) })
   return { ...finished, checkout: join(fixture.folder, run, 'checkout') }
 }
 
-/** The image of the Deployment in the cluster. */
-async function imageOfWeb({ api, namespace }: WorkflowFixture): Promise<string> {
-  const web = await api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/web`)
-  return web['spec'].template.spec.containers[0].image
+/** The image of a Deployment in the cluster. */
+async function imageOf(name: string, { api, namespace }: WorkflowFixture): Promise<string> {
+  const object = await api.get(`/apis/apps/v1/namespaces/${namespace}/deployments/${name}`)
+  return object['spec'].template.spec.containers[0].image
 }
 
 /** A run of an example with one gate that becomes ready. */
@@ -88,9 +92,9 @@ const manifests: Scenario = async (fixture, check) => {
 
 const rendered: Scenario = async (fixture, check) => {
   await checkReady(fixture, check, 'kustomize', { run: 'kustomize' })
-  await check('kustomize: the overlay is what runs', async () => equal(await imageOfWeb(fixture), `${appImage}:v2`))
+  await check('kustomize: the overlay is what runs', async () => equal(await imageOf('web', fixture), `${appImage}:v2`))
   await checkReady(fixture, check, 'helm', { run: 'helm' })
-  await check('helm: the chart is what runs', async () => equal(await imageOfWeb(fixture), `${appImage}:v1`))
+  await check('helm: the chart is what runs', async () => equal(await imageOf('web', fixture), `${appImage}:v1`))
 }
 
 const serverSideApply: Scenario = async (fixture, check) => {
@@ -111,16 +115,42 @@ const migration: Scenario = async (fixture, check) => {
 }
 
 const rollback: Scenario = async (fixture, check) => {
-  const ready = await checkReady(fixture, check, 'rollback')
-  await check('rollback: a healthy rollout is not undone', () =>
-    equal(ready.job('deploy').step('undo').result, 'skipped'),
-  )
-  const failed = await runExample(fixture, 'rollback', 'missing-image', { replace: missingImage })
-  await check('rollback: a failed rollout fails the job, and the version before is back', async () => {
+  const worker = (version: string) => ({
+    'k8s/worker.yaml': (exampleFiles().get('k8s/web.yaml') ?? '')
+      .replace(/---[\s\S]*/, '')
+      .replaceAll(/(name|app): web$/gm, '$1: worker')
+      .replace('web:v1', `web:${version}`),
+  })
+  const images = () =>
+    Promise.all(['web', 'worker'].map(async (name) => (await imageOf(name, fixture)).split(':').at(-1)))
+  const undo = (run: WorkflowRun) => run.job('deploy').step('undo')
+
+  const first = await runExample(fixture, 'rollback', 'first', { files: worker('v9') })
+  await check('rollback: a resource that the deploy created has no version to go back to', async () => {
+    ok(!first.hasPassed)
+    equal(undo(first).log, '')
+    equal(undo(first).result, 'success')
+    deepEqual(await images(), ['v1', 'v9'])
+  })
+  const again = await runExample(fixture, 'rollback', 'again', { files: worker('v9') })
+  await check('rollback: a resource that the deploy left unchanged is not undone, though it still fails', () => {
+    equal(again.job('deploy').step('gate').outputs['outcome'], 'failed')
+    match(again.job('deploy').step('apply').log, /^deployment\.apps\/worker unchanged$/m)
+    equal(undo(again).log, '')
+    equal(undo(again).result, 'success')
+  })
+  const ready = await checkReady(fixture, check, 'rollback', { files: worker('v1') })
+  await check('rollback: a healthy rollout is not undone', () => equal(undo(ready).result, 'skipped'))
+  const failed = await runExample(fixture, 'rollback', 'worker-fails', {
+    replace: { 'ghcr.io/acme/web:v1': `${appImage}:v2` },
+    files: worker('v9'),
+  })
+  await check('rollback: only what failed is undone', async () => {
     ok(!failed.hasPassed)
     equal(failed.job('deploy').step('gate').outputs['outcome'], 'failed')
-    equal(failed.job('deploy').step('undo').result, 'success')
-    equal(await imageOfWeb(fixture), `${appImage}:v1`)
+    equal(undo(failed).result, 'success')
+    match(undo(failed).log, /^deployment\.apps\/worker rolled back/)
+    deepEqual(await images(), ['v2', 'v1'])
   })
 }
 
@@ -152,7 +182,7 @@ const awaitChange: Scenario = async (fixture, check) => {
   const options = { job: 'gate', replace: { 'acme/web:v1': 'acme/web:v2' } }
   const run = await checkReady(fixture, check, 'await-change', options)
   await check('await-change: the gate ends with the new version', async () => {
-    equal(await imageOfWeb(fixture), `${appImage}:v2`)
+    equal(await imageOf('web', fixture), `${appImage}:v2`)
     match(run.job('gate').step('gate').log, /deployment\/web .*generation 2 observed/)
   })
 }
