@@ -224,6 +224,16 @@ describe('a DaemonSet does not wait for a node', () => {
     })
   })
 
+  it('that is not ready while another one is cordoned and has its new pod', () => {
+    const present = [...nodes, createNode('n3', { cordoned: true }), createNode('n4', { ready: false })]
+    const updated = [ready, agent('n2', readyStatus(2)), agent('n3', readyStatus(3)), agent('n4', pending)]
+    const status = done(4, { numberReady: 3, numberAvailable: 3 })
+    expect(judge(createSet({ status }), [...present, ...updated])).toMatchObject({
+      status: 'ready',
+      notes: ['not waiting for n4 (not ready)'],
+    })
+  })
+
   it('but does while no new pod is ready anywhere', () => {
     const none = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 0, numberAvailable: 0 }) })
     const present = [createNode('n1'), createNode('n2', { ready: false })]
@@ -327,6 +337,21 @@ describe('a DaemonSet fails', () => {
     const set = createSet({ status: done(1, { numberReady: 0, numberAvailable: 0 }) })
     const { failure } = judge(set, [node, createNode('n2'), broken(3, 45)], { podHistories })
     expect(failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
+  })
+
+  // With maxUnavailable 1 the controller updates no other node.
+  it.each<[string, PodStatus | undefined, string | undefined]>([
+    ['while no new pod runs elsewhere', undefined, 'crash-loop'],
+    ['while a new pod elsewhere is not ready', pending, 'crash-loop'],
+    ['but not while one is ready elsewhere', readyStatus(1), undefined],
+  ])('by the crashes of a new pod on a cordoned node %s', (_, elsewhere, reason) => {
+    const podHistories = new Map([
+      ['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])],
+    ])
+    const other = elsewhere === undefined ? agent('n2', readyStatus(-90), 'old') : agent('n2', elsewhere)
+    const set = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 }) })
+    const objects = [createNode('n1', { cordoned: true }), createNode('n2'), broken(3, 45), other]
+    expect(judge(set, objects, { podHistories }).failure?.reason).toBe(reason)
   })
 
   it('by the crashes of a new pod', () => {

@@ -50,7 +50,8 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
   const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
-  const excuse = excuses(set, owned, desired, context)
+  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const { excuse, isCounted } = awaitedNodes(set, owned, isFinished, context)
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
@@ -58,21 +59,23 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const mayFail = isOnDelete ? isNew : undefined
   const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
 
-  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isNew)
+  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isFinished)
   // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
+  const isKept = (pod: Pod) => isFinished(pod) && isExcused(nodeOf(pod)) && isCounted(nodeOf(pod))
+  const awaitedElsewhere = Math.max(0, awaited - new Set(owned.filter(isKept).map(nodeOf)).size)
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const settled = whenSettled(examined, awaited, context)
+  const settled = whenSettled(examined, awaitedElsewhere, context)
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
   // The controller's counts include excused nodes, and omit nodes that should no longer have a pod
   // (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other nodes are done.
   const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
   const leftOver = isOnDelete || (unfinished.length === 0 && !canReadRevisions) ? 0 : awaitedPods.filter(isOld).length
-  const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaited
+  const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
 
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
@@ -145,37 +148,54 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
     (generation !== undefined && labels[generationLabel] === generation)
 }
 
+const cordoned = 'cordoned'
+
+/** Which nodes are awaited. */
+interface AwaitedNodes {
+  /** Why a node is not awaited; undefined if it is. */
+  readonly excuse: (node: string) => string | undefined
+  /** Whether the controller counts a node as desired. */
+  readonly isCounted: (node: string) => boolean
+}
+
 /**
- * Why a node is not awaited: it is not ready, cordoned, gone, tainted, or joined since the gate's start. If that is so for
- * all desired nodes, each is awaited: no other node shows whether the new pods run.
+ * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start. If that is so for
+ * all desired nodes, each is awaited: no other node shows whether the new pods run. A cordoned node works, so it is awaited
+ * until a new pod is ready elsewhere: its broken pod may be why the controller updates no other node (maxUnavailable).
  */
-function excuses(
+function awaitedNodes(
   set: DaemonSet,
   owned: readonly Pod[],
-  desired: number,
+  isFinished: (pod: Pod) => boolean,
   context: RuleContext,
-): (node: string) => string | undefined {
+): AwaitedNodes {
+  const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
   const tolerations = tolerationsOf(set)
   const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
-  const excuse = (name: string) => {
+  const reasonOf = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined
     if (node === undefined) return 'gone'
     if (condition(node, 'Ready')?.status !== 'True') return 'not ready'
     const taint = repellingTaint(node, tolerations)
     if (taint !== undefined) return `it has the taint ${taint.key}`
-    if (node.spec?.unschedulable === true) return 'cordoned'
+    if (node.spec?.unschedulable === true) return cordoned
     return (context.time(node.metadata.creationTimestamp) ?? 0) <= context.startedAt
       ? undefined
       : 'joined since the gate began'
   }
-  // The controller does not count these nodes.
-  const isUncounted = (name: string) => {
+  const isCounted = (name: string) => {
     const node = nodes.get(name)
-    return node === undefined || repellingTaint(node, tolerations) !== undefined
+    return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
-  const excused = new Set(owned.map(nodeOf).filter((node) => !isUncounted(node) && excuse(node) !== undefined))
-  return desired > 0 && excused.size >= desired ? () => undefined : excuse
+  const excused = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
+  if (desired > 0 && excused.size >= desired) return { excuse: () => undefined, isCounted }
+  const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeOf(pod)) === undefined)
+  const excuse = (name: string) => {
+    const reason = reasonOf(name)
+    return reason === cordoned && !isReadyElsewhere ? undefined : reason
+  }
+  return { excuse, isCounted }
 }
 
 /** The taints that each pod of a DaemonSet tolerates, by their effect. */
@@ -224,9 +244,8 @@ function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, 
 function unfinishedNodes(
   owned: readonly Pod[],
   isExcused: (node: string) => boolean,
-  isNew: (pod: Pod) => boolean,
+  isFinished: (pod: Pod) => boolean,
 ): readonly string[] {
-  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
   const finished = new Set(owned.filter(isFinished).map(nodeOf))
   return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
 }
