@@ -150,6 +150,18 @@ describe('all pods have settled', () => {
     expect(settled(60)).toEqual({ done: true })
   })
 
+  it('not after a pod was removed, before the controllers had time to report that', () => {
+    const history = seenTarget([0, createDeployment({ status: complete(2) })])
+    const settled = (now: number, removedAt: number) =>
+      whenSettled({ state: examine([pod('a', readyStatus(1))]) }, 2, context({ now, history }), {
+        removedAt: moment(removedAt),
+      })
+    expect(settled(60, 59)).toEqual({ done: false, at: moment(89) })
+    expect(settled(89, 59)).toEqual({ done: true })
+    // The counts have changed since.
+    expect(settled(60, -1)).toEqual({ done: true })
+  })
+
   it('at the moment when the first of them may have', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
     expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })

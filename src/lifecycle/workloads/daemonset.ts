@@ -68,7 +68,9 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
-  const settled = whenSettled(examined, awaitedElsewhere, context)
+  const settled = whenSettled(examined, awaitedElsewhere, context, {
+    removedAt: context.removedPod(metadata.uid, present?.metadata.labels?.[hashLabel])?.at,
+  })
   const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
   const old = owned.filter(isOld).length
   // The controller's counts include excused nodes, and omit nodes that should no longer have a pod

@@ -79,7 +79,11 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const settled = whenSettled(examined, replicas, context, { unchangedSince: conditionsChangedAt(deployment, context) })
+  const removedPod = context.removedPod(current?.metadata.uid)
+  const settled = whenSettled(examined, replicas, context, {
+    unchangedSince: conditionsChangedAt(deployment, context),
+    removedAt: removedPod?.at,
+  })
   const ready = isAvailable && isDrained && settled.done
   const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
   const isRolledOut = isUpdated || (old === 0 && (current !== undefined || updated > 0))
@@ -88,7 +92,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     ready,
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
     settled,
-    removedPod: replicas === 0 ? context.removedPod(current?.metadata.uid) : undefined,
+    removedPod: replicas === 0 ? removedPod : undefined,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.

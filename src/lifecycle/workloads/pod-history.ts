@@ -66,6 +66,8 @@ export interface PodHistory {
 
 /** A pod as it was before its deletion, with its history until then. */
 export interface RemovedPod {
+  /** When the last deletion of a pod of its revision began, on the runner's clock. */
+  readonly at: number
   readonly pod: Pod
   readonly history: PodHistory
 }
@@ -147,8 +149,8 @@ export class PodHistories {
       return
     const key = `${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`
     const known = this.#removed.get(key)
-    if (known === undefined || condition(known.pod, 'Ready')?.status !== 'True')
-      this.#removed.set(key, { pod: before, history: this.of(before, now) })
+    const isKept = known !== undefined && condition(known.pod, 'Ready')?.status === 'True'
+    this.#removed.set(key, { ...(isKept ? known : { pod: before, history: this.of(before, now) }), at: now })
   }
 
   #observePod(pod: Pod, now: number): void {

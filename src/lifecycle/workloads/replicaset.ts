@@ -39,7 +39,8 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
-  const settled = whenSettled(examined, replicas, context)
+  const removedPod = context.removedPod(set.metadata.uid)
+  const settled = whenSettled(examined, replicas, context, { removedAt: removedPod?.at })
   const ready =
     isObserved(set) &&
     (status.replicas ?? 0) === replicas &&
@@ -51,7 +52,7 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
     ready,
     readyMessage: readyText(available, replicas, 'available'),
     settled,
-    removedPod: replicas === 0 ? context.removedPod(set.metadata.uid) : undefined,
+    removedPod: replicas === 0 ? removedPod : undefined,
     created: replicas,
     milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),

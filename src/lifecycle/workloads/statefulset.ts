@@ -74,7 +74,11 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
 
   const unwanted = owned.length - wanted.length
   const isUpdated = observed && (isOnDelete || updated >= toUpdate)
-  const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, { unwanted })
+  const removedPod = context.removedPod(set.metadata.uid, revision)
+  const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
+    unwanted,
+    removedAt: removedPod?.at,
+  })
   const oldPods = examinePods(old, context)
   // A scale creates pods below the partition with the older revision: they must settle too.
   const settled = gatedSettled.done && isUpdated ? whenSettled({ state: oldPods }, 0, context) : gatedSettled
@@ -91,7 +95,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     ready: isReady && isAvailable,
     readyMessage: readyText(status.readyReplicas ?? 0, replicas, 'ready'),
     settled,
-    removedPod: replicas === 0 ? context.removedPod(set.metadata.uid, revision) : undefined,
+    removedPod: replicas === 0 ? removedPod : undefined,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, gated.length)),
     milestones: [

@@ -61,19 +61,32 @@ interface Settled {
   readonly at?: number
 }
 
+interface SettleFacts {
+  readonly unwanted?: number
+  readonly unchangedSince?: number
+  readonly removedAt?: number | undefined
+}
+
+/**
+ * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
+ * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
+ */
+const leaderChangeMs = 30_000
+
 /**
  * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of the
  * controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if they
- * cannot be read.
+ * cannot be read. Counts from before the removal of a pod may still include it.
  * @param unwanted pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
  * include terminating pods, which never appear as new ones.
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state
+ * @param removedAt when the last removal of a gated pod began
  */
 export function whenSettled(
   { state }: Pick<ExaminedPods, 'state'>,
   wanted: number,
   context: RuleContext,
-  { unwanted = 0, unchangedSince }: { readonly unwanted?: number; readonly unchangedSince?: number } = {},
+  { unwanted = 0, unchangedSince, removedAt = -Infinity }: SettleFacts = {},
 ): Settled {
   if (state !== undefined) {
     const { pods, replaced, recheckAt } = state
@@ -83,7 +96,8 @@ export function whenSettled(
   }
   const { firstSeenAt, countersMovedAt } = context.history
   const changedAt = state === undefined ? Math.min(unchangedSince ?? firstSeenAt, firstSeenAt) : firstSeenAt
-  const at = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
+  const unchangedAt = (countersMovedAt > firstSeenAt ? countersMovedAt : changedAt) + context.settings.settleTimeMs
+  const at = removedAt >= countersMovedAt ? Math.max(unchangedAt, removedAt + leaderChangeMs) : unchangedAt
   return context.now >= at ? { done: true } : { done: false, at }
 }
 
