@@ -224,6 +224,18 @@ describe('a DaemonSet does not wait for a node', () => {
     })
   })
 
+  it('with OnDelete, while all existing pods elsewhere are ready and old', () => {
+    const onDelete = createSet({
+      spec: { updateStrategy: { type: 'OnDelete' } },
+      status: done(2, { updatedNumberScheduled: 0, numberReady: 1, numberAvailable: 1 }),
+    })
+    const old = [agent('n1', readyStatus(-90), 'old'), agent('n2', pending, 'old')]
+    expect(judge(onDelete, [createNode('n1'), createNode('n2', { ready: false }), ...old])).toMatchObject({
+      status: 'ready',
+      notes: [expect.stringContaining('OnDelete'), 'not waiting for n2 (not ready)'],
+    })
+  })
+
   it('that is not ready while another one is cordoned and has its new pod', () => {
     const present = [...nodes, createNode('n3', { cordoned: true }), createNode('n4', { ready: false })]
     const updated = [ready, agent('n2', readyStatus(2)), agent('n3', readyStatus(3)), agent('n4', pending)]
@@ -313,6 +325,33 @@ describe('a DaemonSet still waits for its other nodes', () => {
   ])('%s', (_, status, objects) => {
     const set = createSet({ status })
     expect(judge(set, objects, { history: seenTarget([0, set]), now: 60 }).status).toBe('progressing')
+  })
+})
+
+describe('while no new pod is ready elsewhere, the new pod of a node that joined', () => {
+  const present = [createNode('n1'), createNode('n2', { createdAt: 5 }), agent('n1', readyStatus(-90), 'old')]
+  const judgeJoined = (status: PodStatus, history = seenPod([5, agent('n2', status)])) => {
+    const set = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 }) })
+    const podHistories = new Map([['agent-n2-uid', history]])
+    return judge(set, [...present, agent('n2', status)], { podHistories })
+  }
+
+  it('shows why the controller updates no other node, and fails nothing', () => {
+    const dead = (nth: number, at: number) => agent('n2', crashLoopStatus(nth, at))
+    const assessment = judgeJoined(
+      crashLoopStatus(3, 45),
+      seenPod([5, dead(1, 5)], [20, dead(2, 20)], [45, dead(3, 45)]),
+    )
+    expect(assessment).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'crash-loop', class: 'slow', subject: 'pod/agent-n2', proven: false }],
+    })
+    expect(assessment.failure).toBeUndefined()
+  })
+
+  it('counts in the milestones', () => {
+    const { milestones } = judgeJoined(pending)
+    expect(milestones.find(({ name }) => name === 'scheduled')).toMatchObject({ state: 'done' })
   })
 })
 

@@ -1,9 +1,11 @@
 import type { DaemonSet, KubeObject, Node, Pod, Taint, Toleration } from '../../cluster/objects.ts'
+import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { podRequest, selectedRequest } from '../network/selector.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, isReplaced } from './pod-object.ts'
+import { examinePods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import {
@@ -50,13 +52,14 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
   const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
-  const isFinished = (pod: Pod) => isNew(pod) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
-  const { excuse, isCounted } = awaitedNodes(set, owned, isFinished, context)
+  const isFinished = (pod: Pod) =>
+    (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const { excuse, isCounted, isReliable } = awaitedNodes(set, owned, isFinished, context)
   const isExcused = (node: string) => excuse(node) !== undefined
   const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
   const lost = context.lostPods(metadata.uid).filter(isNew)
-  const mayFail = isOnDelete ? isNew : undefined
+  const mayFail = (pod: Pod) => isNew(pod) && isReliable(nodeOf(pod))
   const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
 
   const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isFinished)
@@ -98,7 +101,13 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
         ? onDeleteMilestone(status.updatedNumberScheduled ?? 0, awaited, observed)
         : updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
-    problems: creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
+    problems: [
+      ...creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
+      ...unreliableProblems(
+        gated.filter((pod) => isNew(pod) && !mayFail(pod)),
+        context,
+      ),
+    ],
     notes: [
       ...(isOnDelete && old > 0 ? [onDeleteNote(old)] : []),
       ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${excuse(node)})`))] : []),
@@ -152,18 +161,27 @@ function revisionTest(set: DaemonSet, present: KubeObject | undefined, context: 
 
 const cordoned = 'cordoned'
 
+/**
+ * The problems of pods that may not fail the DaemonSet. They may be why the controller updates no other node
+ * (maxUnavailable).
+ */
+function unreliableProblems(pods: readonly Pod[], context: RuleContext): readonly Problem[] {
+  return examinePods(pods, context).problems.map((problem) => ({ ...problem, proven: false, neverFails: true }))
+}
+
 /** Which nodes are awaited. */
 interface AwaitedNodes {
   /** Why a node is not awaited; undefined if it is. */
   readonly excuse: (node: string) => string | undefined
   /** Whether the controller counts a node as desired. */
   readonly isCounted: (node: string) => boolean
+  /** Whether the pods of a node show what the new version does: a cordoned node works, one that has just joined may not. */
+  readonly isReliable: (node: string) => boolean
 }
 
 /**
- * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start. If that is so for
- * all desired nodes, each is awaited: no other node shows whether the new pods run. A cordoned node works, so it is awaited
- * until a new pod is ready elsewhere: its broken pod may be why the controller updates no other node (maxUnavailable).
+ * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start, and a new pod is ready
+ * elsewhere. If that is so for all desired nodes, the pods of each show whether the new version runs.
  */
 function awaitedNodes(
   set: DaemonSet,
@@ -191,13 +209,12 @@ function awaitedNodes(
     return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
   const excused = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
-  if (desired > 0 && excused.size >= desired) return { excuse: () => undefined, isCounted }
   const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeOf(pod)) === undefined)
-  const excuse = (name: string) => {
-    const reason = reasonOf(name)
-    return reason === cordoned && !isReadyElsewhere ? undefined : reason
+  return {
+    excuse: isReadyElsewhere ? reasonOf : () => undefined,
+    isCounted,
+    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || excused.size >= desired,
   }
-  return { excuse, isCounted }
 }
 
 /** The taints that each pod of a DaemonSet tolerates, by their effect. */
