@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { complete, moment, readyStatus } from '../lifecycle/builders.ts'
+import { isThorough, parameters } from '../support/thorough.ts'
+import { at, createGate, createTarget, createWorkload, modified, synced } from './builders.ts'
+import { SimulatedCluster } from './simulation/cluster.ts'
+import { DaemonSetController, DeploymentController, StatefulSetController } from './simulation/controllers.ts'
+import type { Program } from './simulation/pods.ts'
+
+/**
+ * What happens to a cluster during a rollout: autoscalers, drains, lost nodes, other pipelines, GitOps tools and leader
+ * changes. None of it may fail a rollout that becomes ready, or end one as ready that is not.
+ */
+
+const programs = {
+  before: { readyAfter: 2 },
+  probed: { readyAfter: 3 },
+  unprobed: {},
+  slow: { readyAfter: 40 },
+  'dies once': { readyAfter: 2, diesAfter: 3, deaths: 1 },
+  'dies at once, twice': { diesAfter: 0, deaths: 2 },
+  crashes: { diesAfter: 1 },
+  'crashes before it is ready': { readyAfter: 100, diesAfter: 8 },
+  'has no image': { isMissing: true },
+} satisfies Record<string, Program>
+
+type Version = keyof typeof programs
+
+const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once']
+const bad: readonly Version[] = ['crashes before it is ready', 'has no image']
+
+const controllers = {
+  Deployment: DeploymentController,
+  StatefulSet: StatefulSetController,
+  DaemonSet: DaemonSetController,
+}
+const kinds = Object.keys(controllers) as readonly (keyof typeof controllers)[]
+
+/** At this second, this happens. */
+interface Step {
+  readonly after: number
+  readonly happens: (cluster: SimulatedCluster) => void
+}
+
+interface Rollout {
+  readonly version: Version
+  readonly steps: readonly Step[]
+  readonly replicas?: number
+  readonly capacity?: number
+  /** When another target of the gate becomes ready. */
+  readonly otherReadyAt?: number | undefined
+}
+
+/** Gates a rollout; `isComplete` is whether it was complete when the gate ended. */
+function gateRollout(kind: keyof typeof controllers, { version, steps, otherReadyAt, ...size }: Rollout) {
+  const cluster = new SimulatedCluster(controllers[kind], programs, size).begin(version)
+  const api = createWorkload('api')
+  const other =
+    otherReadyAt === undefined
+      ? []
+      : [
+          ...at(0, api.creating, synced('Deployment', 'ReplicaSet')),
+          ...at(otherReadyAt, modified(api.deployment(complete()), api.pod(readyStatus(otherReadyAt)))),
+        ]
+  const targets = [createTarget({ kind }), ...(other.length === 0 ? [] : [api.target])]
+  const gate = createGate([], { targets, live: true })
+  let handled = 0
+  const observe = () => {
+    const due = other.filter((event) => event.at === moment(cluster.now))
+    for (const event of [...due, ...cluster.events.slice(handled)]) gate.handle(event)
+    handled = cluster.events.length
+    gate.advance(moment(cluster.now))
+  }
+  observe()
+  const left = steps.toSorted((a, b) => a.after - b.after)
+  while (gate.verdict === undefined) {
+    cluster.tick()
+    observe()
+    while (gate.verdict === undefined && (left[0]?.after ?? Infinity) <= cluster.now) left.shift()?.happens(cluster)
+    if (gate.verdict === undefined) observe()
+  }
+  return { ...gate.verdict, isComplete: cluster.workload.isComplete() }
+}
+
+const replaceNode = (how: 'drain' | 'lose' | 'shutDown', node: string) => (cluster: SimulatedCluster) => {
+  cluster[how](node)
+  cluster.addNode()
+}
+
+describe.each(kinds)('a rollout of a %s', (kind) => {
+  describe.each<[string, readonly Step[]]>([
+    ['without anything else', []],
+    [
+      'while an autoscaler scales it up and down',
+      [
+        { after: 4, happens: (cluster) => cluster.scale(6) },
+        { after: 12, happens: (cluster) => cluster.scale(2) },
+        { after: 20, happens: (cluster) => cluster.scale(5) },
+      ],
+    ],
+    [
+      'while nodes are drained one after another',
+      [
+        { after: 3, happens: replaceNode('drain', 'node-1') },
+        { after: 10, happens: replaceNode('drain', 'node-2') },
+        { after: 17, happens: replaceNode('drain', 'node-3') },
+      ],
+    ],
+    ['while a spot node is lost', [{ after: 6, happens: replaceNode('lose', 'node-1') }]],
+    ['while a node shuts down', [{ after: 6, happens: replaceNode('shutDown', 'node-2') }]],
+    ['while a node restarts', [{ after: 7, happens: (cluster) => cluster.reboot('node-1') }]],
+    [
+      'that is restarted, until a GitOps tool removes the annotation',
+      [
+        { after: 5, happens: (cluster) => cluster.annotate('now') },
+        { after: 15, happens: (cluster) => cluster.annotate() },
+      ],
+    ],
+    [
+      'while the controllers change their leader and a node is drained',
+      [
+        { after: 8, happens: (cluster) => cluster.holdControllers(20) },
+        { after: 9, happens: replaceNode('drain', 'node-1') },
+      ],
+    ],
+  ])('%s', (_, steps) => {
+    it.each(good)('is ready with a version that is %s', (version) => {
+      expect(gateRollout(kind, { version, steps })).toMatchObject({ outcome: 'ready', isComplete: true })
+    })
+
+    it.each(bad)('fails with a version that %s', (version) => {
+      const reason = version === 'has no image' ? 'image-not-found' : 'crash-loop'
+      // A StatefulSet does not replace the broken pod by one of a later template.
+      expect(gateRollout(kind, { version, steps })).toMatchObject({
+        outcome: expect.stringMatching(/^(failed|stalled)$/),
+        reason,
+      })
+    })
+  })
+})
+
+const node = fc.constantFrom('node-1', 'node-2', 'node-3')
+const happenings: fc.Arbitrary<Step['happens']> = fc.oneof(
+  fc.integer({ min: 1, max: 6 }).map((replicas) => (cluster: SimulatedCluster) => cluster.scale(replicas)),
+  fc.tuple(fc.constantFrom('drain', 'lose', 'shutDown'), node).map(([how, name]) => replaceNode(how, name)),
+  fc.nat({ max: 8 }).map((index) => (cluster: SimulatedCluster) => cluster.evict(index)),
+  fc.option(fc.string(), { nil: undefined }).map((value) => (cluster: SimulatedCluster) => cluster.annotate(value)),
+  fc.integer({ min: 1, max: 25 }).map((seconds) => (cluster: SimulatedCluster) => cluster.holdControllers(seconds)),
+  node.map((name) => (cluster: SimulatedCluster) => cluster.reboot(name)),
+  fc.constant((cluster: SimulatedCluster) => cluster.addNode()),
+)
+const rollouts = (versions: readonly Version[]) =>
+  fc.record<Rollout>({
+    version: fc.constantFrom(...versions),
+    steps: fc.array(fc.record({ after: fc.integer({ min: 1, max: 120 }), happens: happenings }), { maxLength: 8 }),
+    replicas: fc.integer({ min: 1, max: 5 }),
+    capacity: fc.integer({ min: 4, max: 12 }),
+    otherReadyAt: fc.option(fc.integer({ min: 20, max: 200 }), { nil: undefined }),
+  })
+const runs = { ...parameters, numRuns: isThorough ? 150 : 10 }
+
+describe.each(kinds)('whatever happens during a rollout of a %s', (kind) => {
+  it('the gate is ready with a good version, once the rollout is complete', () => {
+    fc.assert(
+      fc.property(rollouts(good), (rollout) => {
+        expect(gateRollout(kind, rollout)).toMatchObject({ outcome: 'ready', isComplete: true })
+      }),
+      runs,
+    )
+  })
+
+  it('the gate is not ready with a bad version', () => {
+    fc.assert(
+      fc.property(rollouts(bad), (rollout) => {
+        expect(gateRollout(kind, rollout).outcome).not.toBe('ready')
+      }),
+      runs,
+    )
+  })
+})

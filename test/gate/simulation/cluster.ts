@@ -1,0 +1,174 @@
+import type { FeedEvent, Observation } from '../../../src/cluster/feed.ts'
+import type { KubeObject, PodTemplate } from '../../../src/cluster/objects.ts'
+import { createContainer, createTemplate, moment } from '../../lifecycle/builders.ts'
+import type { SimulatedController } from './controllers.ts'
+import { type Program, SimulatedPods } from './pods.ts'
+
+/** The makers of a workload's controllers. */
+type ControllerClass = new (pods: SimulatedPods, replicas: number, template: PodTemplate) => SimulatedController
+
+/** A cluster with the workload `web` in virtual time. `events` is what watches return from second 0 on. */
+export class SimulatedCluster {
+  readonly events: FeedEvent[] = []
+  readonly pods: SimulatedPods
+  readonly workload: SimulatedController
+  readonly #programs: Readonly<Record<string, Program>>
+  /** The last version of each object that the watches returned. */
+  readonly #returned = new Map<string, string>()
+  /** The controllers elect a leader until then. */
+  #controllersFrom = -Infinity
+  #nodeCount = 0
+
+  /** The first program runs since a minute. */
+  constructor(
+    controllers: ControllerClass,
+    programs: Readonly<Record<string, Program>>,
+    { replicas = 3, nodes = 3, capacity = 20 } = {},
+  ) {
+    this.#programs = programs
+    this.pods = new SimulatedPods(programs)
+    this.pods.now = -200
+    for (let node = 0; node < nodes; node++) this.addNode(capacity)
+    this.workload = new controllers(this.pods, replicas, this.templateOf(Object.keys(programs)[0] ?? ''))
+    while (this.pods.now < 0) this.tick()
+  }
+
+  get now(): number {
+    return this.pods.now
+  }
+
+  /** Changes the workload, and lists everything. */
+  begin(program: string): this {
+    this.events.length = 0
+    this.#returned.clear()
+    this.apply(program)
+    this.#emit()
+    const kinds = [...this.workload.kinds, 'Pod', 'Event']
+    for (const kind of kinds)
+      this.#return({
+        type: 'SYNCED',
+        apiVersion: versionOf(kind),
+        kind,
+        ...(kind === 'Node' ? {} : { namespace: 'shop' }),
+      })
+    return this
+  }
+
+  /** Lets a second pass. */
+  tick(): void {
+    this.pods.now += 1
+    if (this.now >= this.#controllersFrom) {
+      for (const step of this.workload.steps) {
+        step()
+        this.#emit()
+      }
+    }
+    this.pods.tick()
+    this.#emit()
+  }
+
+  templateOf(program: string): PodTemplate {
+    const { readyAfter } = this.#programs[program] ?? {}
+    const probe = readyAfter === undefined ? {} : { readinessProbe: { periodSeconds: 1, failureThreshold: 3 } }
+    return createTemplate({ containers: [createContainer({ image: `acme/web:${program}`, ...probe })] })
+  }
+
+  apply(program: string): void {
+    this.workload.change({ template: this.templateOf(program) })
+    this.#emit()
+  }
+
+  scale(replicas: number): void {
+    this.workload.change({ replicas })
+    this.#emit()
+  }
+
+  /** `kubectl rollout restart`; without a value, a GitOps tool removes the annotation. */
+  annotate(restartedAt?: string): void {
+    const { template } = this.workload
+    const annotations: Record<string, string> = restartedAt === undefined ? {} : { restartedAt }
+    this.workload.change({ template: { ...template, metadata: { ...template?.metadata, annotations } } })
+    this.#emit()
+  }
+
+  addNode(capacity = 20): void {
+    this.#nodeCount += 1
+    this.pods.addNode(`node-${this.#nodeCount}`, capacity)
+  }
+
+  drain(node: string): void {
+    this.#cordon(node)
+    for (const pod of this.pods.pods) if (pod.node === node && pod.boundTo === undefined) this.pods.delete(pod)
+    this.#emit()
+  }
+
+  evict(index: number): void {
+    const pod = this.pods.pods.at(index % Math.max(1, this.pods.pods.length))
+    if (pod !== undefined) this.pods.delete(pod)
+    this.#emit()
+  }
+
+  /** The machine ends without a warning. */
+  lose(node: string): void {
+    const found = this.pods.node(node)
+    if (found !== undefined) Object.assign(found, { lostAt: found.lostAt ?? this.now, isCordoned: true })
+  }
+
+  shutDown(node: string): void {
+    this.#cordon(node)
+    for (const pod of this.pods.pods) if (pod.node === node && pod.deletedAt === undefined) this.pods.shutDown(pod)
+    this.#emit()
+  }
+
+  /** The containers of a node die, and start again with it. */
+  reboot(node: string): void {
+    for (const pod of this.pods.pods)
+      if (
+        pod.node === node &&
+        pod.startedAt !== undefined &&
+        pod.deletedAt === undefined &&
+        pod.status.phase === 'Running'
+      )
+        this.pods.kill(pod, 255)
+    this.#emit()
+  }
+
+  holdControllers(seconds: number): void {
+    this.#controllersFrom = this.now + seconds
+  }
+
+  #cordon(node: string): void {
+    const found = this.pods.node(node)
+    if (found !== undefined) found.isCordoned = true
+  }
+
+  #return(observation: Observation): void {
+    this.events.push({ ...observation, at: moment(this.now) })
+  }
+
+  #emit(): void {
+    if (this.now < 0) return
+    const objects: readonly KubeObject[] = [
+      ...this.workload.objects(),
+      ...this.pods.pods.map((pod) => this.pods.toObject(pod)),
+    ]
+    const present = new Set(objects.map(({ metadata: { uid = '' } }) => uid))
+    for (const [uid, text] of this.#returned) {
+      if (present.has(uid)) continue
+      this.#returned.delete(uid)
+      this.#return({ type: 'DELETED', object: JSON.parse(text) })
+    }
+    for (const object of objects) {
+      const { uid = '' } = object.metadata
+      const [before, text] = [this.#returned.get(uid), JSON.stringify(object)]
+      if (before === text) continue
+      this.#returned.set(uid, text)
+      this.#return({ type: before === undefined ? 'ADDED' : 'MODIFIED', object })
+    }
+    for (const object of this.pods.takeEvents()) this.#return({ type: 'MODIFIED', object })
+  }
+}
+
+function versionOf(kind: string): string {
+  return ['Pod', 'Event', 'Node', 'Service'].includes(kind) ? 'v1' : 'apps/v1'
+}

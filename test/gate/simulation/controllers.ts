@@ -1,0 +1,452 @@
+import type {
+  Condition,
+  DaemonSet,
+  Deployment,
+  KubeObject,
+  PodTemplate,
+  ReplicaSet,
+  StatefulSet,
+} from '../../../src/cluster/objects.ts'
+import { isSameTemplate } from '../../../src/lifecycle/workloads/template.ts'
+import { condition, createDeployment, createReplicaSet, iso, moment, ownedBy } from '../../lifecycle/builders.ts'
+import { isActive, isReady, type SimulatedPod, type SimulatedPods } from './pods.ts'
+
+/** A workload with its controllers. */
+export interface SimulatedController {
+  /** The kinds of its objects, besides Pod. */
+  readonly kinds: readonly string[]
+  readonly template: PodTemplate | undefined
+  readonly replicas: number
+  /** What the controllers do in a second, one after another. */
+  readonly steps: readonly (() => void)[]
+  /** The workload, and the objects that its controllers own, besides pods. */
+  objects(): readonly KubeObject[]
+  change(spec: { replicas?: number; template?: PodTemplate | undefined }): void
+  /** Whether its pods, as the API shows them, are those of a complete rollout. */
+  isComplete(): boolean
+}
+
+const metadataOfWeb = { name: 'web', namespace: 'shop', uid: 'web-uid', creationTimestamp: iso(-86_400) }
+
+/** The object with a change of its spec. */
+function changed<T extends KubeObject>(object: T, spec: object): T {
+  const { metadata } = object
+  const next = { ...object.spec, ...spec }
+  if (JSON.stringify(next) === JSON.stringify(object.spec)) return object
+  return { ...object, metadata: { ...metadata, generation: (metadata.generation ?? 0) + 1 }, spec: next }
+}
+
+const revisionAnnotation = 'deployment.kubernetes.io/revision'
+const deadlineSeconds = 600
+
+interface SimulatedSet {
+  object: ReplicaSet
+  status: NonNullable<ReplicaSet['status']>
+  desired: number
+}
+
+/**
+ * The controllers of Deployments (rolling.go, sync.go and progress.go of pkg/controller/deployment; a scale during a rolling
+ * update changes only the largest ReplicaSet) and ReplicaSets.
+ */
+export class DeploymentController implements SimulatedController {
+  readonly kinds = ['Deployment', 'ReplicaSet']
+  readonly #pods: SimulatedPods
+  #object: Deployment
+  readonly #sets: SimulatedSet[] = []
+  #created = 0
+  #syncedReplicas: number
+
+  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
+    this.#pods = pods
+    this.#syncedReplicas = replicas
+    this.#object = createDeployment({ metadata: metadataOfWeb, spec: { replicas, template } })
+  }
+
+  get template() {
+    return this.#object.spec?.template
+  }
+
+  get replicas() {
+    return this.#object.spec?.replicas ?? 1
+  }
+
+  readonly steps = [() => this.#sync(), () => this.#syncSets()]
+
+  objects(): readonly KubeObject[] {
+    const sets = this.#sets.map(({ object, desired, status }) => {
+      return { ...object, spec: { ...object.spec, replicas: desired }, status }
+    })
+    return [this.#object, ...sets]
+  }
+
+  change(spec: object): void {
+    this.#object = changed(this.#object, spec)
+  }
+
+  isComplete(): boolean {
+    const current = this.#sets.find(({ object }) => isSameTemplate(object.spec?.template, this.template))
+    const active = this.#pods.pods.filter(isActive)
+    const own = active.filter((pod) => pod.owner === current?.object.metadata.uid)
+    return active.length === own.length && own.length === this.replicas && own.every(isReady)
+  }
+
+  #sync(): void {
+    const current = this.#currentSet()
+    const old = this.#sets.filter((set) => set !== current)
+    const { replicas } = this
+    const limit = replicas + Math.ceil(replicas * 0.25)
+    const minAvailable = replicas - Math.floor(replicas * 0.25)
+    const all = sum(this.#sets, ({ desired }) => desired)
+    const isScaled = this.#syncedReplicas !== replicas && old.some(({ desired }) => desired > 0)
+    this.#syncedReplicas = replicas
+    if (isScaled) this.#scale(limit - all)
+    else if (current.desired > replicas) current.desired = replicas
+    else if (current.desired < replicas && all < limit)
+      current.desired += Math.min(limit - all, replicas - current.desired)
+    else this.#scaleDown(old, all - minAvailable - (current.desired - (current.status.availableReplicas ?? 0)))
+    this.#updateStatus(current, minAvailable)
+  }
+
+  #scale(difference: number): void {
+    const [largest] = this.#sets.toSorted((a, b) => b.desired - a.desired)
+    if (largest !== undefined) largest.desired = Math.max(0, largest.desired + difference)
+  }
+
+  /** Scales older ReplicaSets down, their unavailable pods first. */
+  #scaleDown(old: readonly SimulatedSet[], spare: number): void {
+    let left = spare
+    for (const countOf of [unavailable, ({ desired }: SimulatedSet) => desired]) {
+      for (const set of old) {
+        const cut = Math.max(0, Math.min(left, countOf(set)))
+        set.desired -= cut
+        left -= cut
+      }
+    }
+  }
+
+  #currentSet(): SimulatedSet {
+    const numbers = this.#sets.map(({ object }) => Number(object.metadata.annotations?.[revisionAnnotation]))
+    const next = `${Math.max(0, ...numbers) + 1}`
+    const known = this.#sets.find(({ object }) => isSameTemplate(object.spec?.template, this.template))
+    if (known === undefined) return this.#createSet(next)
+    const { annotations = {} } = known.object.metadata
+    const number = annotations[revisionAnnotation] ?? ''
+    if (Number(number) < Math.max(...numbers)) {
+      const history = [annotations[`${revisionAnnotation}-history`], number].filter((each) => each !== undefined)
+      const after = { [revisionAnnotation]: next, [`${revisionAnnotation}-history`]: history.join(',') }
+      known.object = { ...known.object, metadata: { ...known.object.metadata, annotations: after } }
+    }
+    return known
+  }
+
+  #createSet(number: string): SimulatedSet {
+    this.#created += 1
+    const metadata = {
+      name: `web-${this.#created}`,
+      creationTimestamp: iso(this.#pods.now),
+      annotations: { [revisionAnnotation]: number },
+    }
+    const set = { object: createReplicaSet({ metadata }, this.#object), desired: 0, status: { replicas: 0 } }
+    this.#sets.push(set)
+    return set
+  }
+
+  #updateStatus({ object, status: current }: SimulatedSet, minAvailable: number): void {
+    const count = (field: 'replicas' | 'readyReplicas' | 'availableReplicas') =>
+      sum(this.#sets, ({ status }) => status[field] ?? 0)
+    const { metadata, status: before } = this.#object
+    const status = {
+      observedGeneration: metadata.generation ?? 1,
+      replicas: count('replicas'),
+      updatedReplicas: current.replicas ?? 0,
+      readyReplicas: count('readyReplicas'),
+      availableReplicas: count('availableReplicas'),
+    }
+    const progressing = this.#progressing(before, status)
+    const available = condition('Available', status.availableReplicas >= minAvailable ? 'True' : 'False')
+    const revision = object.metadata.annotations?.[revisionAnnotation] ?? ''
+    const annotations = { ...metadata.annotations, [revisionAnnotation]: revision }
+    this.#object = {
+      ...this.#object,
+      metadata: { ...metadata, annotations },
+      status: { ...status, conditions: [available, progressing] },
+    }
+  }
+
+  #progressing(before: Deployment['status'] = {}, status: NonNullable<Deployment['status']>): Condition {
+    const { replicas = 0, updatedReplicas = 0, readyReplicas = 0, availableReplicas = 0 } = status
+    const last = before.conditions?.find(({ type }) => type === 'Progressing')
+    const isMoved =
+      updatedReplicas > (before.updatedReplicas ?? 0) ||
+      replicas - updatedReplicas < (before.replicas ?? 0) - (before.updatedReplicas ?? 0) ||
+      readyReplicas > (before.readyReplicas ?? 0) ||
+      availableReplicas > (before.availableReplicas ?? 0)
+    const now = iso(this.#pods.now)
+    const make = (state: string, reason: string): Condition => {
+      const lastTransitionTime = last?.status === state ? last.lastTransitionTime : now
+      return { type: 'Progressing', status: state, reason, lastUpdateTime: now, lastTransitionTime }
+    }
+    if ([replicas, updatedReplicas, availableReplicas].every((number) => number === this.replicas))
+      return last?.reason === 'NewReplicaSetAvailable' ? last : make('True', 'NewReplicaSetAvailable')
+    if (isMoved || last === undefined) return make('True', 'ReplicaSetUpdated')
+    const isLate = Date.parse(last.lastUpdateTime ?? now) + deadlineSeconds * 1_000 < moment(this.#pods.now)
+    return isLate && last.reason === 'ReplicaSetUpdated' ? make('False', 'ProgressDeadlineExceeded') : last
+  }
+
+  #syncSets(): void {
+    for (const set of this.#sets) {
+      const { object, desired } = set
+      const active = this.#pods.of(object).filter(isActive)
+      for (let missing = desired - active.length; missing > 0; missing--) {
+        this.#created += 1
+        this.#pods.create(`${object.metadata.name}-${this.#created}`, object, object.spec?.template)
+      }
+      const ranked = active.toSorted((a, b) => Number(isReady(a)) - Number(isReady(b)) || b.createdAt - a.createdAt)
+      for (const pod of ranked.slice(0, Math.max(0, active.length - desired))) this.#pods.delete(pod)
+      const counted = this.#pods.of(object).filter(isActive)
+      const ready = counted.filter(isReady).length
+      set.status = { observedGeneration: 1, replicas: counted.length, readyReplicas: ready, availableReplicas: ready }
+    }
+  }
+}
+
+function unavailable({ desired, status }: SimulatedSet): number {
+  return Math.max(0, desired - (status.availableReplicas ?? 0))
+}
+
+function sum<T>(all: readonly T[], of: (each: T) => number): number {
+  return all.reduce((total, each) => total + of(each), 0)
+}
+
+const hashLabel = 'controller-revision-hash'
+
+/** The revisions of a StatefulSet or DaemonSet: the newest has the highest number; an old one that returns gets a new number. */
+class Revisions {
+  readonly #prefix: string
+  #all: readonly (KubeObject & { revision: number; template: PodTemplate | undefined })[] = []
+
+  constructor(prefix: string) {
+    this.#prefix = prefix
+  }
+
+  of(template: PodTemplate | undefined, owner: KubeObject, now: number) {
+    const next = Math.max(0, ...this.#all.map(({ revision }) => revision)) + 1
+    const known = this.#all.find((each) => isSameTemplate(each.template, template))
+    const name = known?.metadata.name ?? `web-${this.#prefix}${this.#all.length + 1}`
+    const isNewest = known !== undefined && known.revision === next - 1
+    const revision = {
+      apiVersion: 'apps/v1',
+      kind: 'ControllerRevision',
+      metadata: known?.metadata ?? {
+        name,
+        namespace: 'shop',
+        uid: `${name}-uid`,
+        creationTimestamp: iso(now),
+        labels: { app: 'web', [hashLabel]: name },
+        ownerReferences: ownedBy(owner),
+      },
+      data: { spec: { template: { ...template, $patch: 'replace' } } },
+      revision: isNewest ? known.revision : next,
+      template,
+    }
+    this.#all = [...this.#all.filter((each) => each !== known), revision]
+    return revision
+  }
+
+  named(name: string) {
+    return this.#all.find(({ metadata }) => metadata.name === name)
+  }
+
+  objects(): readonly KubeObject[] {
+    return this.#all.map(({ template: _, ...revision }) => revision)
+  }
+}
+
+function revisionOf({ object }: SimulatedPod): string | undefined {
+  return object.metadata.labels?.[hashLabel]
+}
+
+/** The controller of StatefulSets with OrderedReady and RollingUpdate (stateful_set_control.go, pkg/controller/statefulset). */
+export class StatefulSetController implements SimulatedController {
+  readonly kinds = ['StatefulSet', 'ControllerRevision', 'Service']
+  readonly #pods: SimulatedPods
+  readonly #revisions = new Revisions('s')
+  #object: StatefulSet
+
+  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
+    this.#pods = pods
+    const spec = { replicas, selector: { matchLabels: { app: 'web' } }, template, serviceName: 'web' }
+    const metadata = { ...metadataOfWeb, generation: 1 }
+    this.#object = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec } as StatefulSet
+  }
+
+  get template() {
+    return this.#object.spec?.template
+  }
+
+  get replicas() {
+    return this.#object.spec?.replicas ?? 1
+  }
+
+  readonly steps = [() => this.#sync()]
+
+  objects(): readonly KubeObject[] {
+    return [this.#object, ...this.#revisions.objects()]
+  }
+
+  change(spec: object): void {
+    this.#object = changed(this.#object, spec)
+  }
+
+  isComplete(): boolean {
+    const update = this.#revisions.of(this.template, this.#object, this.#pods.now).metadata.name
+    const active = this.#pods.of(this.#object).filter(isActive)
+    return active.length === this.replicas && active.every((pod) => isReady(pod) && revisionOf(pod) === update)
+  }
+
+  #sync(): void {
+    const update = this.#revisions.of(this.template, this.#object, this.#pods.now).metadata.name
+    const current = this.#object.status?.currentRevision ?? update
+    this.#process(current, update)
+    const pods = this.#pods.of(this.#object)
+    const counts = (revision: string) =>
+      pods.filter((pod) => pod.deletedAt === undefined && revisionOf(pod) === revision).length
+    const readyReplicas = pods.filter((pod) => pod.status.phase === 'Running' && isReady(pod)).length
+    const isDone = counts(update) === pods.length && readyReplicas === pods.length && pods.length === this.replicas
+    const status = {
+      observedGeneration: this.#object.metadata.generation ?? 1,
+      replicas: pods.length,
+      readyReplicas,
+      availableReplicas: readyReplicas,
+      currentReplicas: counts(isDone ? update : current),
+      updatedReplicas: counts(update),
+      currentRevision: isDone ? update : current,
+      updateRevision: update,
+    }
+    this.#object = { ...this.#object, status }
+  }
+
+  /** Does one thing: the next one has to wait until all pods are ready. */
+  #process(current: string, update: string): void {
+    const pods = this.#pods.of(this.#object)
+    const named = (index: number) => pods.find(({ object }) => object.metadata.name === `web-${index}`)
+    const wanted = Array.from({ length: this.replicas }, (_, index) => ({ index, pod: named(index) }))
+    const awaited = wanted.find(({ pod }) => pod === undefined || pod.deletedAt !== undefined || !isReady(pod))
+    const condemned = pods.filter((pod) => !wanted.some((each) => each.pod === pod))
+    const old = wanted.flatMap(({ pod }) => (pod !== undefined && revisionOf(pod) !== update ? [pod] : []))
+    const next = condemned.toSorted((a, b) => a.createdAt - b.createdAt).at(-1) ?? old.at(-1)
+    if (awaited !== undefined && awaited.pod === undefined) this.#create(awaited.index, current, update)
+    else if (awaited?.pod?.status.phase === 'Failed') this.#pods.delete(awaited.pod)
+    else if (awaited === undefined && next !== undefined) this.#pods.delete(next)
+  }
+
+  /** A pod below the number of those that are not updated yet keeps their revision (newVersionedStatefulSetPod). */
+  #create(index: number, current: string, update: string): void {
+    const isCurrent = index < (this.#object.status?.currentReplicas ?? 0)
+    const revision = this.#revisions.named(isCurrent ? current : update)
+    const name = revision?.metadata.name ?? update
+    this.#pods.create(`web-${index}`, this.#object, revision?.template, { [hashLabel]: name })
+  }
+}
+
+/** The controller of DaemonSets with maxUnavailable 1 (daemon_controller.go and update.go, pkg/controller/daemon). */
+export class DaemonSetController implements SimulatedController {
+  readonly kinds = ['DaemonSet', 'ControllerRevision', 'Node']
+  readonly #pods: SimulatedPods
+  readonly #revisions = new Revisions('d')
+  #object: DaemonSet
+  #created = 0
+
+  constructor(pods: SimulatedPods, _replicas: number, template: PodTemplate) {
+    this.#pods = pods
+    const spec = { selector: { matchLabels: { app: 'web' } }, template }
+    const metadata = { ...metadataOfWeb, generation: 1 }
+    this.#object = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec } as DaemonSet
+  }
+
+  get template() {
+    return this.#object.spec?.template
+  }
+
+  get replicas() {
+    return this.#pods.nodes.length
+  }
+
+  readonly steps = [() => this.#sync()]
+
+  objects(): readonly KubeObject[] {
+    return [
+      this.#object,
+      ...this.#revisions.objects(),
+      ...this.#pods.nodes.map((node) => nodeObject(node, this.#pods.now)),
+    ]
+  }
+
+  change({ template }: { template?: PodTemplate | undefined }): void {
+    this.#object = changed(this.#object, template === undefined ? {} : { template })
+  }
+
+  /** The pods of all nodes that work, and existed when the gate began. */
+  isComplete(): boolean {
+    const update = this.#revisions.of(this.template, this.#object, this.#pods.now).metadata.name
+    const nodes = this.#pods.nodes.filter(
+      ({ lostAt, isCordoned, createdAt }) => !lostAt && !isCordoned && createdAt <= 0,
+    )
+    return nodes.every(({ name }) => {
+      const pods = this.#pods.of(this.#object).filter((pod) => pod.boundTo === name && isActive(pod))
+      return pods.length === 1 && pods.every((pod) => isReady(pod) && revisionOf(pod) === update)
+    })
+  }
+
+  #sync(): void {
+    const update = this.#revisions.of(this.template, this.#object, this.#pods.now)
+    const pods = this.#pods.of(this.#object)
+    const nodes = this.#pods.nodes.map(({ name }) => name)
+    for (const pod of pods) if (pod.status.phase === 'Failed') this.#pods.delete(pod)
+    for (const node of nodes) {
+      if (pods.some((pod) => pod.boundTo === node)) continue
+      this.#created += 1
+      const labels = { [hashLabel]: update.metadata.name }
+      this.#pods.create(`web-${this.#created}`, this.#object, update.template, labels, node)
+    }
+    const old = pods.filter((pod) => isActive(pod) && revisionOf(pod) !== update.metadata.name)
+    const down = nodes.filter((node) => !pods.some((pod) => pod.boundTo === node && isActive(pod) && isReady(pod)))
+    for (const pod of old.filter((each) => !isReady(each))) this.#pods.delete(pod)
+    if (down.length === 0) for (const pod of old.slice(0, 1)) this.#pods.delete(pod)
+    this.#updateStatus(nodes, update.metadata.name)
+  }
+
+  #updateStatus(nodes: readonly string[], update: string): void {
+    // The newest pod of each node counts (updateDaemonSetStatus).
+    const counted = nodes.flatMap((node) => {
+      const [pod] = this.#pods
+        .of(this.#object)
+        .filter((each) => each.boundTo === node)
+        .toSorted((a, b) => b.createdAt - a.createdAt)
+      return pod ?? []
+    })
+    const ready = counted.filter(isReady).length
+    const status = {
+      observedGeneration: this.#object.metadata.generation ?? 1,
+      desiredNumberScheduled: nodes.length,
+      currentNumberScheduled: counted.length,
+      numberReady: ready,
+      numberAvailable: ready,
+      updatedNumberScheduled: counted.filter((pod) => revisionOf(pod) === update).length,
+    }
+    this.#object = { ...this.#object, status }
+  }
+}
+
+function nodeObject(node: SimulatedPods['nodes'][number], now: number): KubeObject {
+  const { name, createdAt, isCordoned, lostAt } = node
+  const isSilent = lostAt !== undefined && now >= lostAt + 40
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, uid: `${name}-uid`, creationTimestamp: iso(createdAt) },
+    spec: isCordoned && lostAt === undefined ? { unschedulable: true } : {},
+    status: { conditions: [condition('Ready', isSilent ? 'Unknown' : 'True')] },
+  } as KubeObject
+}
