@@ -91,7 +91,6 @@ export const commands: readonly Command[] = [
     summary: 'replay recordings: the verdict and the log of each',
     description:
       'Runs the gate on recordings, without a cluster and on a virtual clock. Flags replace the recorded inputs, to show the effect of other settings. ' +
-      'Also reads the output of kubespy record and of kubectl get -w -o json. It has no times: the latest time in each object is used. ' +
       'The exit code is that of wait, for several files the worst.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],

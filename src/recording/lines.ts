@@ -7,7 +7,7 @@ import { mapArray, mapObject } from '../cluster/compact.ts'
 export type OnInvalidLine = (line: number, why: string) => void
 
 /** The text of a file in chunks; gunzipped if the name ends in `.gz`. Yields all readable text before an error. */
-export async function* readText(path: string): AsyncGenerator<string> {
+async function* readText(path: string): AsyncGenerator<string> {
   const decoder = new StringDecoder()
   for await (const bytes of path.endsWith('.gz') ? unpack(path) : (createReadStream(path) as AsyncIterable<Buffer>)) {
     yield decoder.write(bytes)
@@ -16,7 +16,7 @@ export async function* readText(path: string): AsyncGenerator<string> {
 }
 
 /** An object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
-export const maxLineLength = 16 << 20
+const maxLineLength = 16 << 20
 
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.

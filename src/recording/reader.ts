@@ -1,36 +1,28 @@
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
-import { isObject, nameOf } from '../cluster/objects.ts'
+import { isObject } from '../cluster/objects.ts'
 import { errorText, UserError } from '../errors.ts'
-import { containsObjects, readObjects } from './bare-objects.ts'
 import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
 import { isKubeObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**
- * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording. For a file of bare
- * objects (see `readObjects`) the target is the first object.
+ * Reads the header of a recording and adds defaults, so a few handwritten lines are a valid recording.
  * @throws UserError if the file cannot be read or is not a recording
  */
 export async function readHeader(path: string): Promise<RecordingHeader> {
-  const first = await firstLine(path)
-  const isBare = containsObjects(first)
-  const header = (isBare ? {} : (parse(first) ?? {})) as Partial<RecordingHeader>
-  if (isBare || header.recording === recordingVersion) {
+  const header = (parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
+  if (header.recording === recordingVersion) {
     const isDated = !Number.isNaN(Date.parse(header.startedAt ?? ''))
     const event = isDated ? undefined : await firstEvent(path)
-    if (!isBare || event !== undefined) {
-      return {
-        server: '',
-        context: '',
-        serverOffsetMs: 0,
-        inputs: {},
-        ...(isBare && event !== undefined && 'object' in event
-          ? { targets: [{ ...nameOf(event.object), clocks: {} }] }
-          : header),
-        recording: recordingVersion,
-        startedAt: isDated && header.startedAt ? header.startedAt : new Date(event?.at ?? 0).toISOString(),
-      }
+    return {
+      server: '',
+      context: '',
+      serverOffsetMs: 0,
+      inputs: {},
+      ...header,
+      recording: recordingVersion,
+      startedAt: isDated && header.startedAt ? header.startedAt : new Date(event?.at ?? 0).toISOString(),
     }
   }
   const message = `This is not a recording: its first line does not contain "recording":"${recordingVersion}".`
@@ -69,7 +61,6 @@ export async function* readEvents(
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        if (containsObjects(line)) return yield* readObjects(path, onDamage, onSkipped)
         latest = Date.parse((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt ?? '') || 0
         continue
       }

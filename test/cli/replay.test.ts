@@ -293,45 +293,6 @@ describe('a recording written by hand', () => {
   })
 })
 
-describe('bare objects, as kubespy and kubectl write them', () => {
-  const versions = [unobserved(), rolledOut()]
-
-  test('are judged: the first is the target, each came at its own latest moment', async () => {
-    const { status } = rolledOut() as { status?: { conditions?: object[] } }
-    const dated = status?.conditions?.map((condition) => ({ ...condition, lastUpdateTime: '2026-01-01T00:00:40Z' }))
-    const { code, stderr, verdicts } = await replay(
-      written(
-        'spy.json',
-        '[',
-        JSON.stringify(versions[0]),
-        ',',
-        JSON.stringify({ ...rolledOut(), status: { ...status, conditions: dated } }),
-        ']',
-      ),
-      written('get.json', ...versions.map((version) => JSON.stringify(version, null, 2))),
-      written('lines', ...versions),
-    )
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-    expect(verdicts.map(({ outcome, startedAt, targets }) => [outcome, startedAt, targets[0]?.target])).toEqual(
-      Array(3).fill(['ready', '2026-01-01T00:00:00.000Z', 'deployment.apps/web']),
-    )
-    expect(verdicts.map(({ durationSeconds }) => durationSeconds)).toEqual([40, 0, 0])
-  })
-
-  test('with another uid under the same name mean a deletion', async () => {
-    const next = rolledOut()
-    const reborn = { ...next, metadata: { ...next.metadata, uid: 'another' } }
-    const { stdout } = await runCommand(['replay', written('spy.json', [unobserved(), reborn])])
-    expect(stdout).toMatch(/was deleted; it has 5 s to come back[\s\S]*was replaced by a new object[\s\S]*✓ ready/)
-  })
-
-  test('that break off are judged by what there is, and the line is named', async () => {
-    const { code, stderr } = await replay(written('spy.json', '[', JSON.stringify(rolledOut()), ',', '{"kind": "Depl'))
-    expect(code).toBe(0)
-    expect(stderr).toBe('spy.json, line 4: the file ends within an object. Earlier lines are replayed.\n')
-  })
-})
-
 describe('a replay', () => {
   test('takes the time that --speed gives it', async () => {
     const file = written('slow', header, added(unobserved()), synced, { ...added(rolledOut(), 30), type: 'MODIFIED' })
