@@ -193,15 +193,21 @@ export async function composite(fixture: WorkflowFixture, check: Check): Promise
 /** The documented workflow that blocks a merge: a healthy rollout, then a failing one of the same commit. */
 export async function mergeBlock(fixture: WorkflowFixture, check: Check): Promise<void> {
   const { namespace, written } = fixture
-  const steps = documentedSteps('docs/github.md', 'Block merging on a rollout', namespace)
+  const steps = [login, ...documentedSteps('docs/github.md', 'Block merging on a rollout', namespace)]
   const statuses = () => written.statuses.map(({ sha, context, state }) => [sha, context, state])
-  const good = await fixture.run('allowed', { steps, manifests: { 'web.yaml': [deployment('web')] }, event })
+  const good = await fixture.run('allowed', {
+    steps,
+    permissions,
+    manifests: { 'web.yaml': [deployment('web')] },
+    event,
+  })
   await check('a ready rollout sets the required status of the head to success', () => {
     equal(good.hasPassed, true, good.log)
     deepEqual(statuses().at(-1), [headSha, 'Rollout', 'success'])
   })
   const bad = await fixture.run('blocked', {
     steps,
+    permissions,
     manifests: { 'web.yaml': [deployment('web', { image: 'v9' })] },
     event,
   })
