@@ -1,4 +1,3 @@
-import { platformHint } from './images.ts'
 import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
@@ -15,6 +14,7 @@ import {
   inNamespace,
   logHint,
   nameLimit,
+  platformHint,
   timesNow,
   withoutMiddle,
 } from './wording.ts'

@@ -7,6 +7,7 @@ import {
   imageOf,
   inNamespace,
   nameLimit,
+  platformHint,
   timesNow,
   withoutMiddle,
 } from './wording.ts'
@@ -179,11 +180,6 @@ function notFoundHint(facts: HintFacts<PullDetail>): string {
   const isUntagged = image !== 'the image' && !/[:@]/.test(image.slice(image.lastIndexOf('/') + 1))
   const push = `Push ${image} before deploying it, or correct the image's name or tag.`
   return isUntagged ? `${push} It names no tag, which means \`latest\`.` : push
-}
-
-/** Hint for an image that was built for another platform than the node's. */
-export function platformHint(facts: HintFacts<{ readonly image?: string }>): string {
-  return `Build ${imageOf(facts)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`
 }
 
 /** A pull that failed on the node itself. */

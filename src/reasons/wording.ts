@@ -152,13 +152,20 @@ export function nameOf({ target: { kind, name } }: { readonly target: HintTarget
   return `${kind.toLowerCase()}/${name}`
 }
 
+/** Hint for an image that was built for another platform than the node's. */
+export function platformHint(facts: HintFacts<{ readonly image?: string }>): string {
+  return `Build ${imageOf(facts)} for the architecture of the cluster's nodes: \`docker buildx build --platform …\`. ${clusterCommand('get', 'nodes', '-L', 'kubernetes.io/arch')} shows it.`
+}
+
 /**
- * The last log line of the container, which usually shows the cause, and the command for the whole log.
+ * The last log line of the container, which usually shows the cause, and the command for the whole log; what to do, if the log
+ * shows a program for another architecture.
  * @param shape.isPrevious the container was restarted in its pod, so its log is that of the previous run
  * @param shape.isNamed the sentence before already names the container
  */
 export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
   const { problem, lastLine } = facts
+  if (facts.isOfOtherArchitecture) return platformHint({ ...facts, problem: undefined })
   const who = containerOf(facts)
   const words =
     lastLine === undefined

@@ -1,7 +1,7 @@
 import type { Container } from '../../src/cluster/objects.ts'
 import type { CreateDetail, MissingObject } from '../../src/reasons/containers.ts'
 import type { ProbeAnswer } from '../../src/reasons/probes.ts'
-import { messageOf } from '../../src/reasons/reasons.ts'
+import { messageOf, type ReasonCode, type ReasonDetails } from '../../src/reasons/reasons.ts'
 import { container, createPod, createProblem, headline, hint } from './builders.ts'
 
 describe('a container that crashes', () => {
@@ -19,6 +19,18 @@ describe('a container that crashes', () => {
   it('has a hint with the last line of its log, and the command that shows the log', () => {
     expect(hint('crash-loop', { exitCode: 3 }, { lastLine: 'no database' })).toBe(
       'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
+    )
+  })
+
+  it.each<[ReasonCode, ReasonDetails[ReasonCode]]>([
+    ['crash-loop', { exitCode: 255 }],
+    ['bad-command', { exitCode: 126, message: '', isNotExecutable: true }],
+    ['init-container-failed', { exitCode: 255 }],
+    ['pod-failed', { message: '', exit: { exitCode: 255, isOutOfMemory: false } }],
+    ['job-failed', { exitCode: 255 }],
+  ])('by a program for another architecture, as only its log shows, has a hint about that (%s)', (reason, detail) => {
+    expect(hint(reason, detail, { isOfOtherArchitecture: true, spec: container })).toContain(
+      'Build acme/web:v2 for the architecture of the cluster',
     )
   })
 
