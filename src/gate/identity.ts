@@ -166,11 +166,14 @@ function isChanged(listed: KubeObject, object: KubeObject): boolean {
     : before.generation !== now.generation && !isAutoscaled(listed, object)
 }
 
-/** Whether only the number of replicas differs, and a program wrote it through the subresource `scale`: an autoscaler. */
+/**
+ * Whether only the number of replicas was written, through the subresource `scale` by a program: an autoscaler. It may have
+ * changed the number back.
+ */
 function isAutoscaled({ spec: before }: KubeObject, { spec: now, metadata }: KubeObject): boolean {
-  const { replicas: from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
-  const { replicas: to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
-  return scalerOf(metadata) !== undefined && from !== to && isDeepStrictEqual(fieldsBefore, fieldsNow)
+  const { replicas: _from, ...fieldsBefore } = (before ?? {}) as { replicas?: unknown }
+  const { replicas: _to, ...fieldsNow } = (now ?? {}) as { replicas?: unknown }
+  return scalerOf(metadata) !== undefined && isDeepStrictEqual(fieldsBefore, fieldsNow)
 }
 
 /** The program that sets the number of replicas through the subresource `scale`: an autoscaler. */

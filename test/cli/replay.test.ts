@@ -267,6 +267,13 @@ describe('a recording written by hand', () => {
     ])
   })
 
+  test('with the line ends of Windows and with empty lines is replayed', async () => {
+    const lines = ['', JSON.stringify(header), '', JSON.stringify(added(rolledOut())), '', JSON.stringify(synced), '']
+    writeFileSync('windows', lines.join('\r\n'))
+    const { code, stderr, verdicts } = await replay('windows')
+    expect({ code, stderr, verdicts }).toMatchObject({ code: 0, stderr: '', verdicts: [{ outcome: 'ready' }] })
+  })
+
   test('of a later version is replayed, with a message about what is unknown', async () => {
     const later = { ...header, inputs: { ...header.inputs, 'read-minds': 'true' } }
     const { stderr, verdicts } = await replay(

@@ -279,6 +279,11 @@ describe('what is taken over', () => {
     expect(await optionsOf(loaded)).toMatchObject({ ca: Buffer.from(pem, 'base64') })
   })
 
+  test('no file of certificates where its path is empty, as in kubectl', async () => {
+    const loaded = load({ kubeconfig: text({ cluster: { 'certificate-authority': '' } }) })
+    expect(await optionsOf(loaded)).not.toHaveProperty('ca')
+  })
+
   test('groups to act for, which client-node does not support', () => {
     const user = { as: 'ci', 'as-groups': ['deployers'], 'as-uid': '7', 'as-user-extra': { 'acme/scope': ['x'] } }
     expect(load({ kubeconfig: text({ user }) }).impersonation).toEqual({

@@ -92,6 +92,17 @@ it('finds the present state of an object by its uid, until it is gone', () => {
   expect(storeAfter([...seen, { type: 'DELETED', object: pod('3') }]).withUid('u1')).toBeUndefined()
 })
 
+describe('access to a kind', () => {
+  const messages = (...observations: readonly Observation[]) =>
+    storeAfter(observations).deniedAccess.map(({ message }) => message)
+
+  it('is denied after a refusal, and not any more after a complete list', () => {
+    expect(messages(listed(pods), refused(pods))).toEqual(['no'])
+    expect(messages(refused(pods), listed(pods))).toEqual([])
+    expect(messages(refused(pods), listed(pods), refused(pods))).toEqual(['no'])
+  })
+})
+
 describe('a late change of an object does not replace a newer one', () => {
   const job = (metadata: Partial<ObjectMeta>): KubeObject => ({
     apiVersion: 'batch/v1',

@@ -138,6 +138,15 @@ describe('no success counts from the last success', () => {
     expect(message).toBe('the API server has not answered for 2 m: no answer')
   })
 
+  it('of the watch that has been silent for longest', () => {
+    const steps = [at(0, web.creating, allSynced), at(110, unavailable('Deployment', 100), lost(70))]
+    const { message, seconds } = run(steps)
+    expect({ message, seconds }).toEqual({
+      message: 'the API server has not answered for 2 m: no answer',
+      seconds: 190,
+    })
+  })
+
   it('even if its status changes meanwhile', () => {
     const steps = [at(0, web.creating, allSynced), at(110, lost(70)), at(120, lost(70, 503))]
     expect(run(steps)).toMatchObject({ outcome: 'unknown', seconds: 190 })

@@ -88,6 +88,19 @@ describe('a gate that awaits a change', () => {
     )
   })
 
+  it('is not ready when an autoscaler has changed the number of replicas and changed it back', () => {
+    const { generation } = web.deployment(complete()).metadata
+    const returned = web.deployment(complete(), {
+      metadata: {
+        ...scaledBy('kube-controller-manager').metadata,
+        generation: (generation ?? 1) + 2,
+        resourceVersion: '99',
+      },
+    })
+    const steps = [at(0, web.done, allSynced), at(30, modified(returned))]
+    expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+  })
+
   it('takes a scale by kubectl for the change', () => {
     const steps = [at(0, web.done, allSynced), at(30, modified(scaledBy('kubectl')))]
     expect(run(steps, { settings }).entries).toContain('30 note its change has arrived')

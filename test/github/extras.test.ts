@@ -426,6 +426,17 @@ describe('the comment', () => {
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
   })
 
+  it('is found on a full page', async () => {
+    const others = Array.from({ length: 99 }, (_, id) => ({ id, body: 'Nice!' }))
+    const own = { id: 777, body: commentMarker(name), user: { type: 'Bot' } }
+    github.handlers.set('issues/list-comments', ({ query }) => ({
+      status: 200,
+      body: query['page'] === '1' ? [...others, own] : [],
+    }))
+    await makers.comment(context).show(createTimeline(), never)
+    expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
+  })
+
   it.each([
     ['of another gate', { body: commentMarker('another'), user: { type: 'Bot' } }],
     ['that quotes it', { body: `> ${commentMarker(name)}`, user: { type: 'Bot' } }],

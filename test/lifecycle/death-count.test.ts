@@ -150,6 +150,12 @@ describe('the deaths of a pod that is older than the gate', () => {
     expect(count(twenty, twenty, [0, looping(9, -30)])?.firstDeathAt).toBe(moment(-30))
   })
 
+  it('have the moment at which the first was seen, however often the pod is updated later', () => {
+    const died = podStatus({ restartCount: 1, state: running(1), lastState: { terminated: { exitCode: 1 } } })
+    const seen: readonly Seen[] = [0, 10, 20].map((second) => [second, died])
+    expect(count(-1, -1, ...seen)?.firstDeathAt).toBe(moment(0))
+  })
+
   it('are not moved to an earlier back-off when some were forgiven', () => {
     expect(count(twenty, undefined, [0, looping(9, -30)])?.firstDeathAt).toBe(moment(-30))
   })

@@ -124,6 +124,10 @@ describe('the message of a refused pull', () => {
   })
 })
 
+it('the reason of a refused pull is not read from the name of an image that contains another quoted name', () => {
+  expect(pullReason('container "web": Failed to pull image "r.io/web/denied:v1": no')).toBe('image-pull-failed')
+})
+
 describe("the registry's own words", () => {
   it.each([
     [containerd(refusedBy('r.io', '401 Unauthorized')), refusedBy('r.io', '401 Unauthorized')],

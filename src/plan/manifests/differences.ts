@@ -206,7 +206,6 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
  */
 function isSameScalar(ours: unknown, theirs: unknown): boolean {
   if (ours === theirs || String(ours) === String(theirs)) return true
-  if (typeof ours === 'boolean' || typeof theirs === 'boolean') return false
   const [a, b] = [String(ours), String(theirs)]
   return [quantity, duration, moment].some((read) => {
     const [left, right] = [read(a), read(b)]

@@ -4,7 +4,8 @@ import { load } from 'js-yaml'
 import { findEntries, loadCatalogue } from '../../../src/lifecycle/custom/catalogue.ts'
 import { type CatalogueEntry, catalogueFiles } from '../../../src/lifecycle/custom/catalogue-files.ts'
 import { commonMilestones } from '../../../src/lifecycle/rule.ts'
-import type { HealthCheckEntry } from '../../../src/plan/health-checks.ts'
+import { loadCompiler } from '../../../src/plan/expressions.ts'
+import { compileEntry, type HealthCheckEntry } from '../../../src/plan/health-checks.ts'
 import { type EntryCase, judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
 
 const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
@@ -60,6 +61,14 @@ describe.each(entries.map((entry) => [`${entry.group} ${entry.kind}`, entry] as 
       ).toEqual([])
       expect(new Set(names).size).toBe(names.length)
     })
+
+    if (entry.cause?.every((each) => /messageOf\(|c\.type ==/.test(each)))
+      it('does not quote a condition that its cause does not name', async () => {
+        const conditions = [{ type: 'Weather', status: 'Unknown', reason: 'Rain', message: 'it rains' }]
+        const check = compileEntry(entry, await loadCompiler())
+        const object = { ...sampleOf(entry), metadata: { name: 'sample' }, status: { conditions } }
+        expect(check.cause.flatMap((cause) => cause(object) ?? [])).toEqual([])
+      })
 
     it('is the only one for its kind', () => {
       expect(entries.filter(({ group, kind }) => group === entry.group && kind === entry.kind)).toHaveLength(1)
