@@ -6,11 +6,11 @@ import type { Reference } from '../plan/reference.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { CheckRun } from './check-run.ts'
-import { Comment } from './comment.ts'
+import { Comment, commentMarker } from './comment.ts'
 import { CommitStatus } from './commit-status.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
 import type { Extra, Opened, Shared } from './extra.ts'
-import { describeFailure, type Failure } from './failure.ts'
+import { describeExtra, describeFailure, type Failure } from './failure.ts'
 import { type Octokit, Origin } from './origin.ts'
 import { gateName } from './texts.ts'
 import { UpdateThrottle } from './update-throttle.ts'
@@ -124,12 +124,26 @@ export function openExtras(
     deployment: () => new DeploymentStatus(shared, { ...inputs, environmentUrl: url }),
     comment: () => new Comment(shared, onNotice),
   }
-  const throttles = inputs.reportTo.map((name) => {
+  const throttles = inputs.reportTo.flatMap((name) => {
+    if (startsItself(name, shared.name, run)) {
+      onWarning(`${describeExtra(name)} is not written: it started this workflow, and would start it again.`)
+      return []
+    }
     const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
-    return [name, new UpdateThrottle(makers[name](), clock, onFailure)] as const
+    return [[name, new UpdateThrottle(makers[name](), clock, onFailure)] as const]
   })
   const extras = new Extras(new Map(throttles), clock, onClosed)
   return extras
+}
+
+/**
+ * Whether what an extra of the gate would write may have started the workflow, and would start it without end: that of an
+ * app's token does, that of the job's token starts no workflow
+ * (https://docs.github.com/actions/concepts/security/github_token).
+ */
+function startsItself(extra: ExtraName, gate: string, { subject }: WorkflowRun): boolean {
+  if (subject?.extra !== extra) return false
+  return extra === 'deployment' || subject.text === gate || subject.text.startsWith(commentMarker(gate))
 }
 
 /** A client for `GITHUB_API_URL`. It uses the proxy of the environment and logs nothing. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ExtraName } from '../inputs.ts'
 import type { ReportRun } from '../report/report-schema.ts'
 
 /** The workflow run of this gate, as far as the runner and the event describe it. `Origin` looks up the rest. */
@@ -23,6 +24,8 @@ export interface WorkflowRun {
   readonly mayBeMergeCommit?: boolean
   /** The deployment that triggered the workflow. */
   readonly deploymentId?: number | undefined
+  /** What the event is about, if an extra may have written it. */
+  readonly subject?: WrittenSubject | undefined
   /** The repository's page, without a trailing slash. */
   readonly repositoryUrl: string
   readonly runId: number
@@ -34,6 +37,12 @@ export interface WorkflowRun {
   readonly runner: string
   /** Why the token is read-only, if it is. */
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
+}
+
+/** The name of a commit status or a check, or the text of a comment. The status of a deployment has neither. */
+export interface WrittenSubject {
+  readonly extra: ExtraName
+  readonly text: string
 }
 
 /** The runner's variables: https://docs.github.com/actions/reference/workflows-and-actions/variables */
@@ -48,6 +57,8 @@ interface ListedPullRequest {
 
 /** A check suite, check run or workflow run. Its `pull_requests` is empty for a branch of a fork. */
 interface CheckedCommit {
+  /** Of a check run. */
+  readonly name?: string
   readonly head_sha?: string
   readonly head_branch?: string | null
   /** The event that triggered a workflow run. */
@@ -65,14 +76,16 @@ export interface Payload {
     readonly head?: { readonly sha?: string; readonly repo?: { readonly full_name?: string } | null }
   }
   /** `pull_request` is set if the issue is a pull request. */
+  readonly comment?: { readonly body?: string }
   readonly issue?: { readonly number?: number; readonly state?: string; readonly pull_request?: object }
   readonly merge_group?: { readonly head_sha?: string; readonly head_ref?: string }
   readonly workflow_run?: CheckedCommit
   readonly check_run?: CheckedCommit
   readonly check_suite?: CheckedCommit
   readonly deployment?: { readonly id?: number; readonly sha?: string }
-  /** The commit of a `status` event. */
+  /** The commit of a `status` event, and the name of the status. */
   readonly sha?: string
+  readonly context?: string
 }
 
 /**
@@ -129,6 +142,7 @@ export function readWorkflowRun(
     forkBranch: subject.forkBranch,
     isOpenPullRequest: isOpenPullRequest(payload),
     deploymentId: payload.deployment?.id,
+    subject: writtenSubject(event, payload),
     repositoryUrl: `${variables['GITHUB_SERVER_URL'] || 'https://github.com'}/${owner}/${repo}`,
     runId: Number(variables['GITHUB_RUN_ID']),
     attempt: attempt > 0 ? attempt : undefined,
@@ -212,6 +226,22 @@ function subjectOf(event: string, payload: Payload): Subject {
       return issue.pull_request === undefined
         ? { pullRequest: 'none' }
         : { headSha: undefined, pullRequest: issue.number }
+  }
+}
+
+function writtenSubject(event: string, payload: Payload): WrittenSubject | undefined {
+  const { comment, context = '', check_run } = payload
+  switch (event) {
+    case 'status':
+      return { extra: 'commit-status', text: context }
+    case 'check_run':
+      return { extra: 'check', text: check_run?.name ?? '' }
+    case 'deployment_status':
+      return { extra: 'deployment', text: '' }
+    case 'issue_comment':
+      return { extra: 'comment', text: comment?.body ?? '' }
+    default:
+      return undefined
   }
 }
 

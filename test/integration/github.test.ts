@@ -1,9 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { commentMarker } from '../../src/github/comment.ts'
 import { contractViolations } from '../cluster/contract.ts'
-import { createIssueComment, headSha, pullRequestEnvironment, writeEnvironment } from '../github/action-contexts.ts'
+import {
+  type ActionContext,
+  createEventContext,
+  createIssueComment,
+  headSha,
+  pullRequestEnvironment,
+  writeEnvironment,
+} from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
@@ -43,6 +51,16 @@ function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Sta
       env: { ...pullRequestEnvironment(folder, github.url), ...env },
     },
   )
+}
+
+/** The environment of another event, for `start`, with its checkout. */
+function eventEnvironment(context: ActionContext): NodeJS.ProcessEnv {
+  const workspace = mkdtempSync(join(folder, 'event-'))
+  if (context.checkedOut !== undefined) {
+    mkdirSync(join(workspace, '.git'))
+    writeFileSync(join(workspace, '.git/HEAD'), context.checkedOut)
+  }
+  return { ...writeEnvironment(workspace, github.url, context), GITHUB_WORKSPACE: workspace }
 }
 
 /** Puts every object of a recording into the server. Returns the namespace. */
@@ -173,7 +191,7 @@ test('a rollout that a comment on a pull request started is shown on its head, n
   const namespace = await playAll('already-finished')
   github.handlers.set('pulls/get', () => ({ status: 200, body: { number: 12, head: { sha: headSha } } }))
   const written = storeWrites(github)
-  const env = writeEnvironment(folder, github.url, createIssueComment())
+  const env = eventEnvironment(createIssueComment())
   const ended = await start({ ...allExtras, 'report-to': 'check, commit-status, deployment, comment', namespace }, env)
     .ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
@@ -242,4 +260,38 @@ test('without extras GitHub is asked nothing', async () => {
   const ended = await start({ namespace, 'github-token': token }).ended
   expect(ended.exitCode).toBe(0)
   expect(github.requests).toEqual([])
+})
+
+describe('with the token of an app, which starts workflows', () => {
+  const deployed = { deployment: { id: 5, sha: headSha }, deployment_status: { state: 'success' } }
+  const comment = (body: string) => ({ issue: { number: 12, state: 'open', pull_request: {} }, comment: { body } })
+  const status = (context: string) => ({ sha: headSha, context, state: 'success', branches: [] })
+  const check = (checkName: string) => ({ check_run: { name: checkName, head_sha: headSha, pull_requests: [] } })
+
+  it.each([
+    ['the deployment is not written', 'deployment_status', deployed, 'deployment'],
+    ['the commit status is not written after itself', 'status', status('Rollout'), 'commit-status'],
+    ['the check is not written after itself', 'check_run', check('Rollout'), 'check'],
+    ['the comment is not written after itself', 'issue_comment', comment(`${commentMarker('Rollout')}\n`), 'comment'],
+    ['the commit status is written after another one', 'status', status('CI'), undefined],
+    ['the check is written after another one', 'check_run', check('CI'), undefined],
+    ['the comment is written after another one', 'issue_comment', comment('/deploy'), undefined],
+  ])('%s on %s', async (_, event, payload, extra) => {
+    const written = storeWrites(github)
+    github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({
+      status: 200,
+      body: [{ number: 12, state: 'open', head: { sha: headSha } }],
+    }))
+    const inputs = { start: 'true', name: 'Rollout', environment: 'staging', sha: headSha, 'github-token': token }
+    const reportTo = 'check, commit-status, deployment, comment'
+    const env = eventEnvironment(createEventContext(event, payload))
+    const run = await start({ ...inputs, 'report-to': reportTo }, env).ended
+    expect(run.exitCode).toBe(0)
+    const counts = { check: written.checks, 'commit-status': written.statuses, deployment: written.deploymentStatuses }
+    const unwritten = Object.entries({ ...counts, comment: written.comments }).filter(([, each]) => each.length === 0)
+    expect(unwritten.map(([each]) => each)).toEqual(extra === undefined ? [] : [extra])
+    const subject = extra?.replace('-', ' ')
+    const warning = `The ${subject} is not written: it started this workflow, and would start it again.`
+    expect(warningsOf(run)).toEqual(extra === undefined ? [] : [warning])
+  })
 })
