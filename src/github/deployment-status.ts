@@ -122,7 +122,7 @@ export function latestOf<T extends { readonly id: number }>(statuses: readonly T
 
 /**
  * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context.
- * The context distinguishes clusters: GitHub marks older deployments to the same environment as inactive.
+ * The context distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
  */
 export function environmentName({ context, targets }: Timeline): string {
   if (context === '') return ''

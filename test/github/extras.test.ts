@@ -317,6 +317,22 @@ describe('the deployment', () => {
     ])
   })
 
+  it.each([
+    ['makes the earlier one of its environment inactive', 'staging', 'inactive'],
+    ['leaves the earlier one of production as it is', 'production', 'success'],
+  ])('with success %s', async (_, environment, state) => {
+    const written = storeWrites(github)
+    for (const GITHUB_RUN_ID of ['77', '78'])
+      await new DeploymentStatus(shareOf(createContext({ GITHUB_RUN_ID })), { ...deployment, environment }).show(
+        createTimeline(),
+        never,
+      )
+    const latest = written.deployments.map(
+      ({ id }) => written.deploymentStatuses.findLast((each) => each['deployment'] === id)?.['state'],
+    )
+    expect(latest).toEqual([state, 'success'])
+  })
+
   it('is not created when no cluster was reached', async () => {
     await makers.deployment(createContext()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
     expect(github.requests).toEqual([])

@@ -61,6 +61,19 @@ export function storeWrites(github: GitHubServer): StoredWrites {
   // https://github.com/actions/github-script/issues/143
   const page = { details_url: 'https://github.com/acme/shop/runs/1', html_url: 'https://github.com/acme/shop/runs/1' }
   const issueOf = ({ path }: GitHubRequest) => Number(path.split('/').at(-2))
+  /**
+   * "Adds a new inactive status to all prior non-transient, non-production environment deployments with the same repository
+   * and environment name": `auto_inactive` of https://docs.github.com/rest/deployments/statuses#create-a-deployment-status
+   */
+  const endEarlier = (latest: number) => {
+    const environment = deployments.find(({ id }) => id === latest)?.['environment']
+    const stateOf = (id: number) => deploymentStatuses.findLast(({ deployment }) => deployment === id)?.['state']
+    const earlier = deployments.filter(
+      (each) => each.id < latest && each['environment'] === environment && !each['transient_environment'],
+    )
+    for (const { id } of environment === 'production' ? [] : earlier.filter(({ id }) => stateOf(id) === 'success'))
+      deploymentStatuses.push({ state: 'inactive', deployment: id, id: ++latestId })
+  }
   const handlers: Readonly<Record<string, Handler>> = {
     'checks/create': create(checks, () => page),
     'checks/update': update(checks, page),
@@ -88,7 +101,11 @@ export function storeWrites(github: GitHubServer): StoredWrites {
         .filter(({ ref, environment }) => ref === query['sha'] && environment === query['environment'])
         .toReversed(),
     }),
-    'repos/create-deployment-status': create(deploymentStatuses, (request) => ({ deployment: issueOf(request) })),
+    'repos/create-deployment-status': (request, example) => {
+      const answer = create(deploymentStatuses, (each) => ({ deployment: issueOf(each) }))(request, example)
+      if (request.body['state'] === 'success') endEarlier(issueOf(request))
+      return answer
+    },
     'repos/list-deployment-statuses': list(deploymentStatuses, 'deployment'),
   }
   for (const [operation, handler] of Object.entries(handlers)) github.handlers.set(operation, handler)
