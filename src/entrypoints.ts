@@ -1,20 +1,32 @@
-import { runAction as run } from './action.ts'
+import { runPost as post, runAction as run } from './action.ts'
 
-export { runPost } from './action.ts'
+/** Without a listener, an error of a closed pipe or a full disk would end the process, and with it the verdict. */
+function outliveOutput(): void {
+  for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+}
 
 /** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */
 export async function runAction(): Promise<void> {
+  outliveOutput()
   limitYoungGeneration()
   await run('gate')
 }
 
 /** Merges the reports of gates. */
 export async function runMerge(): Promise<void> {
+  outliveOutput()
   await run('merge')
+}
+
+/** Closes what the action left open on GitHub. */
+export async function runPost(): Promise<void> {
+  outliveOutput()
+  await post()
 }
 
 /** Runs the command line, which the action does not load. */
 export async function runCli(): Promise<void> {
+  outliveOutput()
   limitYoungGeneration()
   await (await import('./cli/main.ts')).runCli()
 }

@@ -15,8 +15,14 @@ export async function runCli(argv: readonly string[] = process.argv.slice(2)): P
   const cancel = () => cancelled.abort()
   // Without a listener, the second Ctrl-C ends the process at once.
   process.once('SIGINT', cancel).once('SIGTERM', cancel)
-  process.stdout.on('error', exitOnClosedPipe)
   const secrets = new Secrets()
+  const outputEnded = new AbortController()
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe may exit first: `rollout-gate wait … | head`.
+    if (error.code !== 'EPIPE' && !outputEnded.signal.aborted)
+      printMessage(context.stderr, `The output cannot be written: ${error.message}.`)
+    outputEnded.abort()
+  })
   const context: CommandContext = {
     stdout: redactOutput(process.stdout, secrets),
     stderr: redactOutput(process.stderr, secrets),
@@ -24,6 +30,7 @@ export async function runCli(argv: readonly string[] = process.argv.slice(2)): P
     program: programName(process.argv[1] ?? ''),
     secrets,
     cancelled: cancelled.signal,
+    outputEnded: outputEnded.signal,
     readStdin: () => readStdin(cancelled.signal),
   }
   try {
@@ -90,10 +97,4 @@ async function readStdin(signal: AbortSignal): Promise<string> {
   } finally {
     signal.removeEventListener('abort', stop)
   }
-}
-
-/** The reader of a pipe may exit first: `rollout-gate replay … | head`. */
-function exitOnClosedPipe(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
 }

@@ -27,6 +27,8 @@ export interface CommandContext {
   readonly secrets: Secrets
   /** Aborted at the first Ctrl-C. */
   readonly cancelled: AbortSignal
+  /** Aborted when stdout can no longer be written. The verdict of a gate does not depend on its output; a view ends. */
+  readonly outputEnded: AbortSignal
   readStdin(): Promise<string>
 }
 

@@ -69,8 +69,14 @@ async function runView(
   }
 }
 
+/** Ends a view, which has no other purpose, together with its output. */
+function endingWithOutput(context: CommandContext): CommandContext {
+  return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
+}
+
 /** `trace`: shows a resource and everything behind it, live. Returns the exit code. */
-export function trace(args: Arguments, context: CommandContext): Promise<number> {
+export function trace(args: Arguments, given: CommandContext): Promise<number> {
+  const context = endingWithOutput(given)
   return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
     const namesOf = async (request: WatchRequest) =>
       (await cluster.select(request)).map(({ metadata }) => metadata.name)
@@ -151,7 +157,8 @@ export function changes(args: Arguments, context: CommandContext): Promise<numbe
   return showChanges('changes', 'object', args, context)
 }
 
-function showChanges(name: string, part: Part, args: Arguments, context: CommandContext): Promise<number> {
+function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
+  const context = endingWithOutput(given)
   const { stdout, cancelled } = context
   const format = args.flags.get('output') ?? 'text'
   const message = `${quote(format)} is not one of text, json.`

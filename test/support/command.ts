@@ -71,6 +71,7 @@ export function startCommand(
     program: 'rollout-gate',
     secrets,
     cancelled: cancelled.signal,
+    outputEnded: new AbortController().signal,
     readStdin: async () => stdin,
   })
   const ended = code.then((code) => ({ code, stdout: stdout.text, stderr: stderr.text }))
