@@ -4,8 +4,6 @@ export default {
   // Only for tests that hang; long enough for a busy machine.
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
-  // Builds the bundle that tests start as a process.
-  globalSetup: '<rootDir>/test/support/program.ts',
   maxWorkers: '100%',
   // `npm run coverage`: the rules and the state machine, on which verdicts rest.
   collectCoverageFrom: ['src/gate/**/*.ts', 'src/lifecycle/**/*.ts'],

@@ -185,7 +185,7 @@ describe('mistakes', () => {
       spec: { ...spec, replicas: 1 },
       status: { observedGeneration: 1, conditions: [condition] },
     })
-    const { stdout, stderr } = await wait('deployment/web --json --timeout=500ms')
+    const { stdout, stderr } = await wait('deployment/web --json --timeout=2s')
     for (const printed of [stdout, stderr]) expect(printed).toContain('no *** left')
     expect(`${stdout}${stderr}`).not.toContain(token)
   })
