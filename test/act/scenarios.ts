@@ -43,6 +43,9 @@ async function kubeconfigInSecret(fixture: WorkflowFixture, check: Check): Promi
     await fixture.createSecret(documentedBlock(...page, 'sh', namespace).replace('gh secret set KUBECONFIG', 'cat'))
     match(fixture.secretKubeconfig, /user: deployer/)
   })
+  const file = documentedBlock(...page, 'yaml', namespace)
+  const whole = await fixture.runJobs('whole', { files: { '.github/workflows/deploy.yml': file }, manifests: healthy })
+  await check('the documented workflow passes as it is written', () => ok(whole.hasPassed, whole.log))
   const token: Step = {
     id: 'token',
     run: "kubectl config view --raw -o jsonpath='{.users[0].user.token}'",
