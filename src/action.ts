@@ -6,14 +6,15 @@ import * as core from '@actions/core'
 import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
+import type { Reporter } from './exit.ts'
 import { passes } from './gate/outcome.ts'
+import { redactTimeline } from './gate/redact-timeline.ts'
 import {
   type EndedTimeline,
   emptyTimeline,
   misconfiguredTimeline,
   type Outcome,
   pendingTimeline,
-  redactTimeline,
 } from './gate/timeline.ts'
 import type { Extras, ExtrasHooks } from './github/extras.ts'
 import { describeExtra } from './github/failure.ts'
@@ -30,7 +31,7 @@ import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
-import { checkInputs, gateRollout, type Reporter } from './rollout.ts'
+import { checkInputs, gateRollout } from './rollout.ts'
 import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } from './workspace.ts'
 
 const crashMessage = 'Rollout Gate itself failed'
@@ -81,13 +82,11 @@ export async function runAction(action: ActionName): Promise<void> {
       return
     }
     const work = action === 'merge' ? mergeGates(job) : gate(job)
-    const complete = await work.catch((error: unknown) => {
+    const timeline = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
-      for (const text of describeMistakes(error.mistakes)) core.error(plain(text))
-      return misconfiguredTimeline(error, startedAt, systemClock.now())
+      for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
+      return redactTimeline(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
     })
-    // The runner masks secrets only in its log, not in files or on GitHub.
-    const timeline = redactTimeline(complete, secrets.redact)
     publish(timeline, job, links)
     await finishExtras(timeline)
   } catch (error) {
@@ -172,7 +171,7 @@ async function gate(job: Job): Promise<EndedTimeline> {
   // If the secret of the input is missing, this may be another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
-  const connection = { mask, onSource, onRetry, clock: systemClock }
+  const connection = { mask, secrets, onSource, onRetry, clock: systemClock }
   const references = await readTargetInputs(inputs, workspace())
   const links = linkMistakes(inputs, workspace())
   // The other checks would read these files.
@@ -184,8 +183,7 @@ async function gate(job: Job): Promise<EndedTimeline> {
   const log = new LogPrinter(print, { color: !process.env['NO_COLOR'], groups: true })
   const reporter: Reporter = {
     onHead: (head) => log.head(head),
-    onStart: (present) =>
-      extras?.start(() => redactTimeline(present(systemClock.now()), secrets.redact), references.references),
+    onStart: (present) => extras?.start(() => present(systemClock.now()), references.references),
     onEntry: (entry) => {
       log.entry(entry)
       extras?.update()
@@ -231,7 +229,7 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
       plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
     )
   }
-  const timeline = mergeReports(files, systemClock.now(), own)
+  const timeline = redactTimeline(mergeReports(files, systemClock.now(), own), job.secrets.redact)
   await findTracked(
     timeline.targets.map(({ target }) => target.source),
     job,

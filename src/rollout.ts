@@ -4,13 +4,15 @@ import { deniedAccess } from './cluster/failures.ts'
 import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
 import { type KubeObject, nameOf } from './cluster/objects.ts'
+import type { Secrets } from './cluster/secrets.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { duration } from './duration.ts'
 import { collectMistakes, type Mistake, UserError } from './errors.ts'
+import { Exit, type Reporter } from './exit.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, type Timeline, verdictOf } from './gate/timeline.ts'
+import { type EndedTimeline, type Entry, emptyTimeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
 import { catalogueFor, loadMilestones, ruleOf } from './lifecycle/rules.ts'
@@ -29,23 +31,10 @@ import {
   resolveTargets,
 } from './plan/resolve-targets.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
-import { nameKey, type Source, type Target, targetWatch } from './plan/target.ts'
+import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
-import type { LogOutput, RolloutHead } from './report/log.ts'
 import { version } from './version.ts'
-
-/** Prints a rollout while it runs. Texts are raw: renderers escape them. */
-export interface Reporter {
-  readonly onHead: (head: RolloutHead) => void
-  /** Called when the gate starts; `present` returns its state at any time. */
-  readonly onStart?: (present: (now: number) => Timeline) => void
-  readonly onEntry: (entry: Entry) => void
-  /** Called with a log line of a container, for `stream-logs`. */
-  readonly onLog: (output: LogOutput) => void
-  /** Called with a warning, which never affects the verdict. `source`: the line of the manifest. */
-  readonly onWarning: (text: string, source?: Source) => void
-}
 
 /** The user's inputs without mistakes. */
 export interface RolloutInputs {
@@ -57,7 +46,10 @@ export interface RolloutInputs {
 
 /** One rollout with its reporter, clock and cancellation. */
 export interface Rollout extends RolloutInputs {
+  /** Gets redacted texts. */
   readonly reporter: Reporter
+  /** Gets all secrets, of the credentials and of objects: the process redacts its further output with them. */
+  readonly secrets: Secrets
   /** Called with every secret of the kubeconfig as soon as it is known. */
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
@@ -71,7 +63,7 @@ export interface Rollout extends RolloutInputs {
   readonly requiresRecording?: boolean
 }
 
-type Connection = Pick<Rollout, 'mask' | 'onSource' | 'onRetry' | 'clock'>
+type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'>
 
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 const furtherMistakesMs = 5_000
@@ -138,9 +130,9 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
   const late = new AbortController()
   const stop = timeoutMs === 0 ? () => {} : clock.after(timeoutMs, () => late.abort())
   try {
-    const work: PlannedWork<EndedTimeline> = (plan, settings, cluster) => {
+    const work: PlannedWork<EndedTimeline> = (plan, settings, cluster, exit) => {
       stop()
-      return gateTargets(rollout, plan, settings, cluster)
+      return gateTargets(rollout, plan, settings, cluster, exit)
     }
     const timeline = await withPlan(rollout, startedAt, work, late.signal)
     if (timeline !== undefined) return timeline
@@ -162,10 +154,11 @@ export interface LivePlan extends ResolvedPlan {
   readonly streamed: ReadonlySet<number>
 }
 
-type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster) => Promise<T>
+type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster, exit: Exit) => Promise<T>
 
 /**
- * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster.
+ * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster. Everything that
+ * `work` prints or records leaves by `exit`.
  * @param late aborted when the targets must be known
  * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
@@ -176,7 +169,7 @@ export async function withPlan<T>(
   work: PlannedWork<T>,
   late: AbortSignal = rollout.cancelled,
 ): Promise<T | undefined> {
-  const { inputs, reporter, cancelled } = rollout
+  const { inputs, reporter, secrets, clock, cancelled } = rollout
   const [healthChecks, cluster] = await openFiles(inputs, rollout)
   try {
     const kinds = await unlessAborted(cluster.discover(), cancelled)
@@ -195,8 +188,10 @@ export async function withPlan<T>(
       catalogue,
     })
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
-    reporter.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
-    return await work(plan, settings, cluster)
+    secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))
+    const exit = new Exit(reporter, secrets, clock)
+    exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
+    return await work(plan, settings, cluster, exit)
   } finally {
     cluster.close()
   }
@@ -217,8 +212,8 @@ function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly He
  * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
-export function connectTo(inputs: Inputs, { mask, onSource, onRetry, clock }: Connection): Cluster {
-  const secrets = inputs.githubToken === undefined ? [] : [inputs.githubToken]
+export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock }: Connection): Cluster {
+  if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
   const isOnlyServer = inputs.reportTo.length === 0
   return connect(inputs, {
     mask,
@@ -319,35 +314,39 @@ async function gateTargets(
   planned: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
+  exit: Exit,
 ): Promise<EndedTimeline> {
-  const { inputs, reporter, clock } = rollout
+  const { inputs, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
-  const recording = await openRecording(rollout, plan, settings)
+  const recording = await openRecording(rollout, plan, settings, exit)
   const drift = new ManifestDrift(plan, cluster.redact)
   let gate: Gate
   try {
-    gate = await followGate(rollout, plan, settings, cluster, (event, current, report) => {
-      recording?.write(event)
-      if ('object' in event && current.awaitsChange(event.object)) return
-      for (const { entry, warning } of drift.observe(event)) {
-        if (warning === undefined) report(entry)
-        else reporter.onWarning(warning.text, warning.source)
-      }
+    gate = await followGate(rollout, plan, settings, cluster, exit, (event, current) => {
+      if (recording !== undefined) exit.record(recording, event)
+      if ('object' in event && current.awaitsChange(event.object)) return []
+      return drift.observe(event).flatMap(({ entry, warning }) => {
+        if (warning === undefined) return [entry]
+        exit.onWarning(warning.text, warning.source)
+        return []
+      })
     })
   } finally {
     // The verdict does not depend on the recording.
     await recording?.end(clock.now()).catch(async (error: unknown) => {
       const { describeWriteFailure } = await importWriter()
-      reporter.onWarning(describeWriteFailure(inputs.record, error))
+      exit.onWarning(describeWriteFailure(inputs.record, error))
+      exit.flush()
     })
   }
   const timeline = drift.addTo(gate.timeline())
   const { verdict } = timeline
   if (verdict === undefined) throw new Error('The gate ended without a verdict.')
-  if (verdict.outcome === 'ready') return { ...timeline, verdict }
+  const ended = { ...timeline, verdict }
+  if (verdict.outcome === 'ready') return exit.redact(ended)
   // A ready gate needs no explanation, and starts faster without these modules.
   const { explain } = await import('./diagnosis/explain.ts')
-  return { ...explain(timeline, gate.store, settings.serverOffsetMs, plan.manifests), verdict }
+  return exit.redact({ ...explain(ended, gate.store, settings.serverOffsetMs, plan.manifests), verdict })
 }
 
 /** Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it. */
@@ -355,33 +354,35 @@ const importWriter = () => import('./recording/writer.ts')
 
 /** A recording that cannot be written is a warning, unless it is the purpose of the command. */
 async function openRecording(
-  { inputs, reporter, requiresRecording }: Rollout,
+  { inputs, secrets, requiresRecording }: Rollout,
   plan: LivePlan,
   settings: GateSettings,
+  exit: Exit,
 ): Promise<RecordingWriter | undefined> {
   if (inputs.record === undefined) return undefined
   const { startRecording } = await importWriter()
   try {
-    return startRecording(inputs.record, plan, settings, inputs)
+    return startRecording(inputs.record, plan, settings, inputs, secrets.redact)
   } catch (error) {
     if (requiresRecording || !(error instanceof UserError)) throw error
-    for (const { message } of error.mistakes) reporter.onWarning(message)
+    for (const { message } of error.mistakes) exit.onWarning(message)
     return undefined
   }
 }
 
-/** Called with every event before the gate handles it; `report` adds an entry to the log. */
-export type OnEvent = (event: FeedEvent, gate: Gate, report: (entry: Entry) => void) => void
+/** Called with every event before the gate handles it. Returns further entries of the log. */
+export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
 
 /**
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
  * @param isEndless continues after the outcome, until the job is cancelled
  */
 export async function followGate(
-  { inputs, reporter, cancelled, clock }: Rollout,
+  { inputs, cancelled, clock }: Rollout,
   plan: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
+  exit: Exit,
   onEvent: OnEvent,
   isEndless = false,
 ): Promise<Gate> {
@@ -389,7 +390,7 @@ export async function followGate(
   const { LiveLogs } = plan.streamed.size === 0 ? {} : await import('./logs/live-logs.ts')
   let logs: LiveLogs | undefined
   let evidence: EvidenceReader | undefined
-  const report = (entry: Entry) => (logs === undefined ? reporter.onEntry(entry) : logs.entry(entry))
+  const report = (entry: Entry) => (logs === undefined ? exit.onEntry(entry) : logs.entry(entry))
   const gate = new Gate(
     plan.targets,
     settings,
@@ -409,26 +410,30 @@ export async function followGate(
       source: cluster,
       clock,
       startedAt: startedAt + serverOffsetMs,
-      listener: { ...reporter, cancelled },
+      listener: { onEntry: exit.onEntry, onLog: exit.onLog, onWarning: exit.onWarning, cancelled },
     })
   const consumer = isEndless ? beyondOutcome(gate) : gate
   const follower = new Follower(consumer, cluster, clock, startedAt, (event) => {
     evidence?.observe(event)
     logs?.update()
-    onEvent(event, gate, report)
+    exit.observe(event)
+    onEvent(event, gate).forEach(report)
   })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
   const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)
-  reporter.onStart?.((now) => gate.timeline(now))
+  exit.follow(() => gate.requests)
+  exit.onStart((now) => gate.timeline(now))
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     // A cancelled job has little time left.
     await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs?.finish()])
+    await exit.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
     logs?.close()
+    exit.flush()
     cancelled.removeEventListener('abort', cancel)
   }
   return gate

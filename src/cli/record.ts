@@ -56,18 +56,19 @@ export async function record(args: Arguments, context: CommandContext): Promise<
  * @throws UserError for invalid input; the file system's error if the recording could not be written
  */
 function recordRollout(path: string, rollout: Rollout): Promise<number | undefined> {
-  const { inputs, clock } = rollout
-  return withPlan(rollout, clock.now(), async (plan, settings, cluster) => {
-    const recording = startRecording(path, plan, settings, inputs)
+  const { inputs, secrets, clock } = rollout
+  return withPlan(rollout, clock.now(), async (plan, settings, cluster, exit) => {
+    const recording = startRecording(path, plan, settings, inputs, secrets.redact)
     // The gate's clocks are off: a recording continues until cancelled.
     const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
     let events = 0
     const onEvent: OnEvent = (event) => {
       events++
-      recording.write(event)
+      exit.record(recording, event)
+      return []
     }
     try {
-      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, onEvent, true)
+      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, true)
     } finally {
       await recording.end(clock.now())
     }

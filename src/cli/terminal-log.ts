@@ -1,10 +1,10 @@
 import { styleText } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
+import type { Reporter } from '../exit.ts'
 import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
 import { clockTexts, formatElapsed, outcomeLabels } from '../report/wording.ts'
-import type { Reporter } from '../rollout.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
 const redrawMs = 100

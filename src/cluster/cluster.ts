@@ -19,9 +19,9 @@ import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { asKind, listAll, selection, servedKind } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
-import { createRedactor, type KnownSecrets, type Redactor } from './redact.ts'
+import { createRedactor, type Redactor } from './redact.ts'
 import { Reflector, type Sink, withoutVersion } from './reflector.ts'
-import { Secrets, secretsIn } from './secrets.ts'
+import { Secrets } from './secrets.ts'
 
 interface ConnectOptions {
   readonly clock?: Clock
@@ -33,8 +33,8 @@ interface ConnectOptions {
   readonly onRetry?: (message: string) => void
   /** How long the first requests are repeated at most, in milliseconds; 0 or more than 30 s: 30 s. */
   readonly timeoutMs?: number
-  /** Further secrets to redact in everything that the cluster returns. */
-  readonly secrets?: readonly string[]
+  /** Gets every secret of the credentials and of the cluster's objects. Everything that leaves the process is redacted with it. */
+  readonly secrets?: Secrets
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
   readonly places?: KubeconfigPlaces
@@ -53,30 +53,21 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   const places = options.places ?? defaultPlaces
   const load = () => loadKubeconfig(input, places)
   const kubeconfig = load()
-  const initial = new Secrets(minRedactedLength)
-  const secrets = new Secrets(minRedactedLength)
+  const secrets = options.secrets ?? new Secrets()
+  // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
   const mask = (secret: string) => {
-    secrets.add(secret)
     options.mask(secret)
+    secrets.add(secret)
   }
-  for (const secret of [...kubeconfig.secrets, ...(options.secrets ?? [])]) {
-    initial.add(secret)
-    mask(secret)
-  }
+  kubeconfig.secrets.forEach(mask)
   if (kubeconfig.source !== undefined) options.onSource?.(kubeconfig.source)
   // Node parses its 150 bundled authorities before the first connection, also when none of them is used.
   if (options.isOnlyServer && kubeconfig.hasOwnAuthority) tls.setDefaultCACertificates?.([])
   const clock = options.clock ?? systemClock
   const { userAgent } = options
   const client = new Client(kubeconfig, load, { clock, mask, userAgent, env: places.env })
-  // Values of the cluster's Secrets are redacted in the output, but not masked for the rest of the job.
-  const addSecret = (value: string) => secretsIn(value).forEach(secrets.add)
-  const known = { redactText: secrets.redact, redactTemplate: initial.redact, addSecret }
-  return new Cluster(kubeconfig, client, clock, known, options)
+  return new Cluster(kubeconfig, client, clock, secrets, options)
 }
-
-/** Shorter secrets stay in the objects (`admin` may be a password and is a word); the output redacts them too. */
-const minRedactedLength = 8
 
 /** Read-only access to a cluster. */
 export class Cluster {
@@ -87,7 +78,7 @@ export class Cluster {
   readonly secrets: readonly string[]
   /** Redacts every object of the cluster; manifests redacted with it can be compared with them. */
   readonly redact: Redactor
-  readonly #known: KnownSecrets
+  readonly #known: Secrets
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
@@ -104,7 +95,7 @@ export class Cluster {
     kubeconfig: Kubeconfig,
     client: Client,
     clock: Clock,
-    known: KnownSecrets,
+    known: Secrets,
     initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'> = {},
   ) {
     this.redact = createRedactor(undefined, known)
@@ -201,10 +192,7 @@ export class Cluster {
     )
     const pods = requests.filter(({ kind }) => kind === 'Pod')
     answers.push(...(await Promise.all(pods.map((request) => this.#deniedLogs(request)))))
-    const { redactText } = this.#known
-    return answers.flatMap((failure) =>
-      failure === undefined ? [] : [{ ...failure, message: redactText(failure.message) }],
-    )
+    return answers.flatMap((failure) => failure ?? [])
   }
 
   /** The API server checks permission before existence, so this pod need not exist. */
@@ -230,14 +218,14 @@ export class Cluster {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }
 
-  /** See `readLog`; known secrets are redacted. */
+  /** See `readLog`. Before a long log is cut, what is secret by then is redacted. */
   readLog(request: LogRequest): Promise<LogTail> {
-    return readLog(this.#client, request, this.#known.redactText)
+    return readLog(this.#client, request, this.#known.redact)
   }
 
-  /** See `followLog`; known secrets are redacted. */
+  /** See `followLog`. Before a long line is cut, what is secret by then is redacted. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
-    return followLog(this.#client, request, signal, this.#known.redactText)
+    return followLog(this.#client, request, signal, this.#known.redact)
   }
 
   /** Ends all requests and watches; the sinks are not called again. */
@@ -254,7 +242,6 @@ export class Cluster {
       redact: this.redact,
       path: () => this.#path(request),
       kindState: () => this.#kindState(request),
-      redactText: this.#known.redactText,
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
       firstLists: this.#firstLists,

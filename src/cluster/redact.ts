@@ -1,15 +1,15 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import { mapArray, mapObject } from './compact.ts'
 import { isObject, type KubeObject } from './objects.ts'
-import { secretVariable } from './secrets.ts'
+import { Secrets } from './secrets.ts'
 
 /**
- * Removes secret, unused and excessive parts of an object before anything else reads it. The field sets of
- * `managedFields` and copies of whole objects in annotations are removed. The values and annotations of Secrets and
- * ConfigMaps, and the values of environment variables and probe headers, become hashes with a secret key: they can be
- * compared, but not guessed without the key. Known secrets are replaced in free text. Labels and names are kept,
- * because selectors refer to them. Long texts and deep nesting are cut, because expressions over hostile text would
- * take minutes. Returns a new object that shares the unchanged parts with the old one.
+ * Removes secret, unused and excessive parts of an object before anything else reads it, and learns its secrets. The field
+ * sets of `managedFields` and copies of whole objects in annotations are removed. The values and annotations of Secrets and
+ * ConfigMaps, the values of environment variables, probe headers and Helm charts become hashes with a secret key: they can be
+ * compared, but not guessed without the key. Other texts stay as they are until they leave the process (`redactTexts`): a
+ * later object may contain the secret that they quote. Long texts and deep nesting are cut, because expressions over hostile
+ * text would take minutes. Returns a new object that shares the unchanged parts with the old one.
  */
 export type Redactor = (object: KubeObject) => KubeObject
 
@@ -33,19 +33,8 @@ const maxTextLength = 8_192
 /** The schema of a CustomResourceDefinition, the deepest regular object, has less than 100 levels. */
 const maxDepth = 500
 
-/** Replaces known secrets in texts, and collects those that objects contain. */
-export interface KnownSecrets {
-  /** Replaces all secrets known at present. */
-  readonly redactText: (text: string) => string
-  /**
-   * Replaces only the secrets known at the start. Templates are compared, so later secrets must not change the result.
-   */
-  readonly redactTemplate: (text: string) => string
-  /** Called with the value of a Secret, or of a variable whose name looks secret, before the value is hashed. */
-  readonly addSecret: (value: string) => void
-}
-
-const noSecrets: KnownSecrets = { redactText: (text) => text, redactTemplate: (text) => text, addSecret: () => {} }
+/** Collects the secrets that objects contain, before their values are hashed. */
+export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'redact'>
 
 /** Hashes are cached, because all pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
@@ -53,126 +42,176 @@ const maxCachedHashes = 10_000
 /**
  * Creates a `Redactor`. Two objects can be compared only if the same `Redactor` redacted both.
  * @param key the secret key of the hashes; by default a new random key
- * @param known replaces known secrets in free text; by default nothing is replaced
+ * @param known collects the secrets
  */
-export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = noSecrets): Redactor {
-  const hashes = new Map<string, string>()
-  let depth = 0
+export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()): Redactor {
+  const walk = new ObjectWalk(key, known)
+  return (object) => walk.redactObject(object)
+}
 
-  function hash(value: unknown): string {
-    const text = typeof value === 'string' ? value : JSON.stringify(walk(value))
-    let digest = hashes.get(text)
+class ObjectWalk {
+  readonly #key: Buffer
+  readonly #known: KnownSecrets
+  readonly #hashes = new Map<string, string>()
+  /** How each field with a special meaning is redacted, at any depth: custom resources contain pod templates too. */
+  readonly #fields: Readonly<Record<string, (value: unknown) => unknown>>
+  #depth = 0
+
+  constructor(key: Buffer, known: KnownSecrets) {
+    this.#key = key
+    this.#known = known
+    const hashVariables = (value: unknown) =>
+      Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#walk(value)
+    const hashMap = (value: unknown) =>
+      isObject(value) ? mapObject(value, (setting, name) => this.#hashSetting(name, setting)) : this.#walk(value)
+    const hashLeaves = (value: unknown) => this.#hashLeaves(this.#walk(value), '')
+    // The values of a chart: Flux and k3s (`spec.values`, `spec.valuesContent`), Argo CD (`helm`), Cluster API.
+    const hashChart = (value: unknown) =>
+      isObject(value)
+        ? mapObject(value, (inner, name) => {
+            if (name === 'parameters') return hashVariables(inner)
+            return name === 'values' ? hashLeaves(inner) : this.#walkField(inner, name)
+          })
+        : this.#walk(value)
+    this.#fields = {
+      env: (value) => (isObject(value) ? hashMap(value) : hashVariables(value)),
+      httpHeaders: hashVariables,
+      stringData: hashMap,
+      helm: hashChart,
+      // In a selector, `values` is a list.
+      values: (value) => (Array.isArray(value) ? this.#walk(value) : hashLeaves(value)),
+      valuesContent: hashLeaves,
+      valuesObject: hashLeaves,
+      valuesTemplate: hashLeaves,
+      annotations: (value) => this.#walk(isObject(value) ? withoutCopies(value) : value),
+    }
+  }
+
+  redactObject(original: KubeObject): KubeObject {
+    const object = mapObject(original as unknown as Json, (value, name) =>
+      name === 'metadata' && isObject(value) ? withoutFieldSets(value) : value,
+    )
+    return this.#walk(object) as KubeObject
+  }
+
+  #walk(value: unknown): unknown {
+    if (typeof value === 'string') return this.#cutText(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (this.#depth >= maxDepth) return '…'
+    this.#depth += 1
+    try {
+      if (Array.isArray(value)) return mapArray(value, (item) => this.#walk(item))
+      if (!isObject(value)) return value
+      if (isSecretOrConfigMap(value)) return this.#hashObject(value)
+      return mapObject(value, (field, name) => this.#walkField(field, name))
+    } finally {
+      this.#depth -= 1
+    }
+  }
+
+  #walkField(value: unknown, name: string): unknown {
+    const redact = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined
+    return redact === undefined ? this.#walk(value) : redact(value)
+  }
+
+  /** Two long texts with the same start have different hashes. What is known is replaced before the text is cut. */
+  #cutText(text: string): string {
+    if (text.length <= maxTextLength) return text
+    return `${this.#known.redact(text).slice(0, maxTextLength)}… ${this.#hash(text)}`
+  }
+
+  #hash(value: unknown): string {
+    const text = typeof value === 'string' ? value : JSON.stringify(this.#walk(value))
+    let digest = this.#hashes.get(text)
     if (digest === undefined) {
-      digest = `hmac:${createHmac('sha256', key).update(text).digest('base64url')}`
-      if (hashes.size >= maxCachedHashes) hashes.clear()
-      hashes.set(text, digest)
+      digest = `hmac:${createHmac('sha256', this.#key).update(text).digest('base64url')}`
+      if (this.#hashes.size >= maxCachedHashes) this.#hashes.clear()
+      this.#hashes.set(text, digest)
     }
     return digest
   }
 
-  const hashValues = (values: unknown) => (isObject(values) ? mapObject(values, hash) : walk(values))
-
-  function hashVariable(variable: unknown): unknown {
-    // The items of a field `env` may be anything in a custom resource, such as whole Secrets.
-    const walked = walk(variable)
-    if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
-    if (secretVariable.test(String(variable['name']))) collectText(variable['value'])
-    return { ...walked, value: hash(variable['value']) }
-  }
-
-  function collectText(value: unknown): void {
-    if (typeof value === 'string') known.addSecret(value)
-  }
-
-  function collectSecret({ data, stringData, metadata }: Json): void {
-    for (const value of isObject(stringData) ? Object.values(stringData) : []) collectText(value)
-    for (const value of isObject(data) ? Object.values(data) : []) {
-      if (typeof value !== 'string') continue
-      known.addSecret(value)
-      known.addSecret(Buffer.from(value, 'base64').toString())
-    }
-    const annotations = isObject(metadata) && isObject(metadata['annotations']) ? metadata['annotations'] : {}
-    for (const [name, value] of Object.entries(annotations)) if (secretAnnotation.test(name)) collectText(value)
-  }
-
-  /** Custom resources contain pod templates and whole Secrets too, so every level is searched. */
-  function walk(value: unknown): unknown {
-    if (typeof value === 'string') return cutText(value)
-    if (typeof value !== 'object' || value === null) return value
-    if (depth >= maxDepth) return '…'
-    depth += 1
-    try {
-      if (Array.isArray(value)) return mapArray(value, walk)
-      if (!isObject(value)) return value
-      return isSecretOrConfigMap(value) ? redactValues(value) : mapObject(value, walkField)
-    } finally {
-      depth -= 1
-    }
-  }
-
-  /** Two long texts with the same start have different hashes. */
-  function cutText(text: string): string {
-    return text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}… ${hash(text)}`
-  }
-
-  function walkField(value: unknown, name: string): unknown {
-    switch (name) {
-      case 'env':
-        return Array.isArray(value) ? mapArray(value, hashVariable) : isObject(value) ? hashValues(value) : walk(value)
-      case 'httpHeaders':
-        return Array.isArray(value) ? mapArray(value, hashVariable) : walk(value)
-      case 'stringData':
-        return isObject(value) ? hashValues(value) : walk(value)
-      case 'message':
-      case 'note':
-        return walk(typeof value === 'string' ? known.redactText(value) : value)
-      case 'command':
-      case 'args':
-        return Array.isArray(value) ? mapArray(value, redactTemplate) : walk(value)
-      case 'annotations':
-        return isObject(value) ? mapObject(withoutCopies(value), redactTemplate) : walk(value)
-      default:
-        return walk(value)
-    }
-  }
-
-  function redactTemplate(value: unknown): unknown {
-    return walk(typeof value === 'string' ? known.redactTemplate(value) : value)
-  }
-
   /** A Secret or ConfigMap, also inside another object. */
-  function redactValues(object: Json): Json {
-    if (object['kind'] === 'Secret') collectSecret(object)
+  #hashObject(object: Json): Json {
+    const isSecret = object['kind'] === 'Secret'
+    if (isSecret) this.#learn(object)
     return mapObject(object, (value, name) => {
-      if (/^(data|stringData|binaryData)$/.test(name)) return hashValues(value)
-      if (name !== 'metadata' || !isObject(value)) return walkField(value, name)
-      return mapObject(value, (field, key) => (key === 'annotations' ? hashAnnotations(field) : walkField(field, key)))
+      if (/^(data|stringData|binaryData)$/.test(name))
+        return isObject(value)
+          ? mapObject(value, (item, key) => (isSecret ? this.#hash(item) : this.#hashSetting(key, item)))
+          : this.#walk(value)
+      if (name !== 'metadata' || !isObject(value)) return this.#walkField(value, name)
+      return mapObject(value, (field, key) =>
+        key === 'annotations' && isObject(field) ? this.#hashAnnotations(field) : this.#walkField(field, key),
+      )
     })
   }
 
+  #learn({ data, stringData, metadata }: Json): void {
+    for (const [name, value] of entriesOf(stringData)) this.#known.learnSecret(name, value)
+    for (const [name, value] of entriesOf(data)) {
+      const text = Buffer.from(value, 'base64').toString()
+      this.#known.learnSecret(name, text.includes('\uFFFD') ? value : text)
+    }
+    const annotations = isObject(metadata) ? entriesOf(metadata['annotations']) : []
+    for (const [name, value] of annotations) if (secretAnnotation.test(name)) this.#known.learnSecret(name, value)
+  }
+
   /** The gate's own annotations are inputs, so they stay readable. */
-  function hashAnnotations(annotations: unknown): unknown {
-    if (!isObject(annotations)) return annotations
+  #hashAnnotations(annotations: Json): Json {
     return mapObject(withoutCopies(annotations), (value, name) =>
-      name.startsWith('rollout-gate/') ? walk(value) : hash(value),
+      name.startsWith('rollout-gate/') ? this.#walk(value) : this.#hash(value),
     )
   }
 
-  /** The annotations of the object itself are never compared, so secrets that become known later are replaced too. */
-  function redactMetadata(value: unknown, name: string): unknown {
-    if (name !== 'annotations' || !isObject(value)) return walkField(value, name)
-    return mapObject(withoutCopies(value), (text) => walk(typeof text === 'string' ? known.redactText(text) : text))
+  #hashSetting(name: string, value: unknown): string {
+    if (typeof value === 'string') this.#known.learnSetting(name, value)
+    return this.#hash(value)
   }
 
-  return (original) => {
-    const object = mapObject(original as unknown as Json, (value, name) =>
-      name === 'metadata' && isObject(value) ? withoutFieldSets(value) : value,
-    )
-    if (isSecretOrConfigMap(object)) return redactValues(object) as unknown as KubeObject
-    return mapObject(object, (value, name) =>
-      name === 'metadata' && isObject(value) ? mapObject(value, redactMetadata) : walkField(value, name),
-    ) as unknown as KubeObject
+  /** The items of a field `env` may be anything in a custom resource, such as whole Secrets. */
+  #hashVariable(variable: unknown): unknown {
+    const walked = this.#walk(variable)
+    if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
+    return { ...walked, value: this.#hashSetting(String(variable['name']), variable['value']) }
   }
+
+  /** @param value is not nested deeper than `maxDepth` */
+  #hashLeaves(value: unknown, name: string): unknown {
+    if (Array.isArray(value)) return mapArray(value, (item) => this.#hashLeaves(item, name))
+    if (isObject(value)) return mapObject(value, (inner, key) => this.#hashLeaves(inner, key))
+    return typeof value === 'string' && !/^hmac:/.test(value) ? this.#hashSetting(name, value) : value
+  }
+}
+
+function entriesOf(value: unknown): (readonly [string, string])[] {
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, text]) => (typeof text === 'string' ? [[name, text] as const] : []))
+}
+
+/** Fields whose whole content identifies something. The gate compares them, and shows them as they are. */
+const wholeIdentifiers = /^(?:labels|matchLabels|selector|labelSelector|nodeSelector|ownerReferences)$/
+/** Texts that identify something: names and references. */
+const identifiers =
+  /^(?:apiVersion|kind|uid|resourceVersion|image|imageID|pod|container|generateName|(?:.*N|n)ame(?:space)?)$/
+/** Fields with a code of the API, which rules compare: one word in CamelCase. */
+const codeFields = /^(?:type|status|phase|reason)$/
+const code = /^[A-Z][A-Za-z]*$/
+
+function isIdentifier(name: string, value: unknown): boolean {
+  if (typeof value !== 'string') return wholeIdentifiers.test(name)
+  return wholeIdentifiers.test(name) || identifiers.test(name) || (codeFields.test(name) && code.test(value))
+}
+
+/**
+ * A value with all texts redacted, except those that identify something. For what leaves the process as the cluster returned
+ * it, such as the lines of a recording: a field that this function does not know is redacted.
+ */
+export function redactTexts(value: unknown, redact: (text: string) => string): unknown {
+  if (typeof value === 'string') return redact(value)
+  if (Array.isArray(value)) return mapArray(value, (item) => redactTexts(item, redact))
+  if (!isObject(value)) return value
+  return mapObject(value, (field, name) => (isIdentifier(name, field) ? field : redactTexts(field, redact)))
 }
 
 /** Whether an object is a Secret or ConfigMap of the core group; inside another object, it may have no `apiVersion`. */
@@ -186,9 +225,9 @@ function withoutCopies(annotations: Json): Json {
   return kept.length === Object.keys(annotations).length ? annotations : Object.fromEntries(kept)
 }
 
-/** Whether a text is an object, or a list of objects, in JSON or YAML. */
+/** Whether a value is an object, or the text of an object or of a list of objects in JSON or YAML. */
 function isObjectCopy(value: unknown): boolean {
-  if (typeof value !== 'string') return false
+  if (typeof value !== 'string') return typeof value === 'object' && value !== null
   if (!/^\s*[[{]/.test(value)) return objectField.test(value)
   try {
     const parsed: unknown = JSON.parse(value)

@@ -30,8 +30,6 @@ interface ReflectorOptions {
   readonly client: Client
   readonly clock: Clock
   readonly redact: Redactor
-  /** Replaces known secrets in the message of a failure. */
-  readonly redactText: (text: string) => string
   /** Returns the path of the request's collection before each attempt. Rejects with a 404 for an unknown kind. */
   readonly path: () => Promise<string>
   /** Whether the server has the kind of the request. Rejects if the server does not answer. */
@@ -453,7 +451,7 @@ export class Reflector {
     const final = isUnauthorized(error)
     const failure = failureOf(error, { ...this.#request, lastSuccessAt: this.#lastSuccessAt, final })
     if (failure === undefined) return
-    this.#options.sink({ ...failure, message: this.#options.redactText(failure.message) })
+    this.#options.sink(failure)
   }
 
   #succeed(): void {

@@ -1,33 +1,151 @@
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
+import { redactTokens, urlPasswordPattern } from './token-shapes.ts'
 
-/** Strings that must never be printed. */
+/** The replacement of a secret. */
+const stars = '***'
+/** How many characters of a secret find the place where it may begin. */
+const startLength = 3
+/** A part of a secret is found before the end of a cut text (`…`), if it has so many characters. */
+const minPartLength = 6
+/** The longest part of a secret that is searched before the end of a cut text. */
+const maxPartLength = 1_000
+
+/** The known secrets that begin with the same characters. */
+interface SameStart {
+  /** Each secret, and whether it is replaced only where it stands alone. */
+  readonly texts: Map<string, boolean>
+  /** Their lengths, the longest first: a secret that contains a shorter one is replaced as a whole. */
+  lengths: readonly number[]
+}
+
+/**
+ * The secrets that a process knows: those of its credentials, and those that objects of the cluster contain. The time to
+ * redact a text does not depend on their number.
+ */
 export class Secrets {
-  readonly #minLength: number
-  readonly #known = new Set<string>()
-  /** Longest first: a secret that contains a shorter one must be replaced as a whole. */
-  #ordered: readonly string[] | undefined
+  readonly #added = new Set<string>()
+  readonly #learned = new Set<string>()
+  readonly #names = new Set<string>()
+  readonly #byStart = new Map<string, SameStart>()
+  /** 1 for each hash of characters with which a secret begins. */
+  readonly #starts = new Uint8Array(1 << 16)
 
-  /** `minLength`: shorter secrets are ignored. */
-  constructor(minLength = 1) {
-    this.#minLength = minLength
-  }
-
+  /** Adds a credential as it is written. Texts of fewer than 3 characters are ignored. */
   readonly add = (secret: string): void => {
-    if (secret.length < this.#minLength || this.#known.has(secret)) return
-    this.#known.add(secret)
-    this.#ordered = undefined
+    this.#added.add(secret)
+    this.#insert(secret, false)
   }
 
+  /** Whether `add` was called with this text. */
   has(secret: string): boolean {
-    return this.#known.has(secret)
+    return this.#added.has(secret)
   }
 
-  /** Replaces every secret in the text with `***`. */
-  readonly redact = (text: string): string => {
-    this.#ordered ??= [...this.#known].toSorted((a, b) => b.length - a.length)
-    return this.#ordered.reduce((hidden, secret) => hidden.replaceAll(secret, '***'), text)
+  /** Adds what is secret in a value of a Secret (`secretsIn`), in each form in which a text may quote it. */
+  readonly learnSecret = (name: string, value: string): void => this.#learn(name, value, secretsIn)
+
+  /** Adds what is secret in a setting, such as an environment variable (`secretsInSetting`). */
+  readonly learnSetting = (name: string, value: string): void => this.#learn(name, value, secretsInSetting)
+
+  /**
+   * Names of objects that the output shows, such as those of targets and namespaces. A value of a Secret that is equal to
+   * one of them stays readable: to replace it elsewhere would hide nothing.
+   */
+  exempt(names: readonly string[]): void {
+    for (const name of names) {
+      this.#names.add(name)
+      if (!this.#added.has(name)) this.#byStart.get(name.slice(0, startLength))?.texts.delete(name)
+    }
   }
+
+  /** Replaces every known secret in the text, and every text with the shape of a token, with `***`. */
+  readonly redact = (text: string): string => redactTokens(this.#redactKnown(text))
+
+  #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
+    const key = `${name}=${value}`
+    if (value.length > maxValueLength || this.#learned.has(key)) return
+    this.#learned.add(key)
+    for (const secret of find(name, value)) {
+      if (this.#names.has(secret)) continue
+      this.#insert(secret, isWords(secret) || secret.length < minValueLength)
+      for (const encoded of encodingsOf(secret)) if (encoded !== secret) this.#insert(encoded, false)
+    }
+  }
+
+  #insert(secret: string, isWord: boolean): void {
+    if (secret.length < startLength) return
+    const start = secret.slice(0, startLength)
+    const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
+    this.#byStart.set(start, same)
+    same.texts.set(secret, isWord && same.texts.get(secret) !== false)
+    if (!same.lengths.includes(secret.length))
+      same.lengths = [...same.lengths, secret.length].toSorted((one, other) => other - one)
+    this.#starts[[...start].reduce((hash, _, index) => nextHash(hash, start.charCodeAt(index)), 0)] = 1
+  }
+
+  #redactKnown(text: string): string {
+    const parts: string[] = []
+    let from = 0
+    let hash = 0
+    let cutAt = text.indexOf('…')
+    for (let index = 0; index < text.length; index += 1) {
+      hash = nextHash(hash, text.charCodeAt(index))
+      const start = index - startLength + 1
+      if (this.#starts[hash] === 0 || start < from) continue
+      if (cutAt !== -1 && cutAt < start) cutAt = text.indexOf('…', start)
+      const length = this.#lengthAt(text, start, cutAt)
+      if (length === 0) continue
+      parts.push(text.slice(from, start), stars)
+      from = start + length
+    }
+    return from === 0 ? text : `${parts.join('')}${text.slice(from)}`
+  }
+
+  /** The length of the secret at a place of the text, or of its part before the end of a cut text; 0 without one. */
+  #lengthAt(text: string, start: number, cutAt: number): number {
+    const same = this.#byStart.get(text.slice(start, start + startLength))
+    if (same === undefined) return 0
+    const found = same.lengths.find((length) => {
+      const isWord = same.texts.get(text.slice(start, start + length))
+      return isWord === false || (isWord === true && standsAlone(text, start, start + length))
+    })
+    if (found !== undefined) return Math.min(found, text.length - start)
+    const partLength = cutAt - start
+    if (partLength < minPartLength || partLength > maxPartLength) return 0
+    const part = text.slice(start, cutAt)
+    return [...same.texts.keys()].some((secret) => secret.startsWith(part)) ? partLength : 0
+  }
+}
+
+/** Combines the last three characters: earlier ones are shifted out. */
+function nextHash(hash: number, code: number): number {
+  return ((hash << 6) ^ code) & 0xffff
+}
+
+function standsAlone(text: string, start: number, end: number): boolean {
+  const isPart = (character: string | undefined) => character !== undefined && /[\p{L}\p{N}_-]/u.test(character)
+  return !isPart(text[start - 1]) && !isPart(text[end])
+}
+
+/**
+ * The further forms of a secret: in a URL, in JSON, and in base64, also of a longer text that contains the secret, such as
+ * `user:password`. There its first and last characters also encode their neighbours, and are left out.
+ */
+function encodingsOf(secret: string): string[] {
+  const inBase64 = [0, 1, 2].map((offset) => {
+    const bytes = Buffer.from('x'.repeat(offset) + secret)
+    const first = Math.ceil((offset * 8) / 6)
+    return bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6))
+  })
+  const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minValueLength)
+  const inUrl = encoded.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))
+  return [encodeUrl(secret), JSON.stringify(secret).slice(1, -1), ...encoded, ...inUrl]
+}
+
+/** Lone surrogates, which a URL cannot contain, become U+FFFD. */
+function encodeUrl(text: string): string {
+  return encodeURIComponent(text.toWellFormed())
 }
 
 /** Shorter strings are not masked, to keep the log readable. */
@@ -38,7 +156,7 @@ const minSecretLength = 4
  * `KEYCLOAK_URL` or `SECRET_NAME`.
  */
 export const secretVariable =
-  /(password|passwd|passphrase|token|secret|(api|access|private|secret|signing|encryption)[-_]?key)$/i
+  /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
 /** Longer values are files or Helm releases, which logs do not quote. */
 const maxValueLength = 10_000
@@ -163,13 +281,94 @@ function unique(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minSecretLength)
 }
 
+/** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
+const minValueLength = 8
+/** The same for a value whose name says that it is secret, unless it consists of words. */
+const minNamedLength = 6
+/** A line of a longer text without a name is a key if it has so many characters, and no blank. */
+const minKeyLength = 24
+
+/** Names of values that are shown, such as `username`: a word in one of them is no secret. */
+const publicName =
+  /(?:user|name|host|port|database|db|schema|env|environment|region|zone|mode|type|level|driver|engine|provider|bucket|realm|domain)$/i
+/** Words of eight letters and more that are settings and defaults, and occur in logs. */
+const commonWord =
+  /^(?:production|development|postgres|postgresql|database|localhost|username|password|disabled|required|optional|internal|external|standard|preferred|undefined|unlimited|administrator)$/i
+
 /**
- * The parts of a Secret's value to redact: a value of one line, or those of several lines that look like keys. Short
- * values, words (`production`) and sentences are excluded, because they also occur in other text.
+ * What is secret in a value of a Secret: the value, if it is one line; passwords in URLs; in JSON and in text of several
+ * lines, values whose names look secret, and what looks like a key. Excluded is what also occurs in other text: fewer than
+ * 8 characters (6 if its name looks secret), and words that are defaults, that repeat their name
+ * (`POSTGRES_PASSWORD: postgres`) or whose name is public (`username`).
  */
-export function secretsIn(value: string): string[] {
-  if (value.length > maxValueLength) return []
+export function secretsIn(name: string, value: string): string[] {
   const lines = linesOf(value)
-  const minLength = lines.length > 1 ? 24 : 8
-  return lines.filter((line) => line.length >= minLength && !/\s|^[a-z-]+$/i.test(line))
+  const [line = ''] = lines
+  const own = lines.length > 1 ? [] : isSecretValue(name, line) ? [line] : []
+  return [...own, ...secretsInside(value, lines)]
+}
+
+/** What is secret in a setting: its whole value if its name looks secret (`DB_PASSWORD`), and what it contains. */
+export function secretsInSetting(name: string, value: string): string[] {
+  return secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value))
+}
+
+function secretsInside(value: string, lines: readonly string[]): string[] {
+  const inJson = /^\s*[[{]/.test(value) ? namedTexts(parseJson(value)) : []
+  const settings = lines.length > 1 ? lines.map((line) => setting.exec(line) ?? ['', '', line]) : []
+  const named = [...inJson, ...settings.map(([, name = '', text = '']) => [name, text] as const)].filter(
+    ([name, text]) => (secretVariable.test(name) ? isSecretValue(name, text) : isKey(text)),
+  )
+  return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
+}
+
+/** A line `name: value` or `name=value` of a file. */
+const setting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
+
+function isSecretValue(name: string, text: string): boolean {
+  if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedLength : minValueLength)
+  const repeatsName = name.toLowerCase().includes(text.toLowerCase())
+  return text.length >= minValueLength && !commonWord.test(text) && !publicName.test(name) && !repeatsName
+}
+
+/** Letters, hyphens and blanks only. Such a text is replaced where it stands alone, not in other words. */
+function isWords(text: string): boolean {
+  return /^[\p{L}\p{M}\s'-]+$/u.test(text)
+}
+
+function isKey(text: string): boolean {
+  return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !isWords(text)
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The texts in a value of JSON with the names of their fields. */
+function namedTexts(value: unknown, name = '', depth = 0): (readonly [name: string, text: string])[] {
+  if (typeof value === 'string') return [[name, value]]
+  if (typeof value !== 'object' || value === null || depth > maxJsonDepth) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    namedTexts(inner, Array.isArray(value) ? name : key, depth + 1),
+  )
+}
+
+const maxJsonDepth = 20
+
+/** The passwords of all URLs in a text, as written and decoded. */
+function passwordsInUrls(text: string): string[] {
+  const written = [...text.matchAll(urlPasswordPattern)].flatMap(({ groups }) => groups?.['password'] ?? [])
+  return [...written, ...written.map(decodeUrl)].filter((password) => isSecretValue('password', password))
+}
+
+function decodeUrl(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

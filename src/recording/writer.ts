@@ -5,6 +5,7 @@ import { finished } from 'node:stream/promises'
 import { constants, createGzip, type Gzip } from 'node:zlib'
 import { codeOf } from '../cluster/failures.ts'
 import type { FeedEvent, Observation } from '../cluster/feed.ts'
+import { redactTexts } from '../cluster/redact.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
@@ -54,12 +55,15 @@ export class RecordingWriter {
   readonly #sink: Writable
   readonly #gzip: Gzip | undefined
   readonly #done: Promise<void>
+  #header: object | undefined
+  readonly #redact: (text: string) => string
 
   /**
    * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
+   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their manifests.
    * @throws the error of the file system if the file cannot be opened for writing
    */
-  constructor(path: string, header: RecordingHeader) {
+  constructor(path: string, header: RecordingHeader, redact: (text: string) => string = (text) => text) {
     mkdirSync(dirname(path), { recursive: true })
     const file = createWriteStream(path, { fd: openSync(path, 'w', 0o600) })
     this.#done = finished(file)
@@ -68,11 +72,15 @@ export class RecordingWriter {
     this.#gzip = path.endsWith('.gz') ? createGzip() : undefined
     this.#gzip?.pipe(file)
     this.#sink = this.#gzip ?? file
-    this.#line(JSON.stringify(header))
+    this.#header = header
+    this.#redact = redact
   }
 
+  /** Discovery contains names of kinds only. */
   write(event: FeedEvent): void {
-    this.#line(formatEvent(event))
+    if (this.#header !== undefined) this.#line(JSON.stringify(redactTexts(this.#header, this.#redact)))
+    this.#header = undefined
+    this.#line(formatEvent(event.type === 'DISCOVERY' ? event : (redactTexts(event, this.#redact) as FeedEvent)))
   }
 
   /**
@@ -93,6 +101,7 @@ export class RecordingWriter {
 
 /**
  * Creates the recording of a gate.
+ * @param redact replaces the secrets of a text
  * @throws UserError when the file cannot be written
  */
 export function startRecording(
@@ -100,6 +109,7 @@ export function startRecording(
   { targets }: Plan,
   { startedAt, serverVersion, context, serverOffsetMs }: GateSettings,
   { written }: Pick<Inputs, 'written'>,
+  redact: (text: string) => string,
 ): RecordingWriter {
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
@@ -107,15 +117,19 @@ export function startRecording(
     return [[name, ['resources', 'manifests'].includes(name) ? text.split('\n') : text]]
   })
   try {
-    return new RecordingWriter(path, {
-      recording: recordingVersion,
-      startedAt: new Date(startedAt).toISOString(),
-      server: serverVersion,
-      context,
-      serverOffsetMs,
-      inputs: Object.fromEntries(inputs),
-      targets,
-    })
+    return new RecordingWriter(
+      path,
+      {
+        recording: recordingVersion,
+        startedAt: new Date(startedAt).toISOString(),
+        server: serverVersion,
+        context,
+        serverOffsetMs,
+        inputs: Object.fromEntries(inputs),
+        targets,
+      },
+      redact,
+    )
   } catch (error) {
     throw new UserError([{ input: 'record', message: describeWriteFailure(path, error) }])
   }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand, startCommand } from '../support/command.ts'
@@ -56,11 +57,12 @@ testWithSignals('Ctrl-C ends a recording, which replays to the verdict of a gate
   })
 })
 
-test('each event is in the file at once, in case the process is killed', async () => {
+test('each event is in the file within a second, in case the process is killed', async () => {
   server.apply(unobserved())
   const run = record('deployment/web -o web.ndjson')
   // A watch is opened after the objects of its list have been handled.
   await server.until(({ openWatches }) => openWatches.some(({ plural }) => plural === 'deployments'))
+  await pause(1_000)
   expect(eventsOf('web.ndjson').map(({ object }) => object?.kind)).toContain('Deployment')
   run.cancel()
   await run.ended

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createRedactor } from '../../src/cluster/redact.ts'
+import { createRedactor, redactTexts } from '../../src/cluster/redact.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { parameters } from '../support/thorough.ts'
 
 const redact = createRedactor(Buffer.from('key'))
@@ -200,61 +201,90 @@ test('maps of environment values, as charts have them, and probe headers are has
   expect(stripped).toMatch(/"PASSWORD":"hmac:.*"name":"Authorization","value":"hmac:/)
 })
 
-describe('a known secret', () => {
+test('secrets come from Secrets, from variables whose name looks secret, and from charts', () => {
   const added: string[] = []
-  const known = {
-    redactText: (text: string) => text.replaceAll('sesame', '***'),
-    redactTemplate: (text: string) => text.replaceAll('open', '***'),
-    addSecret: (value: string) => void added.push(value),
+  const add = (name: string, value: string) => void added.push(`${name}=${value}`)
+  const hiding = createRedactor(Buffer.from('key'), { learnSecret: add, learnSetting: add, redact: (text) => text })
+  const learnedFrom = (fields: object) => {
+    added.length = 0
+    hiding(object(fields))
+    return [...new Set(added)]
   }
-  const hiding = createRedactor(Buffer.from('key'), known)
+  expect(learnedFrom({ kind: 'Secret', data: { a: 'aHVudGVyMg==' }, stringData: { b: 'swordfish' } })).toEqual([
+    'b=swordfish',
+    'a=hunter2',
+  ])
+  const annotations = { 'openshift.io/token-secret.value': 'plugh' }
+  expect(learnedFrom({ kind: 'Secret', metadata: { name: 'x', annotations } })).toEqual([
+    'openshift.io/token-secret.value=plugh',
+  ])
+  const env = [
+    { name: 'DB_PASSWORD', value: 'xyzzy' },
+    { name: 'API_TOKEN', valueFrom: {} },
+  ]
+  expect(learnedFrom({ spec: { containers: [{ env }] } })).toEqual(['DB_PASSWORD=xyzzy'])
+  expect(learnedFrom({ kind: 'HelmRelease', spec: { values: { db: { password: 'xyzzy' } } } })).toEqual([
+    'password=xyzzy',
+  ])
+})
 
-  test('is redacted in messages, and in templates if it was known from the start', () => {
-    const args = ['sesame open']
-    expect(
-      hiding(
-        object({
-          metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: 'sesame' } },
-          spec: {
-            template: { metadata: { annotations: { note: 'sesame open' } } },
-            containers: [{ name: 'sesame', command: ['open'], args }],
-          },
-          status: { conditions: [{ type: 'sesame', message: 'no sesame' }] },
-          note: 'of sesame',
-        }),
-      ),
-    ).toMatchObject({
-      metadata: { name: 'sesame', labels: { app: 'sesame' }, annotations: { note: '***' } },
-      spec: {
-        template: { metadata: { annotations: { note: 'sesame ***' } } },
-        containers: [{ name: 'sesame', command: ['***'], args: ['sesame ***'] }],
-      },
-      status: { conditions: [{ type: 'sesame', message: 'no ***' }] },
-      note: 'of ***',
-    })
+test.each([
+  ['of Flux', { kind: 'HelmRelease', spec: { values: { auth: [{ password: 'hunter2' }] } } }],
+  ['of k3s', { kind: 'HelmChart', spec: { valuesContent: 'password: hunter2' } }],
+  [
+    'of Argo CD as parameters',
+    { kind: 'Application', spec: { source: { helm: { parameters: [{ name: 'db.password', value: 'hunter2' }] } } } },
+  ],
+  ['of Argo CD as text', { kind: 'Application', spec: { sources: [{ helm: { values: 'password: hunter2' } }] } }],
+  ['of Argo CD', { kind: 'Application', spec: { source: { helm: { valuesObject: { a: { b: 'hunter2' } } } } } }],
+])('the values of a chart are hashed: %s', (_, fields) => {
+  const redacted = JSON.stringify(redact(object(fields)))
+  expect(redacted).not.toContain('hunter2')
+  expect(redacted).toContain('hmac:')
+})
+
+test('the values of a selector stay', () => {
+  const spec = { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['web'] }] } }
+  expect(redact(object({ spec }))).toEqual(object({ spec }))
+})
+
+test('an annotation whose value is an object is dropped', () => {
+  const template = { metadata: { annotations: { copy: { password: 'hunter2' }, note: 'kept' } } }
+  expect(redact(object({ spec: { template } }))).toMatchObject({
+    spec: { template: { metadata: { annotations: { note: 'kept' } } } },
+  })
+  expect(JSON.stringify(redact(object({ spec: { template } })))).not.toContain('hunter2')
+})
+
+describe('what leaves as the cluster returned it', () => {
+  const leave = (fields: object) => redactTexts(object(fields), (text) => text.replaceAll('sesame', '***'))
+
+  test.each([
+    ['a message', { status: { conditions: [{ type: 'Ready', message: 'no sesame' }] } }],
+    ['the error of a custom resource', { status: { error: 'sesame' } }],
+    ['a reason that is no code', { status: { reason: 'of sesame' } }],
+    ['a list of texts', { status: { errors: ['sesame'] } }],
+    ['an argument', { spec: { template: { spec: { containers: [{ args: ['--password=sesame'] }] } } } }],
+    ['an annotation', { metadata: { name: 'web', annotations: { note: '{"a":"sesame"}' } } }],
+    ['a field that nobody knows', { whatever: { new: { field: 'sesame' } } }],
+    ['an object in a field with the name of a text', { spec: { pod: { token: 'sesame' }, container: ['sesame'] } }],
+  ])('%s is redacted', (_, fields) => {
+    expect(JSON.stringify(leave(fields))).not.toContain('sesame')
   })
 
-  test('comes from Secrets, and from variables whose name looks secret', () => {
-    hiding(object({ kind: 'Secret', data: { a: 'aHVudGVyMg==' }, stringData: { b: 'swordfish' } }))
-    hiding(
-      object({ kind: 'Secret', metadata: { name: 'x', annotations: { 'openshift.io/token-secret.value': 'plugh' } } }),
-    )
-    hiding(
-      object({
-        spec: {
-          containers: [
-            {
-              env: [
-                { name: 'DB_PASSWORD', value: 'xyzzy' },
-                { name: 'KEYCLOAK_URL', value: 'https://login.example' },
-                { name: 'API_TOKEN', valueFrom: {} },
-              ],
-            },
-          ],
-        },
-      }),
-    )
-    expect(added).toEqual(['swordfish', 'aHVudGVyMg==', 'hunter2', 'plugh', 'xyzzy'])
+  test.each([
+    ['names', { metadata: { name: 'sesame', namespace: 'sesame', uid: 'sesame', generateName: 'sesame-' } }],
+    ['labels and selectors', { metadata: { labels: { app: 'sesame' } }, spec: { selector: { app: 'sesame' } } }],
+    ['references', { spec: { scaleTargetRef: { kind: 'Deployment', name: 'sesame' }, nodeName: 'sesame' } }],
+    ['owners', { metadata: { ownerReferences: [{ uid: 'sesame', name: 'sesame' }] } }],
+    ['images', { spec: { containers: [{ image: 'registry/sesame:v1' }] } }],
+  ])('%s stay, since rules compare them', (_, fields) => {
+    expect(leave(fields)).toEqual(object(fields))
+  })
+
+  test('codes of the API stay, even if a secret is equal', () => {
+    const fields = { status: { reason: 'CrashLoopBackOff', phase: 'Running' } }
+    expect(redactTexts(object(fields), () => '***')).toMatchObject(fields)
   })
 })
 
@@ -279,24 +309,22 @@ describe('a secret planted in a random place of a random object', () => {
     word.map((name) => ({ httpGet: { httpHeaders: [{ name, value: secret }] } })),
     fc.tuple(prefix, copyName).map(([before, name]) => ({ metadata: { annotations: { [before + name]: secret } } })),
     fc.tuple(word, copy).map(([name, value]) => ({ metadata: { annotations: { [name]: JSON.stringify(value) } } })),
-    word.map((name) => ({ metadata: { annotations: { [name]: `of ${secret}` } }, isTop: true })),
+    word.map((name) => ({ metadata: { annotations: { [name]: `of ${secret}` } } })),
     word.map((type) => ({ conditions: [{ type, message: `has ${secret}` }] })),
+    word.map((name) => ({ spec: { values: { [name]: secret } } })),
   )
   const path = fc.array(fc.oneof(word, fc.constant(0)), { maxLength: 6 })
   const nest = (value: object, steps: readonly (string | number)[]): object =>
     steps.reduceRight<object>((inner, step) => (step === 0 ? [inner] : { [step]: inner, other: 'x' }), value)
 
-  test('is not in the redacted object', () => {
-    const known = {
-      redactText: (text: string) => text.replaceAll(secret, '***').replaceAll(encoded, '***'),
-      redactTemplate: (text: string) => text,
-      addSecret: () => {},
-    }
-    const hiding = createRedactor(undefined, known)
+  test('is in no text that leaves the process', () => {
+    const secrets = new Secrets()
+    secrets.learnSecret('known', secret)
+    const hiding = createRedactor(undefined, secrets)
     fc.assert(
       fc.property(planted, path, (part, steps) => {
-        const whole = 'isTop' in part ? object(part) : object({ kind: 'Thing', spec: nest(part, steps) })
-        expect(JSON.stringify(hiding(whole))).not.toMatch(new RegExp(`${secret}|${encoded}`))
+        const whole = hiding(object({ kind: 'Thing', spec: nest(part, steps) }))
+        expect(JSON.stringify(redactTexts(whole, secrets.redact))).not.toMatch(new RegExp(`${secret}|${encoded}`))
       }),
       parameters,
     )

@@ -53,7 +53,6 @@ function follow({ server, clock, observed }: Setting, request: WatchRequest = po
     client,
     clock,
     redact: createRedactor(),
-    redactText: (text) => text,
     path,
     kindState: async () => (findResource(server.discovery.resources, request) ? 'served' : 'gone'),
     sink: observed.sink,

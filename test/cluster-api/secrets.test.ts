@@ -1,5 +1,5 @@
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
-import { formsOf, Secrets } from '../../src/cluster/secrets.ts'
+import { formsOf, Secrets, secretsIn, secretsInSetting } from '../../src/cluster/secrets.ts'
 
 const base64 = (plain: string) => Buffer.from(plain).toString('base64')
 const keyLine = 'MHcCAQEEIIrYSSNQFaA2Hwf1duRSxKtLYX5CB04f'
@@ -179,9 +179,100 @@ test('a secret that contains another one is replaced as a whole', () => {
   expect(secrets.redact('open-sesame-now sesame')).toBe('*** ***')
 })
 
-test('secrets below the shortest length are ignored', () => {
-  const secrets = new Secrets(8)
-  for (const secret of ['admin', 'administrator']) secrets.add(secret)
-  expect(secrets.redact('admin administrator')).toBe('admin ***')
-  expect([secrets.has('admin'), secrets.has('administrator')]).toEqual([false, true])
+describe('what is secret in a value of a Secret', () => {
+  test.each([
+    ['a password of letters only', 'value', 'swordfish'],
+    ['a password with blanks', 'passphrase', 'correct horse battery'],
+    ['a short password with digits, if its name is that of a secret', 'password', 'hunter2'],
+    ['a key with symbols', 'anything', 'k3-JH.8sdf'],
+  ])('%s', (_, name, value) => {
+    expect(secretsIn(name, value)).toEqual([value])
+  })
+
+  test.each([
+    ['a switch', 'enabled', 'true'],
+    ['a short word', 'app', 'web'],
+    ['a namespace', 'password', 'default'],
+    ['a short value with digits', 'version', 'v1.2.3'],
+    ['a word under a public name', 'POSTGRES_USER', 'shopowner'],
+    ['the name of an environment', 'setting', 'production'],
+    ['a default that repeats its name', 'POSTGRES_PASSWORD', 'postgres'],
+    ['a file that no log quotes', 'release', 'x1'.repeat(6_000)],
+  ])('not %s, since other text contains it too', (_, name, value) => {
+    const secrets = new Secrets()
+    secrets.learnSecret(name, value)
+    expect(secrets.redact(`of ${value}`)).toBe(`of ${value}`)
+  })
+
+  test.each([
+    [
+      'the password of a URL, as written and decoded',
+      'url',
+      'postgres://u:s%40same-1@db/shop',
+      ['s%40same-1', 's@same-1'],
+    ],
+    [
+      'a password in JSON',
+      'config',
+      '{"auths":{"r":{"username":"somebody1","password":"open-sesame"}}}',
+      ['open-sesame'],
+    ],
+    ['a password in a file', 'settings.yaml', 'user: somebody1\ndb-password: "open-sesame"\n', ['open-sesame']],
+    ['a password in an .env file', '.env', 'MODE=production\nDB_PASSWORD=open-sesame', ['open-sesame']],
+    ['a line that looks like a key', 'key', `a: b\n${keyLine}`, [keyLine]],
+  ])('%s', (_, name, value, expected) => {
+    expect(secretsIn(name, value)).toEqual(expect.arrayContaining(expected))
+    expect(secretsIn(name, value)).not.toContain('somebody1')
+  })
+
+  test('of an environment variable without such a name, only what it contains', () => {
+    expect(secretsInSetting('DATABASE_URL', 'amqp://u:open-sesame@mq')).toEqual(['open-sesame', 'open-sesame'])
+    expect(secretsInSetting('KEYCLOAK_URL', 'https://login.example')).toEqual([])
+    expect(secretsInSetting('DB_PASSWORD', 'open-sesame')).toEqual(['open-sesame'])
+  })
+})
+
+describe('a secret of the cluster is replaced', () => {
+  const password = 'p@ss "word"/+ü'
+  const secrets = new Secrets()
+  secrets.learnSecret('password', password)
+  test.each([
+    ['as it is', password],
+    ['in a URL', `postgres://u:${encodeURIComponent(password)}@db`],
+    ['in JSON', JSON.stringify({ text: password })],
+    ['in base64', base64(password)],
+    ['in base64 of user and password', base64(`user:${password}`)],
+    ['in base64 at another offset', base64(`root:${password}!`)],
+    ['in base64url', Buffer.from(`u:${password}`).toString('base64url')],
+    ['in a text that is cut', `login with ${password.slice(0, 8)}…`],
+  ])('%s', (_, text) => {
+    const redacted = secrets.redact(text)
+    expect(redacted).toContain('***')
+    for (const part of [password, encodeURIComponent(password), base64(password).slice(4, 12), password.slice(0, 8)])
+      expect(redacted).not.toContain(part)
+  })
+
+  test('words only where they stand alone', () => {
+    const words = new Secrets()
+    words.learnSecret('value', 'swordfish')
+    expect(words.redact('login:swordfish@ swordfishes my-swordfish "swordfish"')).toBe(
+      'login:***@ swordfishes my-swordfish "***"',
+    )
+  })
+
+  test('but not if it is the name of a target, which the output shows in any case', () => {
+    const names = new Secrets()
+    names.learnSecret('host', 'postgres-primary-0')
+    names.exempt(['postgres-primary-0'])
+    names.learnSecret('host', 'postgres-primary-0')
+    expect(names.redact('pod/postgres-primary-0 is not ready')).toBe('pod/postgres-primary-0 is not ready')
+  })
+
+  test('and a credential that has been masked stays known', () => {
+    const both = new Secrets()
+    both.learnSecret('token', 'open-sesame-1')
+    expect(both.has('open-sesame-1')).toBe(false)
+    both.add('open-sesame-1')
+    expect(both.has('open-sesame-1')).toBe(true)
+  })
 })

@@ -1,3 +1,4 @@
+import { Secrets } from '../../src/cluster/secrets.ts'
 import { UserError } from '../../src/errors.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/references.ts'
@@ -23,9 +24,11 @@ async function mistakesOf(raw: Record<string, string>): Promise<string[]> {
   let isOver = false
   const { inputs, mistakes } = readInputs(whole)
   const references = parseReferences(raw['resources'] ?? '')
-  const reading = checkInputs(inputs, references, mistakes, { mask: () => {}, clock }).finally(() => {
-    isOver = true
-  })
+  const reading = checkInputs(inputs, references, mistakes, { mask: () => {}, secrets: new Secrets(), clock }).finally(
+    () => {
+      isOver = true
+    },
+  )
   reading.catch(() => {})
   await clock.runUntil(Number.POSITIVE_INFINITY, () => isOver)
   try {

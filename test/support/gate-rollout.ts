@@ -1,3 +1,4 @@
+import { Secrets } from '../../src/cluster/secrets.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/references.ts'
@@ -25,6 +26,7 @@ export async function gateInVirtualTime(
     streamLogs: [],
     reporter: { onHead: () => {}, onEntry, onLog: () => {}, onWarning: () => {} },
     mask: () => {},
+    secrets: new Secrets(),
     cancelled,
     clock,
   }).finally(() => {

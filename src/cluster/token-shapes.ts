@@ -1,0 +1,79 @@
+/**
+ * Texts that are secret by their shape, whatever object or log they are in. Each pattern follows the format that its vendor
+ * documents. A scanner of repositories, such as secretlint or gitleaks, has more patterns, and also engines, files and
+ * verification that a gate does not need.
+ *
+ * All quantifiers of a pattern are bounded, or follow characters that begin it only once: the time is linear.
+ */
+const tokenShapes: readonly RegExp[] = [
+  // https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
+  /gh[oprsu]_[A-Za-z0-9_.-]{20,}|github_pat_\w{20,}/,
+  // https://docs.gitlab.com/security/tokens/#token-prefixes
+  /gl(?:agent|cbt|dt|ffct|ft|imt|oas|pat|ptt|rt|soat)-[\w.-]{20,}/,
+  // https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_identifiers.html#identifiers-unique-ids
+  /A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])/,
+  // JWT: https://www.rfc-editor.org/rfc/rfc7519#section-3.1, and JWE with five parts
+  /(?<![\w-])eyJ[\w-]{8,}(?:\.[\w-]{0,10000}){2,4}/,
+  // https://docs.slack.dev/authentication/tokens
+  /xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{10,}|xapp-\d-[A-Za-z0-9-]{10,}/,
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+  /hooks\.slack\.com\/(?:services|workflows|triggers)\/[\w/]{20,}/,
+  // https://cloud.google.com/docs/authentication/api-keys and https://cloud.google.com/docs/authentication/token-types
+  /AIza[\w-]{35}|ya29\.[\w-]{20,}/,
+  // https://docs.npmjs.com/about-access-tokens and https://pypi.org/help/#apitoken
+  /npm_[A-Za-z0-9]{36}|pypi-[\w-]{50,}/,
+  // https://docs.docker.com/security/access-tokens
+  /dckr_(?:oat|pat)_[\w-]{20,}/,
+  // https://developer.hashicorp.com/vault/docs/concepts/tokens#token-prefixes and https://developer.hashicorp.com/terraform/cloud-docs/users-teams-organizations/api-tokens
+  /hv[brs]\.[\w-]{20,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{60,}/,
+  // https://docs.stripe.com/keys
+  /[rs]k_(?:live|test)_[A-Za-z0-9]{20,}|whsec_[A-Za-z0-9]{20,}/,
+  // https://platform.openai.com/docs/api-reference/authentication and https://docs.anthropic.com/en/api/overview
+  /sk-(?:ant|proj|svcacct)-[\w-]{20,}/,
+  // https://docs.digitalocean.com/reference/api/create-personal-access-token
+  /do[opr]_v1_[a-f0-9]{64}/,
+  // https://docs.sendgrid.com/ui/account-and-settings/api-keys and https://huggingface.co/docs/hub/security-tokens
+  /SG\.[\w-]{16,64}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}/,
+  // https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
+  /(?<=(?:AccountKey|SharedAccessKey)=)[A-Za-z0-9+/]{40,}={0,2}/,
+  // https://www.rfc-editor.org/rfc/rfc7617 and https://www.rfc-editor.org/rfc/rfc6750#section-2.1
+  /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
+]
+
+const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
+
+/**
+ * A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. One that is cut ends with the text.
+ */
+const privateKey =
+  /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
+
+/**
+ * The password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. People also write `/` and `@` there. Digits
+ * before a path are a port.
+ */
+export const urlPasswordPattern = /(?<=:\/\/[^\s:@/?#"'<>]{0,128}:)(?!\d{1,5}[/?#])(?<password>[^\s"'<>]{1,512})(?=@)/g
+
+/** Replaces passwords in URLs, private keys, and texts with the shape of a token, with `***`. */
+export function redactTokens(text: string): string {
+  const keyless = text.includes('-----BEGIN') ? text.replace(privateKey, '***') : text
+  const passwordless = keyless.includes('://') ? keyless.replace(urlPasswordPattern, '***') : keyless
+  return passwordless.replace(anyToken, '***')
+}
+
+/** A private key of 16,384 bits has 200 lines. */
+const maxKeyLines = 250
+
+/** Follows the lines of one log: the lines of a private key are replaced too, although each comes alone. */
+export class KeyLines {
+  #left = 0
+
+  /** The line, or `***` if it is within a private key. */
+  redact(line: string): string {
+    const isInKey = this.#left > 0
+    const last = [...line.matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
+    if (last === undefined) this.#left = Math.max(0, this.#left - 1)
+    else this.#left = last[1] === 'BEGIN' ? maxKeyLines : 0
+    return isInKey ? '***' : line
+  }
+}

@@ -1,0 +1,72 @@
+import { KeyLines, redactTokens } from '../../src/cluster/token-shapes.ts'
+
+/** Made up, and put together here: a scanner must not take this file for a leak. */
+const letters = 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEf'
+const blockOf = (kind: string) => [`-----BEGIN ${kind}-----`, letters, letters, `-----END ${kind}-----`]
+
+test.each([
+  ['a GitHub token', `ghp_${letters}`],
+  ['a GitHub App token of several parts', `ghs_${letters}.${letters}.${letters}`],
+  ['a fine-grained GitHub token', `github_pat_${letters}_${letters}`],
+  ['a GitLab token', `glpat-${letters}`],
+  ['an AWS access key', `AKIA${'ABCDEFGHIJKLMNOP'}`],
+  ['a JWT', `eyJhbGciOiJub25lIn0.${letters}.${letters}`],
+  ['a Slack token', `xoxb-123456789012-${letters}`],
+  ['a Slack webhook', `hooks.slack.com/services/T000/B000/${letters}`],
+  ['a Google API key', `AIza${letters.slice(0, 35)}`],
+  ['an npm token', `npm_${letters.slice(0, 36)}`],
+  ['a Docker token', `dckr_pat_${letters}`],
+  ['a Vault token', `hvs.${letters}`],
+  ['a Stripe key', `sk_live_${letters}`],
+  ['an API key of a language model', `sk-ant-api03-${letters}`],
+  ['an Azure storage key', `${letters}${letters}==`, 'AccountName=x;AccountKey='],
+  ['a bearer token', letters, 'Authorization: Bearer '],
+  ['basic authentication', 'dXNlcjpwYXNzd29yZA==', 'Authorization: Basic '],
+  ['a password in a URL', 'open-sesame', 'postgres://user:', '@db:5432/shop'],
+  ['a password in a URL with other characters', 'o/p@n?s:#', 'amqp://user:', '@mq'],
+  ['a password in a URL without a user', 'open-sesame', 'redis://:', '@cache'],
+])('%s is replaced', (_, secret, before = 'token ', after = ' is invalid') => {
+  expect(redactTokens(`${before}${secret}${after}`)).toBe(`${before}***${after}`)
+})
+
+test('a private key is replaced, also if it is cut', () => {
+  for (const kind of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'OPENSSH PRIVATE KEY', 'PGP PRIVATE KEY BLOCK']) {
+    expect(redactTokens(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
+    expect(redactTokens(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
+  }
+})
+
+test.each([
+  ['a certificate', blockOf('CERTIFICATE').join('\n')],
+  ['a URL with a port and an address', 'http://web:8080/users?mail=a@b.example'],
+  ['a URL without a password', 'https://user@web.example/path'],
+  ['an image with a digest', `registry.example:5000/shop/web@sha256:${'0123456789abcdef'.repeat(4)}`],
+  ['a pod', 'pod/sk-learn-training-7f9c4d5b6d-abcde'],
+  ['a commit', 'b4dac905c9393a97b511845a8d1a29b417026548'],
+  ['a sentence', 'Basic authentication is required; the bearer token is missing'],
+])('%s stays', (_, text) => {
+  expect(redactTokens(text)).toBe(text)
+})
+
+test('a key whose lines come one by one is replaced, and what follows stays', () => {
+  const lines = new KeyLines()
+  const shown = ['start', ...blockOf('RSA PRIVATE KEY'), 'ready'].map((line) => redactTokens(lines.redact(line)))
+  expect(shown).toEqual(['start', '***', '***', '***', '***', 'ready'])
+})
+
+test('a key that does not end hides no more lines than a key has', () => {
+  const lines = new KeyLines()
+  lines.redact('-----BEGIN PRIVATE KEY-----')
+  const shown = Array.from({ length: 300 }, () => lines.redact('working'))
+  expect(shown.filter((line) => line === 'working')).toHaveLength(50)
+})
+
+test.each(['a://b:', 'eyJaaaaaaaa.', 'ghp_', '-----BEGIN PRIVATE KEY-----', 'Bearer ', '-eyJ', '://::'])(
+  'a megabyte of %j takes no more than a second',
+  (part) => {
+    const text = part.repeat(2 ** 20 / part.length)
+    const startedAt = performance.now()
+    redactTokens(text)
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  },
+)
