@@ -29,6 +29,7 @@ import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
+import { forPlace } from './report/public-logs.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { checkInputs, gateRollout } from './rollout.ts'
@@ -301,7 +302,10 @@ async function openExtras(
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
 function publish(timeline: EndedTimeline, { read, run, tracked }: Job, extras: ExtraOutputs): void {
-  const { summary: isSummaryOn, onSuperseded } = read.inputs
+  const { summary: isSummaryOn, onSuperseded, logLines } = read.inputs
+  // Reports that are merged contain only logs that may be in a report, and outside of a workflow nothing is published.
+  const isMerged = timeline.gates !== undefined
+  const reported = isMerged || run instanceof Error ? timeline : forPlace(timeline, 'report', logLines, run)
   const hasPassed = passes(timeline, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
@@ -313,7 +317,7 @@ function publish(timeline: EndedTimeline, { read, run, tracked }: Job, extras: E
     write('The report', () =>
       writeFileSync(
         files.report,
-        renderReport(timeline, run instanceof Error ? undefined : reportRun(run)),
+        renderReport(reported, run instanceof Error ? undefined : reportRun(run)),
         privateFile,
       ),
     )

@@ -7,6 +7,7 @@ import {
   jobNumber,
   lines,
   listOf,
+  logLines,
   matrix,
   number,
   oneOf,
@@ -330,13 +331,14 @@ const definitions = {
     details:
       'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. An entry may have [more fields](operators.md#entries). The `--for` of a reference takes precedence. Default: none; kinds are judged by their own rules.',
   }),
-  logLines: input(number, {
+  logLines: input(logLines, {
     name: 'log-lines',
     group: 'Log and files',
     default: '25',
     isReplayed: false,
     description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
-    details: '`0` shows none and requests none.',
+    details:
+      '`0` shows none and requests none. They are shown in the job log and the job summary; in a check, a comment and the report only if the repository is private, or if they are added here: `25, check, comment, report`.',
   }),
   streamLogs: input(lines, {
     name: 'stream-logs',

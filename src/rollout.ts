@@ -419,7 +419,7 @@ export async function followGate(
     exit.observe(event)
     onEvent(event, gate).forEach(report)
   })
-  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines.count)
   const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)

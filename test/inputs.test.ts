@@ -53,7 +53,7 @@ const table: Record<
   expectImages: ['expect-images', {}, `app=${zeros}`, { app: zeros }],
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
   healthChecks: ['health-checks', undefined, 'checks.yaml', 'checks.yaml'],
-  logLines: ['log-lines', 25, '0', 0],
+  logLines: ['log-lines', { count: 25, places: [] }, '9, check, report', { count: 9, places: ['check', 'report'] }],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
   record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
   reports: ['reports', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],

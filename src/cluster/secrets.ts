@@ -155,7 +155,7 @@ const minSecretLength = 4
  * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
  * `KEYCLOAK_URL` or `SECRET_NAME`.
  */
-export const secretVariable =
+const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
 
 /** Longer values are files or Helm releases, which logs do not quote. */

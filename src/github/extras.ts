@@ -3,6 +3,7 @@ import type { Clock } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
+import { forPlace } from '../report/public-logs.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { CheckRun } from './check-run.ts'
@@ -130,7 +131,9 @@ export function openExtras(
       return []
     }
     const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
-    return [[name, new UpdateThrottle(makers[name](), clock, onFailure)] as const]
+    const extra = makers[name]()
+    const show: Extra['show'] = (timeline, signal) => extra.show(forPlace(timeline, name, inputs.logLines, run), signal)
+    return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
   const extras = new Extras(new Map(throttles), clock, onClosed)
   return extras

@@ -35,6 +35,8 @@ export interface WorkflowRun {
   readonly job: string
   /** The name of this machine: it runs one job at a time. */
   readonly runner: string
+  /** Whether only members can read the repository. False if the event does not contain it. */
+  readonly isPrivate: boolean
   /** Why the token is read-only, if it is. */
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
@@ -69,7 +71,7 @@ interface CheckedCommit {
 
 /** Fields of an event's payload: https://docs.github.com/webhooks/webhook-events-and-payloads */
 export interface Payload {
-  readonly repository?: { readonly id?: number; readonly full_name?: string }
+  readonly repository?: { readonly id?: number; readonly full_name?: string; readonly private?: boolean }
   readonly pull_request?: {
     readonly number?: number
     readonly state?: string
@@ -149,6 +151,7 @@ export function readWorkflowRun(
     workflow: variables['GITHUB_WORKFLOW'] ?? '',
     job: variables['GITHUB_JOB'] ?? '',
     runner: variables['RUNNER_NAME'] ?? '',
+    isPrivate: payload.repository?.private === true,
     readOnlyBecause: readOnlyBecause(event, payload, variables['GITHUB_ACTOR']),
   }
 }

@@ -193,6 +193,11 @@ export function writeEnvironment(
 }
 
 /** `writeEnvironment` for a pull request. */
-export function pullRequestEnvironment(folder: string, apiUrl: string): Record<string, string | undefined> {
-  return writeEnvironment(folder, apiUrl, createEventContext('pull_request', { pull_request: createPullRequest() }))
+export function pullRequestEnvironment(
+  folder: string,
+  apiUrl: string,
+  { isPrivate = false } = {},
+): Record<string, string | undefined> {
+  const payload = { pull_request: createPullRequest(), repository: { ...repository, private: isPrivate } }
+  return writeEnvironment(folder, apiUrl, createEventContext('pull_request', payload))
 }

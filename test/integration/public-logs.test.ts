@@ -1,0 +1,90 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pullRequestEnvironment } from '../github/action-contexts.ts'
+import { type GitHubServer, startGitHub } from '../github/github-server.ts'
+import { createBarePod, deadStatus } from '../lifecycle/builders.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { programPath } from '../support/program.ts'
+import { startAction } from '../support/runner.ts'
+
+const line = 'the database refuses somebody'
+/** Not known from any object: found by its shape. Put together here, so that no scanner takes it for a leak. */
+const token = `ghp_${'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEf'}`
+
+let folder: string
+let server: ApiServer
+let github: GitHubServer
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'public-logs-'))
+  server = await startApiServer()
+  github = await startGitHub()
+  github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
+  const pod = createBarePod({
+    metadata: { name: 'migrate' },
+    spec: { restartPolicy: 'Never' },
+    status: { ...deadStatus(1, 0), phase: 'Failed' },
+  })
+  server.apply(pod)
+  server.setLog(
+    { namespace: 'shop', pod: 'migrate', container: 'app' },
+    `${line}\npostgres://shop:open-sesame@db/shop\nwith ${token}\n`,
+  )
+})
+
+afterEach(async () => {
+  await Promise.all([server.close(), github.close()])
+  rmSync(folder, { recursive: true })
+})
+
+/** What the action leaves in each place. */
+async function shown({ logLines = '25', isPrivate = false }: { logLines?: string; isPrivate?: boolean }) {
+  const inputs = {
+    kubeconfig: server.kubeconfig(),
+    namespace: 'shop',
+    resources: 'pod/migrate',
+    'log-lines': logLines,
+    'github-token': 'token-of-the-job',
+    'report-to': 'check, comment',
+  }
+  const env = { ...pullRequestEnvironment(folder, github.url, { isPrivate }), NO_COLOR: '1' }
+  const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
+  const bodiesOf = (path: string) =>
+    JSON.stringify(github.requests.filter((each) => each.path.includes(path)).map(({ body }) => body))
+  return {
+    log: ended.log,
+    summary: ended.summary,
+    check: bodiesOf('/check-runs'),
+    comment: bodiesOf('/comments'),
+    report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
+  }
+}
+
+const placesOf = (places: Readonly<Record<string, string>>, text: string) =>
+  Object.keys(places).filter((place) => places[place]?.includes(text))
+
+test('container logs are in the job log and the summary alone if the repository is public', async () => {
+  const places = await shown({})
+  expect(placesOf(places, line)).toEqual(['log', 'summary'])
+  expect(placesOf(places, 'Shown in the job log and the job summary only')).toEqual(['check', 'comment', 'report'])
+})
+
+test('container logs are everywhere if the repository is private', async () => {
+  expect(placesOf(await shown({ isPrivate: true }), line)).toEqual(['log', 'summary', 'check', 'comment', 'report'])
+})
+
+test('container logs are where log-lines asks for them', async () => {
+  expect(placesOf(await shown({ logLines: '25, comment, report' }), line)).toEqual([
+    'log',
+    'summary',
+    'comment',
+    'report',
+  ])
+})
+
+test('passwords in URLs and texts with the shape of a token are nowhere, whoever prints them', async () => {
+  const places = await shown({ isPrivate: true })
+  expect([...placesOf(places, 'open-sesame'), ...placesOf(places, token)]).toEqual([])
+  expect(placesOf(places, '@db/shop')).toEqual(['log', 'summary', 'check', 'comment', 'report'])
+})
