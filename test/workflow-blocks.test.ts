@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { exampleFiles } from '../scripts/in-examples.ts'
 import { parseDuration } from '../src/duration.ts'
-import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
+import { type ExtraName, inputDefinitions, knownExtras, mergeInputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
 import { validateActionMetadata, validateWorkflow } from './support/workflow-parser.ts'
 
@@ -26,11 +26,14 @@ interface Step {
 }
 
 interface Job {
+  readonly uses?: string
+  readonly permissions?: Readonly<Record<string, string>>
   readonly steps?: readonly Step[]
   readonly 'timeout-minutes'?: number
 }
 
 interface Workflow {
+  readonly permissions?: Readonly<Record<string, string>>
   readonly jobs: Readonly<Record<string, Job>>
 }
 
@@ -198,3 +201,34 @@ describe('a job would be found that', () => {
     expect(cutShort({ place: '', text: '', type: 'workflow', content: { jobs: { job } } })).toHaveLength(1)
   })
 })
+
+/** What an action needs of the job's token, by the start of its name. */
+const neededBy = {
+  'actions/checkout@': 'contents: read',
+  'aws-actions/configure-aws-credentials@': 'id-token: write',
+  'azure/login@': 'id-token: write',
+  'google-github-actions/auth@': 'id-token: write',
+}
+
+function neededPermissions({ steps = [] }: Job): string[] {
+  const needed = steps.flatMap(({ uses = '', with: given = {} }) => [
+    ...Object.entries(neededBy).flatMap(([action, permission]) => (uses.startsWith(action) ? permission : [])),
+    ...(inputsOf({ uses }) === undefined ? [] : String(given['report-to'] ?? '').split(/[,\s]+/))
+      .filter(Boolean)
+      .map((extra) => knownExtras[extra as ExtraName].permission),
+  ])
+  return [...new Set(needed)]
+}
+
+it.each(workflows)(
+  'each job in $place has the permissions that its steps need, and may write nothing else',
+  ({ content }) => {
+    const { jobs, permissions } = content as Workflow
+    for (const job of Object.values(jobs).filter(({ uses }) => uses === undefined)) {
+      const declared = Object.entries(job.permissions ?? permissions ?? {}).map((each) => each.join(': '))
+      const needed = neededPermissions(job)
+      expect(declared).toEqual(expect.arrayContaining(needed))
+      expect(declared.filter((permission) => permission.endsWith('write') && !needed.includes(permission))).toEqual([])
+    }
+  },
+)
