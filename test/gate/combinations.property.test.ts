@@ -2,8 +2,13 @@ import fc from 'fast-check'
 import { complete, moment, readyStatus } from '../lifecycle/builders.ts'
 import { isThorough, parameters } from '../support/thorough.ts'
 import { at, createGate, createTarget, createWorkload, modified, synced } from './builders.ts'
-import { SimulatedCluster } from './simulation/cluster.ts'
-import { DaemonSetController, DeploymentController, StatefulSetController } from './simulation/controllers.ts'
+import { type ClusterOptions, type CreateWorkload, SimulatedCluster } from './simulation/cluster.ts'
+import {
+  DaemonSetController,
+  DeploymentController,
+  ReplicaSetController,
+  StatefulSetController,
+} from './simulation/controllers.ts'
 import type { Program } from './simulation/pods.ts'
 
 /**
@@ -16,6 +21,7 @@ const programs = {
   probed: { readyAfter: 3 },
   unprobed: {},
   slow: { readyAfter: 40 },
+  other: { readyAfter: 3 },
   'dies once': { readyAfter: 2, diesAfter: 3, deaths: 1 },
   'dies at once, twice': { diesAfter: 0, deaths: 2 },
   crashes: { diesAfter: 1 },
@@ -28,12 +34,15 @@ type Version = keyof typeof programs
 const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once']
 const bad: readonly Version[] = ['crashes before it is ready', 'has no image']
 
-const controllers = {
-  Deployment: DeploymentController,
-  StatefulSet: StatefulSetController,
-  DaemonSet: DaemonSetController,
+/** Template changes do not reach the pods of a ReplicaSet: it is only created. */
+const workloads: Readonly<Record<string, { create: CreateWorkload; isOnlyNew?: true }>> = {
+  Deployment: { create: (...args) => new DeploymentController(...args) },
+  'Deployment with Recreate': { create: (...args) => new DeploymentController(...args, 'Recreate') },
+  ReplicaSet: { create: (...args) => new ReplicaSetController(...args), isOnlyNew: true },
+  StatefulSet: { create: (...args) => new StatefulSetController(...args) },
+  'StatefulSet with Parallel': { create: (...args) => new StatefulSetController(...args, 'Parallel') },
+  DaemonSet: { create: (...args) => new DaemonSetController(...args) },
 }
-const kinds = Object.keys(controllers) as readonly (keyof typeof controllers)[]
 
 /** At this second, this happens. */
 interface Step {
@@ -41,18 +50,18 @@ interface Step {
   readonly happens: (cluster: SimulatedCluster) => void
 }
 
-interface Rollout {
+interface Rollout extends ClusterOptions {
   readonly version: Version
   readonly steps: readonly Step[]
-  readonly replicas?: number
-  readonly capacity?: number
   /** When another target of the gate becomes ready. */
   readonly otherReadyAt?: number | undefined
 }
 
-/** Gates a rollout; `isComplete` is whether it was complete when the gate ended. */
-function gateRollout(kind: keyof typeof controllers, { version, steps, otherReadyAt, ...size }: Rollout) {
-  const cluster = new SimulatedCluster(controllers[kind], programs, size).begin(version)
+/** Gates a rollout; with whether the workload had this version when the gate ended, and whether its rollout was complete. */
+function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...options }: Rollout) {
+  const [kind = ''] = name.split(' ')
+  const { create, isOnlyNew = isNew } = workloads[name] as (typeof workloads)[string]
+  const cluster = new SimulatedCluster(create, programs, version, { ...options, isNew: isOnlyNew })
   const api = createWorkload('api')
   const other =
     otherReadyAt === undefined
@@ -78,7 +87,8 @@ function gateRollout(kind: keyof typeof controllers, { version, steps, otherRead
     while (gate.verdict === undefined && (left[0]?.after ?? Infinity) <= cluster.now) left.shift()?.happens(cluster)
     if (gate.verdict === undefined) observe()
   }
-  return { ...gate.verdict, isComplete: cluster.workload.isComplete() }
+  const isCurrent = cluster.workload.template?.spec?.containers?.[0]?.image === `acme/web:${version}`
+  return { ...gate.verdict, isCurrent, isComplete: cluster.workload.isComplete() }
 }
 
 const replaceNode = (how: 'drain' | 'lose' | 'shutDown', node: string) => (cluster: SimulatedCluster) => {
@@ -86,7 +96,7 @@ const replaceNode = (how: 'drain' | 'lose' | 'shutDown', node: string) => (clust
   cluster.addNode()
 }
 
-describe.each(kinds)('a rollout of a %s', (kind) => {
+describe.each(Object.keys(workloads))('a rollout of a %s', (kind) => {
   describe.each<[string, readonly Step[]]>([
     ['without anything else', []],
     [
@@ -96,6 +106,13 @@ describe.each(kinds)('a rollout of a %s', (kind) => {
         { after: 12, happens: (cluster) => cluster.scale(2) },
         { after: 20, happens: (cluster) => cluster.scale(5) },
       ],
+    ],
+    [
+      'while an autoscaler and a GitOps tool change its replicas in turn',
+      [6, 3, 6, 3, 6, 3].map((replicas, index) => ({
+        after: 2 + 4 * index,
+        happens: (cluster: SimulatedCluster) => cluster.scale(replicas),
+      })),
     ],
     [
       'while nodes are drained one after another',
@@ -138,6 +155,34 @@ describe.each(kinds)('a rollout of a %s', (kind) => {
   })
 })
 
+describe.each(Object.keys(workloads))('a second pipeline that changes a %s during its rollout', (kind) => {
+  const becomes = (version: Version, later: readonly (Version | undefined)[]) =>
+    gateRollout(kind, {
+      version,
+      steps: later.map((each, index) => ({
+        after: 4 + 3 * index,
+        happens: (cluster) => (each === undefined ? cluster.annotate('now') : cluster.apply(each)),
+      })),
+    })
+
+  it.each([...good, ...bad])('supersedes the version that %s', (version) => {
+    expect(becomes(version, ['other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
+  })
+
+  it.each([...good, ...bad])('returns to the version before the one that %s', (version) => {
+    const reason = kind === 'ReplicaSet' ? 'superseded' : 'rolled-back'
+    expect(becomes(version, ['before'])).toMatchObject({ outcome: 'superseded', reason })
+  })
+
+  it('supersedes its restart', () => {
+    expect(becomes('slow', [undefined, 'other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
+  })
+
+  it('with the same manifest changes nothing', () => {
+    expect(becomes('slow', ['slow'])).toMatchObject({ outcome: 'ready', isComplete: true })
+  })
+})
+
 const node = fc.constantFrom('node-1', 'node-2', 'node-3')
 const happenings: fc.Arbitrary<Step['happens']> = fc.oneof(
   fc.integer({ min: 1, max: 6 }).map((replicas) => (cluster: SimulatedCluster) => cluster.scale(replicas)),
@@ -147,6 +192,7 @@ const happenings: fc.Arbitrary<Step['happens']> = fc.oneof(
   fc.integer({ min: 1, max: 25 }).map((seconds) => (cluster: SimulatedCluster) => cluster.holdControllers(seconds)),
   node.map((name) => (cluster: SimulatedCluster) => cluster.reboot(name)),
   fc.constant((cluster: SimulatedCluster) => cluster.addNode()),
+  fc.constantFrom<Version>('before', 'other').map((version) => (cluster: SimulatedCluster) => cluster.apply(version)),
 )
 const rollouts = (versions: readonly Version[]) =>
   fc.record<Rollout>({
@@ -155,14 +201,19 @@ const rollouts = (versions: readonly Version[]) =>
     replicas: fc.integer({ min: 1, max: 5 }),
     capacity: fc.integer({ min: 4, max: 12 }),
     otherReadyAt: fc.option(fc.integer({ min: 20, max: 200 }), { nil: undefined }),
+    isInjected: fc.boolean(),
+    isNew: fc.boolean(),
+    changedBefore: fc.constantFrom(0, 0, 5, 20, 60),
   })
-const runs = { ...parameters, numRuns: isThorough ? 150 : 10 }
+const runs = { ...parameters, numRuns: isThorough ? 80 : 10 }
 
-describe.each(kinds)('whatever happens during a rollout of a %s', (kind) => {
-  it('the gate is ready with a good version, once the rollout is complete', () => {
+describe.each(Object.keys(workloads))('whatever happens during a rollout of a %s', (kind) => {
+  it('the gate is ready with a good version once the rollout is complete, unless another one supersedes it', () => {
     fc.assert(
       fc.property(rollouts(good), (rollout) => {
-        expect(gateRollout(kind, rollout)).toMatchObject({ outcome: 'ready', isComplete: true })
+        const { outcome, isCurrent, isComplete } = gateRollout(kind, rollout)
+        const expected = isCurrent ? { outcome: 'ready', isComplete: true } : { outcome: 'superseded', isComplete }
+        expect({ outcome, isComplete }).toEqual(expected)
       }),
       runs,
     )

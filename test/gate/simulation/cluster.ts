@@ -4,10 +4,22 @@ import { createContainer, createTemplate, moment } from '../../lifecycle/builder
 import type { SimulatedController } from './controllers.ts'
 import { type Program, SimulatedPods } from './pods.ts'
 
-/** The makers of a workload's controllers. */
-type ControllerClass = new (pods: SimulatedPods, replicas: number, template: PodTemplate) => SimulatedController
+/** Creates a workload with its controllers. */
+export type CreateWorkload = (pods: SimulatedPods, replicas: number, template: PodTemplate) => SimulatedController
 
-/** A cluster with the workload `web` in virtual time. `events` is what watches return from second 0 on. */
+export interface ClusterOptions {
+  readonly replicas?: number
+  readonly nodes?: number
+  readonly capacity?: number
+  /** Another container is added to each pod. */
+  readonly isInjected?: boolean
+  /** The workload is created, instead of changed. */
+  readonly isNew?: boolean | undefined
+  /** So many seconds before second 0. */
+  readonly changedBefore?: number
+}
+
+/** A cluster with the workload `web` in virtual time. `events` is what watches that begin at second 0 return. */
 export class SimulatedCluster {
   readonly events: FeedEvent[] = []
   readonly pods: SimulatedPods
@@ -19,39 +31,33 @@ export class SimulatedCluster {
   #controllersFrom = -Infinity
   #nodeCount = 0
 
-  /** The first program runs since a minute. */
+  /** Changes the workload from the first program to another one. */
   constructor(
-    controllers: ControllerClass,
+    create: CreateWorkload,
     programs: Readonly<Record<string, Program>>,
-    { replicas = 3, nodes = 3, capacity = 20 } = {},
+    program: string,
+    { replicas = 3, nodes = 3, capacity = 20, isInjected = false, isNew = false, changedBefore = 0 }: ClusterOptions,
   ) {
     this.#programs = programs
-    this.pods = new SimulatedPods(programs)
-    this.pods.now = -200
+    this.pods = new SimulatedPods(programs, isInjected)
+    this.pods.now = isNew ? -changedBefore : -200
     for (let node = 0; node < nodes; node++) this.addNode(capacity)
-    this.workload = new controllers(this.pods, replicas, this.templateOf(Object.keys(programs)[0] ?? ''))
-    while (this.pods.now < 0) this.tick()
+    const [first = program] = Object.keys(programs)
+    this.workload = create(this.pods, replicas, this.templateOf(isNew ? program : first))
+    while (this.now < -changedBefore) this.tick()
+    this.apply(program)
+    while (this.now < 0) this.tick()
+    this.events.length = 0
+    this.#returned.clear()
+    this.#emit()
+    for (const kind of [...this.workload.kinds, 'Pod', 'Event']) {
+      const namespace = kind === 'Node' ? {} : { namespace: 'shop' }
+      this.#return({ type: 'SYNCED', apiVersion: versionOf(kind), kind, ...namespace })
+    }
   }
 
   get now(): number {
     return this.pods.now
-  }
-
-  /** Changes the workload, and lists everything. */
-  begin(program: string): this {
-    this.events.length = 0
-    this.#returned.clear()
-    this.apply(program)
-    this.#emit()
-    const kinds = [...this.workload.kinds, 'Pod', 'Event']
-    for (const kind of kinds)
-      this.#return({
-        type: 'SYNCED',
-        apiVersion: versionOf(kind),
-        kind,
-        ...(kind === 'Node' ? {} : { namespace: 'shop' }),
-      })
-    return this
   }
 
   /** Lets a second pass. */
@@ -146,6 +152,7 @@ export class SimulatedCluster {
     this.events.push({ ...observation, at: moment(this.now) })
   }
 
+  /** Returns what has changed. */
   #emit(): void {
     if (this.now < 0) return
     const objects: readonly KubeObject[] = [

@@ -26,7 +26,9 @@ export interface SimulatedController {
   isComplete(): boolean
 }
 
-const metadataOfWeb = { name: 'web', namespace: 'shop', uid: 'web-uid', creationTimestamp: iso(-86_400) }
+function metadataOfWeb({ now }: SimulatedPods) {
+  return { name: 'web', namespace: 'shop', uid: 'web-uid', generation: 1, creationTimestamp: iso(now) }
+}
 
 /** The object with a change of its spec. */
 function changed<T extends KubeObject>(object: T, spec: object): T {
@@ -45,22 +47,79 @@ interface SimulatedSet {
   desired: number
 }
 
+/** Creates and deletes pods; returns the status (replica_set.go and replica_set_utils.go, pkg/controller/replicaset). */
+function syncReplicaSet(object: ReplicaSet, desired: number, pods: SimulatedPods): NonNullable<ReplicaSet['status']> {
+  const active = pods.of(object).filter(isActive)
+  for (let missing = desired - active.length; missing > 0; missing--)
+    pods.create(`${object.metadata.name}-${pods.nextNumber()}`, object, object.spec?.template)
+  const ranked = active.toSorted((a, b) => Number(isReady(a)) - Number(isReady(b)) || b.createdAt - a.createdAt)
+  for (const pod of ranked.slice(0, Math.max(0, active.length - desired))) pods.delete(pod)
+  const counted = pods.of(object).filter(isActive)
+  const ready = counted.filter(isReady).length
+  const { generation: observedGeneration = 1 } = object.metadata
+  return { observedGeneration, replicas: counted.length, readyReplicas: ready, availableReplicas: ready }
+}
+
+/** The controller of a ReplicaSet without an owner. */
+export class ReplicaSetController implements SimulatedController {
+  readonly kinds = ['ReplicaSet']
+  readonly #pods: SimulatedPods
+  #object: ReplicaSet
+
+  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
+    this.#pods = pods
+    this.#object = createReplicaSet({
+      metadata: { ...metadataOfWeb(pods), annotations: {}, ownerReferences: [] },
+      spec: { replicas, template },
+    })
+  }
+
+  get template() {
+    return this.#object.spec?.template
+  }
+
+  get replicas() {
+    return this.#object.spec?.replicas ?? 1
+  }
+
+  readonly steps = [
+    () => {
+      this.#object = { ...this.#object, status: syncReplicaSet(this.#object, this.replicas, this.#pods) }
+    },
+  ]
+
+  objects(): readonly KubeObject[] {
+    return [this.#object]
+  }
+
+  change(spec: object): void {
+    this.#object = changed(this.#object, spec)
+  }
+
+  isComplete(): boolean {
+    const active = this.#pods.of(this.#object).filter(isActive)
+    return active.length === this.replicas && active.every(isReady)
+  }
+}
+
 /**
- * The controllers of Deployments (rolling.go, sync.go and progress.go of pkg/controller/deployment; a scale during a rolling
- * update changes only the largest ReplicaSet) and ReplicaSets.
+ * The controllers of Deployments (rolling.go, recreate.go, sync.go and progress.go of pkg/controller/deployment; a scale during
+ * a rolling update changes only the largest ReplicaSet) and ReplicaSets.
  */
 export class DeploymentController implements SimulatedController {
   readonly kinds = ['Deployment', 'ReplicaSet']
   readonly #pods: SimulatedPods
   #object: Deployment
   readonly #sets: SimulatedSet[] = []
-  #created = 0
+  readonly #isRecreate: boolean
   #syncedReplicas: number
 
-  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
+  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate, strategy?: 'Recreate') {
     this.#pods = pods
     this.#syncedReplicas = replicas
-    this.#object = createDeployment({ metadata: metadataOfWeb, spec: { replicas, template } })
+    this.#isRecreate = strategy === 'Recreate'
+    const spec = { replicas, template, ...(strategy === undefined ? {} : { strategy: { type: strategy } }) }
+    this.#object = createDeployment({ metadata: metadataOfWeb(pods), spec })
   }
 
   get template() {
@@ -85,18 +144,24 @@ export class DeploymentController implements SimulatedController {
   }
 
   isComplete(): boolean {
-    const current = this.#sets.find(({ object }) => isSameTemplate(object.spec?.template, this.template))
+    const current = this.#findSet()
     const active = this.#pods.pods.filter(isActive)
     const own = active.filter((pod) => pod.owner === current?.object.metadata.uid)
     return active.length === own.length && own.length === this.replicas && own.every(isReady)
   }
 
   #sync(): void {
+    const minAvailable = this.replicas - Math.floor(this.replicas * 0.25)
+    if (this.#isRecreate) this.#recreate()
+    else this.#roll(minAvailable)
+    this.#updateStatus(minAvailable)
+  }
+
+  #roll(minAvailable: number): void {
     const current = this.#currentSet()
     const old = this.#sets.filter((set) => set !== current)
     const { replicas } = this
     const limit = replicas + Math.ceil(replicas * 0.25)
-    const minAvailable = replicas - Math.floor(replicas * 0.25)
     const all = sum(this.#sets, ({ desired }) => desired)
     const isScaled = this.#syncedReplicas !== replicas && old.some(({ desired }) => desired > 0)
     this.#syncedReplicas = replicas
@@ -105,7 +170,14 @@ export class DeploymentController implements SimulatedController {
     else if (current.desired < replicas && all < limit)
       current.desired += Math.min(limit - all, replicas - current.desired)
     else this.#scaleDown(old, all - minAvailable - (current.desired - (current.status.availableReplicas ?? 0)))
-    this.#updateStatus(current, minAvailable)
+  }
+
+  /** The new ReplicaSet is made when the old pods have ended. */
+  #recreate(): void {
+    const known = this.#findSet()
+    for (const set of this.#sets) if (set !== known) set.desired = 0
+    const old = this.#pods.pods.filter(({ owner }) => owner !== known?.object.metadata.uid)
+    if (old.every(({ status }) => status.phase === 'Failed')) this.#currentSet().desired = this.replicas
   }
 
   #scale(difference: number): void {
@@ -125,10 +197,14 @@ export class DeploymentController implements SimulatedController {
     }
   }
 
+  #findSet(): SimulatedSet | undefined {
+    return this.#sets.find(({ object }) => isSameTemplate(object.spec?.template, this.template))
+  }
+
   #currentSet(): SimulatedSet {
     const numbers = this.#sets.map(({ object }) => Number(object.metadata.annotations?.[revisionAnnotation]))
     const next = `${Math.max(0, ...numbers) + 1}`
-    const known = this.#sets.find(({ object }) => isSameTemplate(object.spec?.template, this.template))
+    const known = this.#findSet()
     if (known === undefined) return this.#createSet(next)
     const { annotations = {} } = known.object.metadata
     const number = annotations[revisionAnnotation] ?? ''
@@ -141,9 +217,8 @@ export class DeploymentController implements SimulatedController {
   }
 
   #createSet(number: string): SimulatedSet {
-    this.#created += 1
     const metadata = {
-      name: `web-${this.#created}`,
+      name: `web-${this.#pods.nextNumber()}`,
       creationTimestamp: iso(this.#pods.now),
       annotations: { [revisionAnnotation]: number },
     }
@@ -152,21 +227,25 @@ export class DeploymentController implements SimulatedController {
     return set
   }
 
-  #updateStatus({ object, status: current }: SimulatedSet, minAvailable: number): void {
+  #updateStatus(minAvailable: number): void {
+    const current = this.#findSet()
     const count = (field: 'replicas' | 'readyReplicas' | 'availableReplicas') =>
       sum(this.#sets, ({ status }) => status[field] ?? 0)
     const { metadata, status: before } = this.#object
     const status = {
       observedGeneration: metadata.generation ?? 1,
       replicas: count('replicas'),
-      updatedReplicas: current.replicas ?? 0,
+      updatedReplicas: current?.status.replicas ?? 0,
       readyReplicas: count('readyReplicas'),
       availableReplicas: count('availableReplicas'),
     }
     const progressing = this.#progressing(before, status)
     const available = condition('Available', status.availableReplicas >= minAvailable ? 'True' : 'False')
-    const revision = object.metadata.annotations?.[revisionAnnotation] ?? ''
-    const annotations = { ...metadata.annotations, [revisionAnnotation]: revision }
+    const revision = current?.object.metadata.annotations?.[revisionAnnotation]
+    const annotations = {
+      ...metadata.annotations,
+      ...(revision === undefined ? {} : { [revisionAnnotation]: revision }),
+    }
     this.#object = {
       ...this.#object,
       metadata: { ...metadata, annotations },
@@ -195,19 +274,7 @@ export class DeploymentController implements SimulatedController {
   }
 
   #syncSets(): void {
-    for (const set of this.#sets) {
-      const { object, desired } = set
-      const active = this.#pods.of(object).filter(isActive)
-      for (let missing = desired - active.length; missing > 0; missing--) {
-        this.#created += 1
-        this.#pods.create(`${object.metadata.name}-${this.#created}`, object, object.spec?.template)
-      }
-      const ranked = active.toSorted((a, b) => Number(isReady(a)) - Number(isReady(b)) || b.createdAt - a.createdAt)
-      for (const pod of ranked.slice(0, Math.max(0, active.length - desired))) this.#pods.delete(pod)
-      const counted = this.#pods.of(object).filter(isActive)
-      const ready = counted.filter(isReady).length
-      set.status = { observedGeneration: 1, replicas: counted.length, readyReplicas: ready, availableReplicas: ready }
-    }
+    for (const set of this.#sets) set.status = syncReplicaSet(set.object, set.desired, this.#pods)
   }
 }
 
@@ -267,17 +334,25 @@ function revisionOf({ object }: SimulatedPod): string | undefined {
   return object.metadata.labels?.[hashLabel]
 }
 
-/** The controller of StatefulSets with OrderedReady and RollingUpdate (stateful_set_control.go, pkg/controller/statefulset). */
+/** The controller of StatefulSets with RollingUpdate (stateful_set_control.go, pkg/controller/statefulset). */
 export class StatefulSetController implements SimulatedController {
   readonly kinds = ['StatefulSet', 'ControllerRevision', 'Service']
   readonly #pods: SimulatedPods
   readonly #revisions = new Revisions('s')
+  readonly #isParallel: boolean
   #object: StatefulSet
 
-  constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
+  constructor(
+    pods: SimulatedPods,
+    replicas: number,
+    template: PodTemplate,
+    podManagementPolicy: 'OrderedReady' | 'Parallel' = 'OrderedReady',
+  ) {
     this.#pods = pods
-    const spec = { replicas, selector: { matchLabels: { app: 'web' } }, template, serviceName: 'web' }
-    const metadata = { ...metadataOfWeb, generation: 1 }
+    this.#isParallel = podManagementPolicy === 'Parallel'
+    const selector = { matchLabels: { app: 'web' } }
+    const spec = { replicas, selector, template, serviceName: 'web', podManagementPolicy }
+    const metadata = metadataOfWeb(pods)
     this.#object = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec } as StatefulSet
   }
 
@@ -327,18 +402,29 @@ export class StatefulSetController implements SimulatedController {
     this.#object = { ...this.#object, status }
   }
 
-  /** Does one thing: the next one has to wait until all pods are ready. */
+  /** With OrderedReady, one pod after another: the next one has to wait until all those before are ready. */
   #process(current: string, update: string): void {
     const pods = this.#pods.of(this.#object)
     const named = (index: number) => pods.find(({ object }) => object.metadata.name === `web-${index}`)
     const wanted = Array.from({ length: this.replicas }, (_, index) => ({ index, pod: named(index) }))
-    const awaited = wanted.find(({ pod }) => pod === undefined || pod.deletedAt !== undefined || !isReady(pod))
+    const isHealthy = (pod: SimulatedPod | undefined) =>
+      pod !== undefined && pod.deletedAt === undefined && isReady(pod)
+    for (const { index, pod } of wanted) {
+      if (pod === undefined) this.#create(index, current, update)
+      else if (pod.status.phase === 'Failed') this.#pods.delete(pod)
+      if (!isHealthy(pod) && !this.#isParallel) return
+    }
     const condemned = pods.filter((pod) => !wanted.some((each) => each.pod === pod))
-    const old = wanted.flatMap(({ pod }) => (pod !== undefined && revisionOf(pod) !== update ? [pod] : []))
-    const next = condemned.toSorted((a, b) => a.createdAt - b.createdAt).at(-1) ?? old.at(-1)
-    if (awaited !== undefined && awaited.pod === undefined) this.#create(awaited.index, current, update)
-    else if (awaited?.pod?.status.phase === 'Failed') this.#pods.delete(awaited.pod)
-    else if (awaited === undefined && next !== undefined) this.#pods.delete(next)
+    const nameOf = ({ object }: SimulatedPod) => object.metadata.name ?? ''
+    for (const pod of condemned.toSorted((a, b) => nameOf(b).localeCompare(nameOf(a)))) {
+      this.#pods.delete(pod)
+      if (!this.#isParallel) return
+    }
+    for (const { pod } of wanted.toReversed()) {
+      const isOld = pod !== undefined && revisionOf(pod) !== update
+      if (isOld) this.#pods.delete(pod)
+      if (isOld || !isHealthy(pod)) return
+    }
   }
 
   /** A pod below the number of those that are not updated yet keeps their revision (newVersionedStatefulSetPod). */
@@ -356,12 +442,11 @@ export class DaemonSetController implements SimulatedController {
   readonly #pods: SimulatedPods
   readonly #revisions = new Revisions('d')
   #object: DaemonSet
-  #created = 0
 
   constructor(pods: SimulatedPods, _replicas: number, template: PodTemplate) {
     this.#pods = pods
     const spec = { selector: { matchLabels: { app: 'web' } }, template }
-    const metadata = { ...metadataOfWeb, generation: 1 }
+    const metadata = metadataOfWeb(pods)
     this.#object = { apiVersion: 'apps/v1', kind: 'DaemonSet', metadata, spec } as DaemonSet
   }
 
@@ -406,9 +491,8 @@ export class DaemonSetController implements SimulatedController {
     for (const pod of pods) if (pod.status.phase === 'Failed') this.#pods.delete(pod)
     for (const node of nodes) {
       if (pods.some((pod) => pod.boundTo === node)) continue
-      this.#created += 1
       const labels = { [hashLabel]: update.metadata.name }
-      this.#pods.create(`web-${this.#created}`, this.#object, update.template, labels, node)
+      this.#pods.create(`web-${this.#pods.nextNumber()}`, this.#object, update.template, labels, node)
     }
     const old = pods.filter((pod) => isActive(pod) && revisionOf(pod) !== update.metadata.name)
     const down = nodes.filter((node) => !pods.some((pod) => pod.boundTo === node && isActive(pod) && isReady(pod)))

@@ -1,4 +1,5 @@
 import type {
+  Container,
   ContainerStatus,
   EventObject,
   KubeObject,
@@ -6,7 +7,16 @@ import type {
   PodStatus,
   PodTemplate,
 } from '../../../src/cluster/objects.ts'
-import { condition, createEvent, createPod, iso, running, terminated, waiting } from '../../lifecycle/builders.ts'
+import {
+  condition,
+  createContainer,
+  createEvent,
+  createPod,
+  iso,
+  running,
+  terminated,
+  waiting,
+} from '../../lifecycle/builders.ts'
 
 /** What the container of an image does. Durations are in seconds. */
 export interface Program {
@@ -72,10 +82,15 @@ export class SimulatedPods {
   nodes: readonly SimulatedNode[] = []
   /** Reports about pods since the last call of `takeEvents`. */
   #events: EventObject[] = []
+  #created = 0
   readonly #programs: Readonly<Record<string, Program>>
 
-  constructor(programs: Readonly<Record<string, Program>>) {
+  /** A webhook adds this container to each pod. */
+  readonly #injected: Container | undefined
+
+  constructor(programs: Readonly<Record<string, Program>>, isInjected: boolean) {
     this.#programs = programs
+    this.#injected = isInjected ? createContainer({ name: 'proxy', image: 'mesh/proxy:v1' }) : undefined
   }
 
   programOf(template: PodTemplate | undefined): Program {
@@ -92,6 +107,12 @@ export class SimulatedPods {
     return this.pods.filter((pod) => pod.owner === owner.metadata.uid)
   }
 
+  /** For the name of a new object. */
+  nextNumber(): number {
+    this.#created += 1
+    return this.#created
+  }
+
   create(name: string, owner: KubeObject, template: PodTemplate | undefined, labels = {}, boundTo?: string): void {
     const metadata = {
       name,
@@ -99,7 +120,11 @@ export class SimulatedPods {
       creationTimestamp: iso(this.now),
       labels: { ...template?.metadata?.labels, ...labels },
     }
-    const object = createPod({ metadata, spec: { containers: template?.spec?.containers ?? [] } }, owner)
+    const containers = [
+      ...(template?.spec?.containers ?? []),
+      ...(this.#injected === undefined ? [] : [this.#injected]),
+    ]
+    const object = createPod({ metadata, spec: { containers } }, owner)
     const program = this.programOf(template)
     const pod = { object, owner: owner.metadata.uid ?? '', program, createdAt: this.now, boundTo, deaths: 0, pulls: 0 }
     this.pods = [...this.pods, { ...pod, status: { phase: 'Pending' } }]
@@ -233,16 +258,23 @@ export class SimulatedPods {
     const before = pod.status.conditions?.find(({ type }) => type === 'Ready')
     const lastTransitionTime = before?.status === state ? before.lastTransitionTime : iso(this.now)
     const reason = ready ? {} : { reason: 'ContainersNotReady' }
+    const { scheduledAt = this.now } = pod
+    const injected = this.#injected
     return {
       phase,
-      startTime: iso(pod.scheduledAt ?? this.now),
+      startTime: iso(scheduledAt),
       conditions: [
-        condition('PodScheduled', 'True', { lastTransitionTime: iso(pod.scheduledAt ?? this.now) }),
+        condition('PodScheduled', 'True', { lastTransitionTime: iso(scheduledAt) }),
         condition('Initialized', 'True'),
         condition('ContainersReady', state, { lastTransitionTime, ...reason }),
         condition('Ready', state, { lastTransitionTime, ...reason }),
       ],
-      containerStatuses: [{ name: 'app', ready, restartCount: 0, ...container }],
+      containerStatuses: [
+        { name: 'app', ready, restartCount: 0, ...container },
+        ...(injected === undefined
+          ? []
+          : [{ name: injected.name, ready: true, restartCount: 0, state: running(scheduledAt) }]),
+      ],
     }
   }
 
