@@ -1,0 +1,186 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parseSync } from '@swc/core'
+
+/**
+ * Puts small mistakes into `src/`, one at a time, and lists those that turn no test red:
+ *
+ *     npm run mutants                        90 mistakes at random
+ *     npm run mutants -- --seed 7 --count 20 --only gate
+ *
+ * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
+ * filter. Of each, the nearest tests run first: those named after the file, then those that import it. A mistake that no
+ * test notices is equivalent code, or a case without a test. The checkout is copied, and stays unchanged.
+ */
+
+interface Mistake {
+  readonly file: string
+  /** Positions in the text. */
+  readonly from: number
+  readonly to: number
+  readonly text: string
+  readonly what: string
+}
+
+/** A node of swc's syntax tree: its fields depend on its type. */
+type Node = Readonly<Record<string, unknown>> & { readonly type: string; readonly span: Span }
+interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+const root = join(import.meta.dirname, '..')
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '90' },
+    only: { type: 'string', default: '' },
+  },
+})
+const [seed, count, only] = [Number(values.seed), Number(values.count), values.only]
+
+const otherComparison: Readonly<Record<string, string>> = {
+  '<': '<=',
+  '<=': '<',
+  '>': '>=',
+  '>=': '>',
+  '===': '!==',
+  '!==': '===',
+}
+const otherCall: Readonly<Record<string, string>> = { min: 'max', max: 'min', some: 'every', every: 'some' }
+/** Tests that start processes, which bundle the sources first. */
+const slow =
+  /\/(?:integration|cli|act|cluster|operators)\/|\/(?:demo|dist|package|docs|workflows?|growth)[^/]*\.test\.ts$/
+
+const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts') && name.includes(only))
+  .toSorted()
+  .map((name) => join('src', name))
+const chosen = shuffled(files.flatMap(mistakesIn), seed).slice(0, count)
+
+const copy = mkdtempSync(join(tmpdir(), 'rollout-gate-mutants-'))
+try {
+  cpSync(root, copy, { recursive: true, filter: (path) => !/\/(?:node_modules|\.git|build)$/.test(path) })
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const alive = chosen.filter((mistake, index) => {
+    const killedBy = noticedBy(mistake)
+    console.log(`${index + 1}/${chosen.length}  ${killedBy ?? 'ALIVE'}  ${placeOf(mistake)}`)
+    return killedBy === undefined
+  })
+  console.log(`\n${alive.length} of ${chosen.length} mistakes turn no test red (seed ${seed})`)
+  for (const mistake of alive) console.log(placeOf(mistake))
+} finally {
+  rmSync(copy, { recursive: true, force: true })
+}
+
+/** A random order that the seed decides (mulberry32). */
+function shuffled<Item>(items: readonly Item[], seed: number): readonly Item[] {
+  let state = seed
+  const random = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+  return items
+    .map((item) => ({ item, order: random() }))
+    .sort((one, other) => one.order - other.order)
+    .map(({ item }) => item)
+}
+
+function mistakesIn(file: string): readonly Mistake[] {
+  // The tree begins with the first token: the semicolon makes it the first character. Positions are bytes.
+  const source = readFileSync(join(root, file), 'utf8')
+  if (source.startsWith('#!')) return []
+  const bytes = Buffer.from(`;${source}`)
+  const tree = parseSync(bytes.toString(), { syntax: 'typescript', target: 'es2024' })
+  const mistakes: Mistake[] = []
+  const at = ({ start, end }: Span) => [start - tree.span.start, end - tree.span.start] as const
+  const textOf = (span: Span) => bytes.subarray(...at(span)).toString()
+  const replace = (span: Span, text: string, what: string) => {
+    const [from, to] = at(span)
+    mistakes.push({ file, from: from - 1, to: to - 1, text, what })
+  }
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const each of value) visit(each)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return
+    const node = value as Node
+    if (typeof node.type === 'string' && node.span !== undefined) mistakesAt(node, textOf, replace)
+    for (const [key, child] of Object.entries(node)) if (key !== 'span') visit(child)
+  }
+  visit(tree.body)
+  return mistakes
+}
+
+function mistakesAt(
+  node: Node,
+  textOf: (span: Span) => string,
+  replace: (span: Span, text: string, what: string) => void,
+): void {
+  const { type, span } = node
+  if (type === 'IfStatement' || type === 'ConditionalExpression') {
+    const test = node['test'] as Node
+    replace(test.span, `!(${textOf(test.span)})`, 'negated condition')
+  } else if (type === 'BinaryExpression') {
+    const [left, right, operator] = [node['left'] as Node, node['right'] as Node, String(node['operator'])]
+    if (operator === '&&' || operator === '||' || operator === '??') {
+      replace(span, textOf(left.span), 'dropped operand')
+      replace(span, textOf(right.span), 'dropped operand')
+    }
+    const other = otherComparison[operator]
+    if (other !== undefined) replace(span, `${textOf(left.span)} ${other} ${textOf(right.span)}`, 'other comparison')
+  } else if (type === 'ExpressionStatement') {
+    replace(span, ';', 'dropped statement')
+  } else if (type === 'CallExpression') {
+    const callee = node['callee'] as Node
+    if (callee.type !== 'MemberExpression') return
+    const property = callee['property'] as Node
+    const name = String(property['value'])
+    const other = otherCall[name]
+    if (other !== undefined) replace(property.span, other, `${other} for ${name}`)
+    const [first] = node['arguments'] as readonly { readonly expression: Node }[]
+    if (name === 'filter' && first !== undefined) replace(first.expression.span, '() => true', 'skipped filter')
+  }
+}
+
+/** Which tests notice a mistake; undefined if none does. */
+function noticedBy(mistake: Mistake): string | undefined {
+  const path = join(copy, mistake.file)
+  const bytes = readFileSync(path)
+  const changed = [bytes.subarray(0, mistake.from), Buffer.from(mistake.text), bytes.subarray(mistake.to)]
+  writeFileSync(path, Buffer.concat(changed))
+  try {
+    const name = basename(mistake.file, '.ts')
+    const folder = basename(dirname(mistake.file))
+    const related = jest(['--listTests', '--findRelatedTests', mistake.file]).stdout.split('\n').filter(Boolean)
+    const isNear = (file: string) => file.includes(`/${name}`) || basename(dirname(file)) === folder
+    const near = related.filter((file) => isNear(file) && !slow.test(file))
+    const others = related.filter((file) => !isNear(file) && !slow.test(file))
+    const last = related.filter((file) => slow.test(file))
+    const stages = { near, related: others, programs: last }
+    return Object.entries(stages).find(
+      ([, tests]) => tests.length > 0 && jest(['--bail', '--runTestsByPath', ...tests]).status !== 0,
+    )?.[0]
+  } finally {
+    writeFileSync(path, bytes)
+  }
+}
+
+function jest(args: readonly string[]) {
+  return spawnSync(process.execPath, ['node_modules/jest/bin/jest.js', '--silent', ...args], {
+    cwd: copy,
+    encoding: 'utf8',
+    env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
+    maxBuffer: 1 << 28,
+  })
+}
+
+function placeOf({ file, from, to, text, what }: Mistake): string {
+  const source = readFileSync(join(root, file))
+  const line = source.subarray(0, from).toString().split('\n').length
+  const short = (value: string) => value.replace(/\s+/g, ' ').slice(0, 80)
+  return `${file}:${line}  ${what}: ${short(source.subarray(from, to).toString())} → ${short(text)}`
+}
