@@ -8,7 +8,7 @@ import type { Secrets } from './cluster/secrets.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { duration } from './duration.ts'
-import { collectMistakes, type Mistake, UserError } from './errors.ts'
+import { collectMistakes, type Mistake, mapMistakes, UserError } from './errors.ts'
 import { Exit, type Reporter } from './exit.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
@@ -234,7 +234,10 @@ async function planTargets(
   healthChecks: readonly HealthCheck[],
   until: AbortSignal,
 ): Promise<LivePlan> {
-  const [resolution, streamed] = await resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
+  const resolving = resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
+  const [resolution, streamed] = await resolving.catch((error) => {
+    throw withStaleGroups(error, cluster.staleGroups)
+  })
   // Every forbidden list has the same remedy, which grants all that is missing.
   let remedy: Promise<string | undefined> | undefined
   const remedyOf = () => {
@@ -250,6 +253,13 @@ async function planTargets(
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
   }
+}
+
+/** A kind may be unknown only because its API server did not answer. */
+function withStaleGroups(error: unknown, stale: readonly string[]): unknown {
+  if (!(error instanceof UserError && error.reason === 'kind-unknown') || stale.length === 0) return error
+  const note = `Discovery of ${stale.join(', ')} failed, so kinds of it may be missing ("kubectl get apiservices").`
+  return mapMistakes(error, (mistake) => ({ ...mistake, message: `${mistake.message} ${note}` }))
 }
 
 function matchWait({ inputs, clock, onRetry }: Rollout, signal: AbortSignal): MatchWait {

@@ -297,7 +297,8 @@ function credentialsUnreadable(user: string, error: unknown): UserError {
 
 /** The body of an answer, gunzipped if needed: a proxy may compress it although the request forbids it. */
 function unzipped(response: IncomingMessage): Readable {
-  if (response.headers['content-encoding'] !== 'gzip') return response
+  // Codings are case-insensitive, and x-gzip is another name (RFC 9110, 8.4.1).
+  if (!/^(?:x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')) return response
   // Loaded only for a compressed answer; synchronously, since an error of the response needs a listener at once.
   const { constants, createGunzip } = process.getBuiltinModule('node:zlib')
   // A failure of either stream destroys the other; reading then rejects.

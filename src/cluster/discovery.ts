@@ -1,5 +1,5 @@
 import type { Client } from './client.ts'
-import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
+import { ApiError, ConnectionError, isUnauthorized, isUnreadable } from './failures.ts'
 import type { ApiResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { Semaphore } from './semaphore.ts'
@@ -56,11 +56,13 @@ interface DiscoveryAnswer {
 
 interface AggregatedGroup {
   readonly metadata?: { readonly name?: string }
-  readonly versions?: readonly {
-    readonly version: string
-    readonly freshness?: string
-    readonly resources?: readonly AggregatedResource[]
-  }[]
+  readonly versions?:
+    | readonly {
+        readonly version: string
+        readonly freshness?: string
+        readonly resources?: readonly AggregatedResource[] | null
+      }[]
+    | null
 }
 
 interface AggregatedResource {
@@ -75,7 +77,7 @@ interface AggregatedResource {
 }
 
 interface LegacyGroup {
-  readonly versions?: readonly { readonly groupVersion: string }[]
+  readonly versions?: readonly { readonly groupVersion: string }[] | null
   readonly preferredVersion?: { readonly groupVersion?: string }
 }
 
@@ -95,8 +97,8 @@ function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery 
   if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
   const groupVersions =
     answer?.versions ??
-    (answer?.groups ?? []).flatMap(({ versions = [], preferredVersion }) => {
-      const names = versions.map(({ groupVersion }) => groupVersion)
+    (answer?.groups ?? []).flatMap(({ versions, preferredVersion }) => {
+      const names = (versions ?? []).map(({ groupVersion }) => groupVersion)
       return [...names].sort(
         (a, b) => Number(b === preferredVersion?.groupVersion) - Number(a === preferredVersion?.groupVersion),
       )
@@ -108,11 +110,11 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   const resources: ApiResource[] = []
   const stale: string[] = []
   for (const each of groups) {
-    const { metadata, versions = [] } = each ?? {}
+    const { metadata, versions } = each ?? {}
     const group = metadata?.name ?? ''
-    for (const { version, freshness, resources: served = [] } of versions) {
+    for (const { version, freshness, resources: served } of versions ?? []) {
       if (freshness === 'Stale') stale.push(group === '' ? version : `${group}/${version}`)
-      for (const resource of served) {
+      for (const resource of served ?? []) {
         const { kind } = resource.responseKind ?? {}
         if (!kind) continue
         resources.push({
@@ -133,25 +135,31 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
 
 /** Number of parallel requests: few enough for the limits of the server's API priority and fairness. */
 const legacyRequestsAtOnce = 8
+/** An aggregated API server that hangs delays the gate so long. */
+const groupTimeoutMs = 10_000
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
   const slots = new Semaphore(legacyRequestsAtOnce)
   const lists = await Promise.all(
     groupVersions.map((groupVersion) => slots.run(() => legacyResources(client, path, groupVersion))),
   )
+  const failures = lists.filter((list) => list instanceof Error)
+  // Then the failure is not that of one group.
+  if (failures[0] instanceof ConnectionError && failures.length === lists.length) throw failures[0]
   return {
-    resources: lists.flatMap((list) => list ?? []),
-    stale: groupVersions.filter((_, index) => lists[index] === undefined),
+    resources: lists.flatMap((list) => (list instanceof Error ? [] : list)),
+    stale: groupVersions.filter((_, index) => lists[index] instanceof Error),
   }
 }
 
-async function legacyResources(client: Client, path: string, groupVersion: string): Promise<ApiResource[] | undefined> {
-  let list: { resources?: readonly LegacyResource[] }
+/** The resources of one group version, or why they cannot be read. Throws if all requests are likely to fail. */
+async function legacyResources(client: Client, path: string, groupVersion: string): Promise<ApiResource[] | Error> {
+  let list: { resources?: readonly LegacyResource[] | null } | null
   try {
-    list = (await client.json(`${path}/${groupVersion}`)) as typeof list
+    list = (await client.json(`${path}/${groupVersion}`, { timeoutMs: groupTimeoutMs })) as typeof list
   } catch (error) {
-    // The aggregated API server of this group may be down; the other groups can still be read.
-    if (error instanceof ApiError && !isUnauthorized(error)) return undefined
+    // The aggregated API server of this group may be down, hang or answer in HTML; the other groups can still be read.
+    if (error instanceof ApiError ? !isUnauthorized(error) : isUnreadable(error)) return error as Error
     throw error
   }
   const served = list?.resources ?? []

@@ -110,6 +110,11 @@ export function isTransient(error: unknown): boolean {
 /** The same request would fail again. */
 const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYAUTH', 'EPROXYREFUSED'])
 
+/** Whether a server was reached, but its answer did not come in time, is too long or is no JSON. */
+export function isUnreadable(error: unknown): boolean {
+  return error instanceof ConnectionError && ['ETIMEDOUT', 'EBADMSG', 'E2BIG'].includes(error.code)
+}
+
 /** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0

@@ -28,14 +28,24 @@ export interface KubeconfigDocument {
 /** Where a kubeconfig may be found. */
 export interface KubeconfigPlaces {
   readonly env: NodeJS.ProcessEnv
+  /** Empty if there is none. */
   readonly home: string
   readonly serviceAccount: string
 }
 
 export const defaultPlaces: KubeconfigPlaces = {
   env: process.env,
-  home: homedir(),
+  home: homeFolder(),
   serviceAccount: '/var/run/secrets/kubernetes.io/serviceaccount',
+}
+
+/** Empty for a user of a container without HOME and without an entry in /etc/passwd: Node throws then. */
+function homeFolder(): string {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
 }
 
 /** The context that selects the service account of this pod. */
@@ -58,7 +68,7 @@ export function readKubeconfig(
   const listed = places.env['KUBECONFIG']?.trim()
   if (listed) return readList(listed, places.home)
   const standard = join(places.home, '.kube', 'config')
-  if (existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
+  if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
   const remedy =
     places.env['GITHUB_ACTIONS'] === 'true'
       ? 'If the input comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.'
@@ -106,7 +116,7 @@ function interpret(given: string, home: string): KubeconfigDocument {
 
 function existingFile(text: string, home: string): string | undefined {
   if (text.includes('\n') || text.length > 4096) return undefined
-  const path = text.startsWith('~/') ? join(home, text.slice(2)) : resolve(text)
+  const path = text.startsWith('~/') && home !== '' ? join(home, text.slice(2)) : resolve(text)
   if (!existsSync(path)) return undefined
   if (statSync(path).isDirectory()) throw mistake(`${text} is a folder; name the kubeconfig file in it.`)
   return path

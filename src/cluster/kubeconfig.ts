@@ -15,7 +15,14 @@ import {
   type Section,
 } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
-import { addBrackets, hostOfProxy, isLoopback, type ProxyAgent, proxyFromEnvironment } from './proxy.ts'
+import {
+  addBrackets,
+  hostOfProxy,
+  isLoopback,
+  type ProxyAgent,
+  proxyForLibrary,
+  proxyFromEnvironment,
+} from './proxy.ts'
 import { secretsOf } from './secrets.ts'
 
 /** The inputs that select the cluster. If one is missing, its default is the same as in kubectl. */
@@ -178,6 +185,19 @@ function checkUser({ name, body }: Entry): void {
   if (isObject(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
     throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
   }
+  if (isObject(exec)) checkExecLists(exec, name)
+}
+
+function checkExecLists({ args, env }: Section, user: string): void {
+  const isListOf = (value: unknown, isItem: (item: unknown) => boolean) =>
+    value === undefined || value === null || (Array.isArray(value) && value.every(isItem))
+  const section = `section of user "${user}" in the kubeconfig`
+  if (!isListOf(args, (argument) => typeof argument !== 'object'))
+    throw mistake(`\`args\` in the \`exec\` ${section} is not a list: write one \`- ARGUMENT\` a line.`)
+  if (!isListOf(env, (variable) => isObject(variable) && typeof variable['name'] === 'string'))
+    throw mistake(
+      `\`env\` in the \`exec\` ${section} is not a list: write \`- name: NAME\` and \`value: VALUE\` for each.`,
+    )
 }
 
 function checkFile(body: Section, setting: string, owner: string): void {
@@ -269,7 +289,7 @@ async function toKubeConfig(context: Entry, cluster: Entry, user: Entry, proxy: 
           cluster: {
             ...cluster.body,
             ...(cluster.body['certificate-authority-data'] ? { 'certificate-authority': undefined } : {}),
-            ...(proxy ? { 'proxy-url': proxy } : {}),
+            ...(proxy ? { 'proxy-url': proxyForLibrary(String(proxy)) } : {}),
             ...(plain ? { 'insecure-skip-tls-verify': true } : {}),
           },
         },

@@ -50,6 +50,29 @@ export function hostOfProxy(proxy: string): string {
   return `${protocol}//${host}`
 }
 
+/**
+ * The address of a proxy for the libraries hpagent and socks-proxy-agent. A `%` in its credentials that begins no escape is
+ * meant literally: the libraries would throw. SOCKS5 proxies resolve the name of the server, as in kubectl
+ * (golang.org/x/net `internal/socks/client.go`): the name of a private cluster may be known to them alone.
+ */
+export function proxyForLibrary(proxy: string): string {
+  return proxy.replace(/^socks5:/, 'socks5h:').replace(/(?<=^\w+:\/\/)[^/?#]*(?=@)/, decodable)
+}
+
+function decodable(text: string): string {
+  const escaped = text.replace(/%(?![\da-f]{2})/gi, '%25')
+  return decodedOrSame(escaped) === escaped && escaped.includes('%') ? text.replaceAll('%', '%25') : escaped
+}
+
+/** The text without its percent-encoding; the text itself if it is not encoded. */
+export function decodedOrSame(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** An agent of the library hpagent. */
 export interface ProxyAgent {
   createConnection(options: ConnectionOptions, callback: unknown): unknown

@@ -1,5 +1,6 @@
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
+import { decodedOrSame } from './proxy.ts'
 import { redactTokens, urlPasswordPattern } from './token-shapes.ts'
 
 /** The replacement of a secret. */
@@ -215,7 +216,7 @@ function clusterSecrets({ body }: Entry): string[] {
 
 function urlPassword(url: unknown): string[] {
   const { password } = typeof url === 'string' && URL.canParse(url) ? new URL(url) : { password: '' }
-  return password === '' ? [] : [password, decodeURIComponent(password)]
+  return password === '' ? [] : [password, decodedOrSame(password)]
 }
 
 function secretSettings(settings: readonly (readonly [unknown, unknown])[]): string[] {

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text as readAll } from 'node:stream/consumers'
 import { commands } from '../../src/cli/commands.ts'
 import { splitWords } from '../../src/plan/resource-lines.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -246,4 +249,16 @@ describe('the program', () => {
     expect((await wait('deployment/web --color')).stdout).toContain('\x1b[1mRollout Gate\x1b[0m')
     expect((await wait('deployment/web --color=auto', { env: { FORCE_COLOR: '' } })).stdout).not.toContain('\x1b')
   })
+})
+
+/** Only root may start a process as another user. */
+const testAsRoot = process.getuid?.() === 0 ? test : test.skip
+
+testAsRoot('a user of a container without HOME and without an entry in /etc/passwd may run it', async () => {
+  server.apply(rolledOut())
+  const args = ['wait', 'deployment/web', '--kubeconfig', server.kubeconfig({ token, namespace: 'shop' })]
+  const options = { uid: 54_321, gid: 54_321, env: { PATH: process.env['PATH'] }, cwd: '/' }
+  const child = spawn(process.execPath, [programPath('cli.js'), ...args], options)
+  const [stderr, [code]] = await Promise.all([readAll(child.stderr), once(child, 'close')])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
 })

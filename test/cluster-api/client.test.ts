@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect as dial } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createGzip } from 'node:zlib'
+import { createGzip, gzipSync } from 'node:zlib'
 import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
 import { ApiError, ConnectionError } from '../../src/cluster/failures.ts'
@@ -152,6 +152,14 @@ describe('requests', () => {
     const list = (await connect(server.kubeconfig()).json('/api/v1/configmaps')) as { items: object[] }
     expect(server.requests[0]?.headers['accept-encoding']).toBe('gzip')
     expect(list.items).toHaveLength(300)
+  })
+
+  test.each(['gzip', 'GZIP', 'x-gzip'])('an answer with the coding %s is unpacked', async (coding) => {
+    const url = await startPlain((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
+      response.end(gzipSync('{"kind":"PodList"}'))
+    })
+    expect(await connect(changed(url, {})).json('/api/v1/pods')).toEqual({ kind: 'PodList' })
   })
 
   test('streams are not to be compressed, and are read event by event where a proxy compresses them', async () => {

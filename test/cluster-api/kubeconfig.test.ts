@@ -235,6 +235,9 @@ describe('mistakes', () => {
     [text({ user: { token: 'REDACTED' } }), 'printed without its secrets'],
     [text({ user: { token: 'two parts' } }), 'contains blanks or line breaks'],
     [text({ user: { exec: { args: [] } } }), 'names no command'],
+    [text({ user: { exec: { command: 'aws', env: { AWS_PROFILE: 'prod' } } } }), '`env` in the `exec` section of user'],
+    [text({ user: { exec: { command: 'aws', env: ['AWS_PROFILE=prod'] } } }), '`- name: NAME` and `value: VALUE`'],
+    [text({ user: { exec: { command: 'aws', args: 'eks get-token' } } }), '`args` in the `exec` section of user'],
   ])('%.40s', (given, message) => {
     expect(mistake({ kubeconfig: given })).toContain(message)
   })
@@ -320,7 +323,8 @@ describe('what is taken over', () => {
     const proxied = await optionsOf(load({ kubeconfig: text() }, env))
     expect(proxied.agent).toMatchObject({ proxy: new URL('http://proxy.example:3128') })
     const own = await optionsOf(load({ kubeconfig: text({ cluster: { 'proxy-url': 'socks5://own' } }) }, env))
-    expect(own.agent).toMatchObject({ proxy: { host: 'own', type: 5 } })
+    // The proxy resolves the name of the server, as in kubectl.
+    expect(own.agent).toMatchObject({ proxy: { host: 'own', type: 5 }, shouldLookup: false })
     expect(load({ kubeconfig: text() }).proxy).toBeUndefined()
     expect(load({ kubeconfig: text({ cluster: { 'proxy-url': 'http://me:secret@own:3128' } }) }).proxy).toBe(
       'http://own:3128',

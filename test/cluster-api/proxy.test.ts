@@ -1,4 +1,6 @@
-import { proxyFromEnvironment } from '../../src/cluster/proxy.ts'
+import type { RequestOptions } from 'node:https'
+import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
+import { proxyForLibrary, proxyFromEnvironment } from '../../src/cluster/proxy.ts'
 
 const proxy = 'http://proxy.example:3128'
 const through = (server: string, noProxy = '') =>
@@ -50,4 +52,30 @@ test.each(['10.0.0.0/16', '3', '10.0.0.0/99', 'fd00::/8'])(
 test('ranges hold for IPv6 too', () => {
   expect(through('https://[fd00::1]:6443', 'fd00::/8')).toBeUndefined()
   expect(through('https://[fe80::1]:6443', 'fd00::/8')).toBe(proxy)
+})
+
+test.each([
+  ['http://me:pass-word@proxy:3128', 'http://me:pass-word@proxy:3128'],
+  ['http://me:50%@proxy:3128', 'http://me:50%25@proxy:3128'],
+  ['http://me:a%40b%zz@proxy:3128', 'http://me:a%40b%25zz@proxy:3128'],
+  ['http://me:%ff@proxy:3128', 'http://me:%25ff@proxy:3128'],
+  ['socks5://proxy:1080', 'socks5h://proxy:1080'],
+  ['socks5h://me:1%@proxy:1080', 'socks5h://me:1%25@proxy:1080'],
+  ['socks4://proxy:1080', 'socks4://proxy:1080'],
+])('the proxy %s is %s for the libraries', (proxy, expected) => expect(proxyForLibrary(proxy)).toBe(expected))
+
+test.each([
+  ['http://me:pass50%@proxy:3128', { proxy: { username: 'me', password: 'pass50%25' } }],
+  ['socks5://me:pass50%@proxy:1080', { proxy: { userId: 'me', password: 'pass50%' } }],
+])('a password with a bare %% works: %s', async (proxy, agent) => {
+  const content = {
+    'current-context': 'a',
+    contexts: [{ name: 'a', context: { cluster: 'a' } }],
+    clusters: [{ name: 'a', cluster: { server: 'https://api.example', 'proxy-url': proxy } }],
+  }
+  const kubeconfig = loadKubeconfig({ kubeconfig: JSON.stringify(content) })
+  const request: RequestOptions = {}
+  await kubeconfig.applyTo(request)
+  expect(request.agent).toMatchObject(agent)
+  expect(kubeconfig.secrets).toContain('pass50%')
 })
