@@ -10,13 +10,17 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }))
 
 /** Runs one of the actions as a runner does. Returns its output; undefined after success. */
-function use(action: 'upload' | 'download', inputs: Readonly<Record<string, string>>): string | undefined {
+function use(
+  action: 'upload' | 'download',
+  inputs: Readonly<Record<string, string>>,
+  server = 'https://github.com',
+): string | undefined {
   const variables = Object.entries(inputs).map(([name, value]) => [`INPUT_${name.toUpperCase()}`, value])
   const main = join(import.meta.dirname, `artifacts/${action}-artifact/main.ts`)
   const { status, stdout } = spawnSync(process.execPath, [main], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ARTIFACTS: join(folder, 'store'), ...Object.fromEntries(variables) },
+    env: { ARTIFACTS: join(folder, 'store'), GITHUB_SERVER_URL: server, ...Object.fromEntries(variables) },
   })
   return status === 0 ? undefined : stdout
 }
@@ -79,4 +83,13 @@ describe('an upload', () => {
 
 it('an input that the actions of the tests lack is refused', () => {
   expect(use('download', { 'artifact-ids': '1' })).toContain('not implemented')
+})
+
+it.each([
+  ['https://github.acme.example', 'not currently supported on GHES'],
+  ['https://acme.ghe.com', undefined],
+])('on %s, an artifact fails with: %s', (server, error) => {
+  const expected = error === undefined ? error : expect.stringContaining(error)
+  expect(use('upload', { name: 'report-eu', path: 'report.json' }, server)).toEqual(expected)
+  expect(use('download', { pattern: 'report-*' }, server)).toEqual(expected)
 })

@@ -8,6 +8,7 @@ import { join, matchesGlob, resolve } from 'node:path'
 function download(): void {
   const {
     ARTIFACTS = '',
+    GITHUB_SERVER_URL: server = '',
     INPUT_NAME,
     INPUT_PATTERN,
     INPUT_PATH,
@@ -16,6 +17,9 @@ function download(): void {
   } = process.env
   const unknown = Object.keys(others).filter((name) => name.startsWith('INPUT_'))
   if (unknown.length > 0) throw new Error(`${unknown} is not implemented`)
+  // packages/artifact/src/internal/shared/config.ts of actions/toolkit
+  if (!/^(github\.com|.*\.ghe\.com|.*\.localhost)$/.test(new URL(server).hostname))
+    throw new Error('download-artifact@v4+ is not currently supported on GHES.')
   const all = existsSync(ARTIFACTS) ? readdirSync(ARTIFACTS) : []
   const isChosen = (name: string) => (INPUT_NAME ? name === INPUT_NAME : matchesGlob(name, INPUT_PATTERN || '*'))
   const chosen = all.filter(isChosen)

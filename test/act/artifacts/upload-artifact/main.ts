@@ -6,9 +6,19 @@ import { dirname, join, relative, resolve } from 'node:path'
  * src/shared/search.ts of actions/upload-artifact v7.0.0 do: relative to their common folder, which for one file is its own.
  */
 function upload(): void {
-  const { ARTIFACTS = '', INPUT_NAME = '', INPUT_PATH = '', INPUT_OVERWRITE = '', ...others } = process.env
+  const {
+    ARTIFACTS = '',
+    GITHUB_SERVER_URL: server = '',
+    INPUT_NAME = '',
+    INPUT_PATH = '',
+    INPUT_OVERWRITE = '',
+    ...others
+  } = process.env
   const unknown = Object.keys(others).filter((name) => name.startsWith('INPUT_'))
   if (unknown.length > 0) throw new Error(`${unknown} is not implemented`)
+  // packages/artifact/src/internal/shared/config.ts of actions/toolkit
+  if (!/^(github\.com|.*\.ghe\.com|.*\.localhost)$/.test(new URL(server).hostname))
+    throw new Error('upload-artifact@v4+ is not currently supported on GHES.')
   const lines = INPUT_PATH.split('\n').map((line) => line.trim())
   const paths = lines.filter(Boolean).map((path) => resolve(path))
   const files = paths.filter((path) => existsSync(path))
