@@ -189,6 +189,8 @@ export async function withPlan<T>(
     })
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
     secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))
+    // Manifests contain the Secrets and pod templates that the cluster will return.
+    for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
     const exit = new Exit(reporter, secrets, clock)
     exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
     return await work(plan, settings, cluster, exit)
@@ -346,7 +348,7 @@ async function gateTargets(
     await recording?.end(clock.now()).catch(async (error: unknown) => {
       const { describeWriteFailure } = await importWriter()
       exit.onWarning(describeWriteFailure(inputs.record, error))
-      exit.flush()
+      exit.texts.flush()
     })
   }
   const timeline = drift.addTo(gate.timeline())
@@ -426,24 +428,24 @@ export async function followGate(
   const follower = new Follower(consumer, cluster, clock, startedAt, (event) => {
     evidence?.observe(event)
     logs?.update()
-    exit.observe(event)
+    exit.texts.observe(event)
     onEvent(event, gate).forEach(report)
   })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines.count)
   const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)
-  exit.follow(() => gate.requests)
+  exit.texts.follow(() => gate.requests)
   exit.onStart((now) => gate.timeline(now))
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     // A cancelled job has little time left.
     await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs?.finish()])
-    await exit.finish((requests) => cluster.refresh(requests), cancelled)
+    await exit.texts.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
     logs?.close()
-    exit.flush()
+    exit.texts.flush()
     cancelled.removeEventListener('abort', cancel)
   }
   return gate

@@ -2,6 +2,7 @@ import { systemClock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { TextQueue } from '../cluster/text-queue.ts'
 import { type Mistake, quote } from '../errors.ts'
 import { lifecycleSettings } from '../lifecycle/rule-context.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
@@ -90,10 +91,11 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
     let isReady = false
+    const texts = new TextQueue(systemClock)
     try {
-      const options = { clock: systemClock, cancelled: context.cancelled }
+      const options = { clock: systemClock, texts, cancelled: context.cancelled }
       const isOver = await followTrace(target, state, cluster, options, (state) => {
-        drawing.draw(state)
+        texts.push(() => drawing.draw(state))
         isReady = endsWhenReady && state.traced?.assessment.status === 'ready'
         return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
       })
@@ -176,12 +178,16 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
       format === 'json'
         ? [changeJson(change, startedAt)]
         : changeLines(change, startedAt).map((line) => paintLine(line, { color }))
+    const texts = new TextQueue(systemClock)
     const isReady = await followChanges(
       requests,
       new Changes(part, objects.isExcluded),
       cluster,
-      { clock: systemClock, cancelled },
-      { ...messagesTo(context, cluster), onChange: (change) => printLines(stdout, linesOf(change)) },
+      { clock: systemClock, texts, cancelled },
+      {
+        ...messagesTo(context, cluster),
+        onChange: (change) => texts.push(() => printLines(stdout, linesOf(change))),
+      },
       readiness,
     )
     return isReady ? 0 : cancelledCode

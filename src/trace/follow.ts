@@ -1,6 +1,7 @@
 import type { Clock } from '../cluster/clock.ts'
 import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
+import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import type { Changes, ObjectChange } from './changes.ts'
@@ -9,6 +10,8 @@ import type { Trace, TraceState } from './trace.ts'
 
 interface FollowOptions {
   readonly clock: Clock
+  /** Gets the events: the texts of the view wait there. */
+  readonly texts: TextQueue
   /** Aborted by Ctrl-C. */
   readonly cancelled: AbortSignal
 }
@@ -102,7 +105,11 @@ export function followChanges(
 }
 
 /** Returns whether the view ended by itself; false if cancelled. */
-async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }: FollowOptions): Promise<boolean> {
+async function follow(
+  view: View,
+  cluster: WatchedCluster,
+  { clock, texts, cancelled }: FollowOptions,
+): Promise<boolean> {
   let isOver = false
   let drawAt = clock.now()
   const consumer: EventConsumer = {
@@ -125,13 +132,16 @@ async function follow(view: View, cluster: WatchedCluster, { clock, cancelled }:
     },
     requestsToConfirm: () => [],
   }
-  const follower = new Follower(consumer, cluster, clock, drawAt)
+  texts.follow(() => view.requests)
+  const follower = new Follower(consumer, cluster, clock, drawAt, (event) => texts.observe(event))
   const stop = () => follower.stop()
   cancelled.addEventListener('abort', stop)
   if (cancelled.aborted) stop()
   try {
     await follower.run()
+    if (!cancelled.aborted) await texts.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
+    texts.flush()
     cancelled.removeEventListener('abort', stop)
   }
   return isOver

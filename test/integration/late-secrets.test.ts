@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createBarePod, createContainer, createEvent, deadStatus } from '../lifecycle/builders.ts'
 import { type ApiServer, type Intercept, startApiServer } from '../support/api-server.ts'
+import { startCommand } from '../support/command.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
@@ -117,3 +118,21 @@ test('a list that never answers does not hold the log', async () => {
   expect(shown['log']).toContain('cannot log in with')
   expect(Date.now() - startedAt).toBeLessThan(60_000)
 })
+
+test.each(['status', 'changes', 'changes -o json'])(
+  'the view %s does not show a password whose Secret is listed 20 ms later',
+  async (view) => {
+    applyFailedPod()
+    server.apply(secret)
+    server.intercept(late('/secrets'))
+    writeFileSync(join(folder, 'kubeconfig'), server.kubeconfig())
+    const argv = `${view} pod/migrate secret/db -n shop --kubeconfig ${join(folder, 'kubeconfig')}`.split(' ')
+    const { stdout, ended, cancel } = startCommand(argv)
+    await stdout.until('cannot log in with')
+    await pause(300)
+    cancel()
+    await ended
+    expect(stdout.text).toMatch(/cannot log in with/)
+    expect(stdout.text).not.toContain(password)
+  },
+)

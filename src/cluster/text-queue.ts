@@ -1,0 +1,128 @@
+import { type Clock, sleep } from './clock.ts'
+import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
+
+/**
+ * How long each text waits. An object may arrive later than an event that quotes its secret: they come on different
+ * connections.
+ */
+const settleMs = 250
+/** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
+const maxWaitMs = 10_000
+/** How long the end waits for these lists. */
+const finishMs = 2_000
+const finishWhenCancelledMs = 500
+
+/** Events quote secrets, but never make one known. */
+const quotingKind = 'Event'
+
+/** A text that waits to leave. */
+interface Waiting {
+  readonly at: number
+  readonly mayQuote: boolean
+  readonly leave: () => void
+}
+
+/**
+ * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each for 250 ms,
+ * and all until the first lists of all watches have arrived or failed.
+ */
+export class TextQueue {
+  readonly #clock: Clock
+  readonly #answered = new Set<string>()
+  /** When each watch began that has not answered yet. */
+  readonly #waitingSince = new Map<string, number>()
+  #requests: readonly WatchRequest[] = []
+  #requestsOf: () => readonly WatchRequest[] = () => []
+  #queue: Waiting[] = []
+  #cancelTimer: (() => void) | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @param requests returns the present watches; the same array until they change, or each time another one */
+  follow(requests: () => readonly WatchRequest[]): void {
+    this.#requestsOf = requests
+  }
+
+  /** Called with every event of these watches. */
+  observe(event: FeedEvent): void {
+    if (event.type !== 'SYNCED' && !isFailure(event)) return
+    this.#updateRequests()
+    const keys = event.kind === undefined ? [...this.#waitingSince.keys()] : [requestKey(event)]
+    for (const key of keys) {
+      this.#answered.add(key)
+      this.#waitingSince.delete(key)
+    }
+    if (this.#waitingSince.size === 0) this.#release()
+  }
+
+  /** Whether a list has not arrived yet that texts wait for. */
+  get isWaiting(): boolean {
+    return this.#listsUntil() > this.#clock.now()
+  }
+
+  /**
+   * @param leave is called when the text may leave
+   * @param mayQuote whether `finish` waits for the text
+   */
+  push(leave: () => void, mayQuote = true): void {
+    this.#queue.push({ at: this.#clock.now(), mayQuote, leave })
+    if (this.#cancelTimer === undefined) this.#release()
+  }
+
+  /**
+   * Lets everything leave. Texts that may quote a secret wait for 250 ms, and at most 2 s for lists that have not arrived.
+   * @param refresh resolves when these watches have answered or failed
+   */
+  async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
+    const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
+    if (last !== undefined) {
+      const done = new AbortController()
+      const late = sleep(this.#clock, cancelled.aborted ? finishWhenCancelledMs : finishMs, done.signal)
+      const settled = sleep(this.#clock, Math.max(0, last.at + settleMs - this.#clock.now()), done.signal)
+      const answered = refresh(this.#requests.filter((request) => this.#waitingSince.has(requestKey(request))))
+      await Promise.race([late, Promise.all([settled, answered])])
+      done.abort()
+    }
+    this.flush()
+  }
+
+  /** Lets everything leave at once. */
+  flush(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    for (const { leave } of this.#queue.splice(0)) leave()
+  }
+
+  /** Lets leave what has waited long enough, and sets the timer for the rest. */
+  #release(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    const now = this.#clock.now()
+    const listsAt = this.#listsUntil()
+    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at }) => at + settleMs > now)
+    for (const { leave } of this.#queue.splice(0, count === -1 ? this.#queue.length : count)) leave()
+    const [next] = this.#queue
+    if (next === undefined) return
+    const delayMs = Math.max(next.at + settleMs, listsAt) - now
+    this.#cancelTimer = this.#clock.after(delayMs, () => this.#release())
+  }
+
+  /** Until when texts wait for lists, at the latest; in the past if they wait for none. */
+  #listsUntil(): number {
+    this.#updateRequests()
+    return Math.max(...this.#waitingSince.values(), Number.NEGATIVE_INFINITY) + maxWaitMs
+  }
+
+  #updateRequests(): void {
+    const requests = this.#requestsOf()
+    if (requests === this.#requests) return
+    this.#requests = requests
+    for (const request of requests) {
+      const key = requestKey(request)
+      if (request.kind === quotingKind || this.#answered.has(key) || this.#waitingSince.has(key)) continue
+      this.#waitingSince.set(key, this.#clock.now())
+    }
+  }
+}
