@@ -1,6 +1,8 @@
 import type { FeedEvent } from '../src/cluster/feed.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
+import { Secrets } from '../src/cluster/secrets.ts'
+import { KeyLines } from '../src/cluster/token-shapes.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { Gate } from '../src/gate/gate.ts'
@@ -67,6 +69,7 @@ const parts = [
     '\uFFFD',
   ],
   ...[' in (', 'a in (a,', ' in pod ', 'a_', ': unknown', 'not found ', '"a" ', 'denied', 'failed to ', 'http://a'],
+  ...['://:', '://a:b@', 'eyJaaaaaaaa.', 'ghp_', '-----BEGIN PRIVATE KEY-----', 'Bearer ', '…', 'aaaaaa…'],
 ]
 
 /**
@@ -81,6 +84,10 @@ function expectLinear(work: (text: string) => unknown, part: string, length = 20
 }
 
 const noMistake = () => {}
+
+/** Secrets that begin like the parts. */
+const knownSecrets = new Secrets()
+for (const part of [...parts, 'eyJ', 'http', 'a…b']) knownSecrets.learnSecret('password', `${part.repeat(20)}|`)
 
 describe.each<[string, (text: string) => unknown]>([
   ['a duration', (text) => parseDuration(text, noMistake)],
@@ -108,10 +115,26 @@ describe.each<[string, (text: string) => unknown]>([
   ['HTML', html],
   ['a name in a diagram', mermaidName],
   ['long words', (text) => shortenWords(text, 40)],
+  ['secrets in a text', knownSecrets.redact],
+  ['the lines of a key', (text) => new KeyLines().redact(text)],
+  ['what is secret in a value', (text) => new Secrets().learnSecret('password', text.slice(0, 10_000))],
 ])('the time for %s', (_, work) => {
   test.each(parts)('grows with the length of %j at most in proportion', (part) => {
     expectLinear(work, part)
   })
+})
+
+test('the time to redact does not grow with the number of secrets', () => {
+  const knowing = (count: number) => {
+    const secrets = new Secrets()
+    for (let index = 0; index < count; index += 1) secrets.learnSecret('token', `open-sesame-${index}`)
+    return secrets
+  }
+  const texts = Array.from({ length: 2_000 }, (_, index) => `cannot log in with "open-sesame-${index}" `.repeat(5))
+  const msWith = (secrets: Secrets) => cpuMs(() => void texts.map(secrets.redact))
+  const [few, many] = [knowing(100), knowing(10_000)]
+  const slow = () => msWith(many) > 400 && msWith(many) > 3 * msWith(few)
+  expect(slow() && slow()).toBe(false)
 })
 
 /** Recordings whose messages the rules interpret. */

@@ -40,6 +40,9 @@ const tokenShapes: readonly RegExp[] = [
   /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
 ]
 
+/** The shortest tokens have more characters. */
+const minTokenLength = 20
+
 const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
 
 /**
@@ -58,7 +61,7 @@ export const urlPasswordPattern = /(?<=:\/\/[^\s:@/?#"'<>]{0,128}:)(?!\d{1,5}[/?
 export function redactTokens(text: string): string {
   const keyless = text.includes('-----BEGIN') ? text.replace(privateKey, '***') : text
   const passwordless = keyless.includes('://') ? keyless.replace(urlPasswordPattern, '***') : keyless
-  return passwordless.replace(anyToken, '***')
+  return passwordless.length < minTokenLength ? passwordless : passwordless.replace(anyToken, '***')
 }
 
 /** A private key of 16,384 bits has 200 lines. */

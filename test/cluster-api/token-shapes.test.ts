@@ -60,13 +60,3 @@ test('a key that does not end hides no more lines than a key has', () => {
   const shown = Array.from({ length: 300 }, () => lines.redact('working'))
   expect(shown.filter((line) => line === 'working')).toHaveLength(50)
 })
-
-test.each(['a://b:', 'eyJaaaaaaaa.', 'ghp_', '-----BEGIN PRIVATE KEY-----', 'Bearer ', '-eyJ', '://::'])(
-  'a megabyte of %j takes no more than a second',
-  (part) => {
-    const text = part.repeat(2 ** 20 / part.length)
-    const startedAt = performance.now()
-    redactTokens(text)
-    expect(performance.now() - startedAt).toBeLessThan(1_000)
-  },
-)
