@@ -31,8 +31,8 @@ const programs = {
 
 type Version = keyof typeof programs
 
-const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once']
-const bad: readonly Version[] = ['crashes before it is ready', 'has no image']
+const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once', 'dies at once, twice']
+const bad: readonly Version[] = ['crashes', 'crashes before it is ready', 'has no image']
 
 /** Template changes do not reach the pods of a ReplicaSet: it is only created. */
 const workloads: Readonly<Record<string, { create: CreateWorkload; isOnlyNew?: true }>> = {
