@@ -70,7 +70,8 @@ function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...opt
           ...at(0, api.creating, synced('Deployment', 'ReplicaSet')),
           ...at(otherReadyAt, modified(api.deployment(complete()), api.pod(readyStatus(otherReadyAt)))),
         ]
-  const targets = [createTarget({ kind }), ...(other.length === 0 ? [] : [api.target])]
+  const web = [createTarget({ kind }), createTarget({ apiVersion: 'v1', kind: 'Service' })]
+  const targets = [...web, ...(other.length === 0 ? [] : [api.target])]
   const gate = createGate([], { targets, live: true })
   let handled = 0
   const observe = () => {

@@ -1,8 +1,17 @@
-import type { FeedEvent, Observation } from '../../../src/cluster/feed.ts'
+import type { FeedEvent, Observation, WatchRequest } from '../../../src/cluster/feed.ts'
 import type { KubeObject, PodTemplate } from '../../../src/cluster/objects.ts'
 import { createContainer, createTemplate, moment } from '../../lifecycle/builders.ts'
-import type { SimulatedController } from './controllers.ts'
+import { endpointSlice, nodeObject, type SimulatedController, service } from './controllers.ts'
 import { type Program, SimulatedPods } from './pods.ts'
+
+const watchedKinds: Readonly<Record<string, readonly string[]>> = {
+  v1: ['Pod', 'Event', 'Service', 'Node'],
+  'apps/v1': ['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet', 'ControllerRevision'],
+  'discovery.k8s.io/v1': ['EndpointSlice'],
+}
+const requests = Object.entries(watchedKinds).flatMap(([apiVersion, kinds]): readonly WatchRequest[] =>
+  kinds.map((kind) => ({ apiVersion, kind, ...(kind === 'Node' ? {} : { namespace: 'shop' }) })),
+)
 
 /** Creates a workload with its controllers. */
 export type CreateWorkload = (pods: SimulatedPods, replicas: number, template: PodTemplate) => SimulatedController
@@ -19,11 +28,12 @@ export interface ClusterOptions {
   readonly changedBefore?: number
 }
 
-/** A cluster with the workload `web` in virtual time. `events` is what watches that begin at second 0 return. */
+/** A cluster with the workload `web` and a Service before it, in virtual time. `events` is what watches that begin at second 0 return. */
 export class SimulatedCluster {
   readonly events: FeedEvent[] = []
   readonly pods: SimulatedPods
   readonly workload: SimulatedController
+  #slice: KubeObject
   readonly #programs: Readonly<Record<string, Program>>
   /** The last version of each object that the watches returned. */
   readonly #returned = new Map<string, string>()
@@ -44,16 +54,14 @@ export class SimulatedCluster {
     for (let node = 0; node < nodes; node++) this.addNode(capacity)
     const [first = program] = Object.keys(programs)
     this.workload = create(this.pods, replicas, this.templateOf(isNew ? program : first))
+    this.#slice = endpointSlice(this.pods)
     while (this.now < -changedBefore) this.tick()
     this.apply(program)
     while (this.now < 0) this.tick()
     this.events.length = 0
     this.#returned.clear()
     this.#emit()
-    for (const kind of [...this.workload.kinds, 'Pod', 'Event']) {
-      const namespace = kind === 'Node' ? {} : { namespace: 'shop' }
-      this.#return({ type: 'SYNCED', apiVersion: versionOf(kind), kind, ...namespace })
-    }
+    for (const request of requests) this.#return({ type: 'SYNCED', ...request })
   }
 
   get now(): number {
@@ -68,6 +76,7 @@ export class SimulatedCluster {
         step()
         this.#emit()
       }
+      this.#slice = endpointSlice(this.pods)
     }
     this.pods.tick()
     this.#emit()
@@ -157,6 +166,9 @@ export class SimulatedCluster {
     if (this.now < 0) return
     const objects: readonly KubeObject[] = [
       ...this.workload.objects(),
+      service,
+      this.#slice,
+      ...this.pods.nodes.map((node) => nodeObject(node, this.now)),
       ...this.pods.pods.map((pod) => this.pods.toObject(pod)),
     ]
     const present = new Set(objects.map(({ metadata: { uid = '' } }) => uid))
@@ -174,8 +186,4 @@ export class SimulatedCluster {
     }
     for (const object of this.pods.takeEvents()) this.#return({ type: 'MODIFIED', object })
   }
-}
-
-function versionOf(kind: string): string {
-  return ['Pod', 'Event', 'Node', 'Service'].includes(kind) ? 'v1' : 'apps/v1'
 }

@@ -13,8 +13,6 @@ import { isActive, isReady, type SimulatedPod, type SimulatedPods } from './pods
 
 /** A workload with its controllers. */
 export interface SimulatedController {
-  /** The kinds of its objects, besides Pod. */
-  readonly kinds: readonly string[]
   readonly template: PodTemplate | undefined
   readonly replicas: number
   /** What the controllers do in a second, one after another. */
@@ -62,7 +60,6 @@ function syncReplicaSet(object: ReplicaSet, desired: number, pods: SimulatedPods
 
 /** The controller of a ReplicaSet without an owner. */
 export class ReplicaSetController implements SimulatedController {
-  readonly kinds = ['ReplicaSet']
   readonly #pods: SimulatedPods
   #object: ReplicaSet
 
@@ -107,7 +104,6 @@ export class ReplicaSetController implements SimulatedController {
  * a rolling update changes only the largest ReplicaSet) and ReplicaSets.
  */
 export class DeploymentController implements SimulatedController {
-  readonly kinds = ['Deployment', 'ReplicaSet']
   readonly #pods: SimulatedPods
   #object: Deployment
   readonly #sets: SimulatedSet[] = []
@@ -336,7 +332,6 @@ function revisionOf({ object }: SimulatedPod): string | undefined {
 
 /** The controller of StatefulSets with RollingUpdate (stateful_set_control.go, pkg/controller/statefulset). */
 export class StatefulSetController implements SimulatedController {
-  readonly kinds = ['StatefulSet', 'ControllerRevision', 'Service']
   readonly #pods: SimulatedPods
   readonly #revisions = new Revisions('s')
   readonly #isParallel: boolean
@@ -438,7 +433,6 @@ export class StatefulSetController implements SimulatedController {
 
 /** The controller of DaemonSets with maxUnavailable 1 (daemon_controller.go and update.go, pkg/controller/daemon). */
 export class DaemonSetController implements SimulatedController {
-  readonly kinds = ['DaemonSet', 'ControllerRevision', 'Node']
   readonly #pods: SimulatedPods
   readonly #revisions = new Revisions('d')
   #object: DaemonSet
@@ -461,11 +455,7 @@ export class DaemonSetController implements SimulatedController {
   readonly steps = [() => this.#sync()]
 
   objects(): readonly KubeObject[] {
-    return [
-      this.#object,
-      ...this.#revisions.objects(),
-      ...this.#pods.nodes.map((node) => nodeObject(node, this.#pods.now)),
-    ]
+    return [this.#object, ...this.#revisions.objects()]
   }
 
   change({ template }: { template?: PodTemplate | undefined }): void {
@@ -523,7 +513,7 @@ export class DaemonSetController implements SimulatedController {
   }
 }
 
-function nodeObject(node: SimulatedPods['nodes'][number], now: number): KubeObject {
+export function nodeObject(node: SimulatedPods['nodes'][number], now: number): KubeObject {
   const { name, createdAt, isCordoned, lostAt } = node
   const isSilent = lostAt !== undefined && now >= lostAt + 40
   return {
@@ -534,3 +524,23 @@ function nodeObject(node: SimulatedPods['nodes'][number], now: number): KubeObje
     status: { conditions: [condition('Ready', isSilent ? 'Unknown' : 'True')] },
   } as KubeObject
 }
+
+/** The endpoints of the Service `web` (endpointslice and its utils.go, k8s.io/endpointslice). */
+export function endpointSlice(pods: SimulatedPods): KubeObject {
+  const present = pods.pods.filter(({ scheduledAt, status }) => scheduledAt !== undefined && status.phase !== 'Failed')
+  const endpoints = present.map((pod) => ({
+    conditions: { ready: isReady(pod) && pod.deletedAt === undefined },
+    targetRef: { kind: 'Pod', name: pod.object.metadata.name, uid: pod.object.metadata.uid },
+  }))
+  const labels = { 'kubernetes.io/service-name': 'web' }
+  const metadata = { name: 'web-x', namespace: 'shop', uid: 'slice-uid', labels }
+  const slice = { kind: 'EndpointSlice', metadata, ports: [{ port: 8080 }], endpoints }
+  return { apiVersion: 'discovery.k8s.io/v1', ...slice } as KubeObject
+}
+
+export const service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'shop', uid: 'web-service-uid' },
+  spec: { clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
+} as KubeObject
