@@ -101,6 +101,18 @@ function explainTarget(
   const deciding = (lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0]
   const place = deciding && placeOf(deciding, manifest)
   const changes = changesSincePreviousRevision(target, facts)
+  const details: HintDetails = {
+    object: facts.get(target),
+    denied: context.denied,
+    unreadable: verdict?.unreadable,
+    hasEnded: facts.hasEnded,
+    namespaceState: facts.namespaceState,
+    endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
+    ...(deciding && detailsOf(deciding, facts)),
+    cause: deciding?.cause && detailsOf(deciding.cause, facts),
+  }
+  const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, verdict), shown)
+  const quotesLog = details.lastLine !== undefined || details.cause?.lastLine !== undefined
   return {
     ...record,
     // The line to correct is more useful than the object's first line.
@@ -108,16 +120,8 @@ function explainTarget(
     problems,
     changes: changes.length === 0 ? undefined : changes,
     notes: [...record.notes, ...unreadNotes(record, facts, context)],
-    hint: hintFor(target, lost?.reason ?? reasonFor(record, verdict), {
-      object: facts.get(target),
-      denied: context.denied,
-      unreadable: verdict?.unreadable,
-      hasEnded: facts.hasEnded,
-      namespaceState: facts.namespaceState,
-      endedBy: record.outcome === 'progressing' ? context.endedBy : undefined,
-      ...(deciding && detailsOf(deciding, facts)),
-      cause: deciding?.cause && detailsOf(deciding.cause, facts),
-    }),
+    hint: withHint(details),
+    ...(quotesLog && { hintWithoutLog: withHint(withoutLog(details)) }),
   }
 }
 
@@ -234,10 +238,16 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
   return isItsReason ? verdict.reason : reason
 }
 
+function withoutLog({ lastLine: _, cause, ...details }: HintDetails): HintDetails {
+  return { ...details, cause: cause && withoutLog(cause) }
+}
+
 function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const log = (previous: boolean) => facts.log(problem, previous)
   const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
-  const lastLine = lines.at(-1)?.trim().slice(0, longestLastLine) || undefined
+  const last = lines.at(-1)?.trim() || undefined
+  const isLong = last !== undefined && last.length > longestLastLine
+  const lastLine = isLong ? `${last.slice(0, longestLastLine - 1)}…` : last
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
   const isOfOtherArchitecture = lines.some((line) => /exec format error/i.test(line)) || undefined

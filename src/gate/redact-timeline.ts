@@ -90,6 +90,7 @@ const record = fields<TargetRecord>({
   milestones: each(milestone),
   problems: each(problem),
   hint: text,
+  hintWithoutLog: text,
   changes: each(text),
   notes: each(text),
   warnings: each(text),

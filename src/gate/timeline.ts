@@ -94,6 +94,8 @@ export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends V
   readonly problems: readonly P[]
   /** The hint; present for every target that is not ready at the end. */
   readonly hint?: string
+  /** The hint for places without container logs, if `hint` quotes a line of one. */
+  readonly hintWithoutLog?: string
   /** The differences between the pod template and that of the previous revision, one line each. */
   readonly changes?: readonly string[]
   readonly notes: readonly string[]

@@ -21,6 +21,7 @@ export function forPlace<T extends Timeline>(
     ...timeline,
     targets: timeline.targets.map((record) => ({
       ...record,
+      hint: record.hintWithoutLog ?? record.hint,
       problems: record.problems.map((problem) => ({
         ...problem,
         evidence: problem.evidence.map((piece) => (piece.type === 'log' ? { ...piece, text: shownElsewhere } : piece)),

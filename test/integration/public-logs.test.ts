@@ -29,7 +29,7 @@ beforeEach(async () => {
   server.apply(pod)
   server.setLog(
     { namespace: 'shop', pod: 'migrate', container: 'app' },
-    `${line}\npostgres://shop:open-sesame@db/shop\nwith ${token}\n`,
+    `${line}\npostgres://shop:open-sesame@db/shop\nwith ${token}\nThe end: ${line}\n`,
   )
 })
 
