@@ -1,4 +1,4 @@
-import type { ContainerState, Job, KubeObject } from '../../src/cluster/objects.ts'
+import type { ContainerState, Job, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import {
   type ContextOptions,
@@ -223,6 +223,31 @@ describe('a Job', () => {
       message: `failed: ${why}; the Job failed: enough (BackoffLimitExceeded)`,
     })
     expect(failure?.container).toBeUndefined()
+  })
+
+  describe('whose pod was evicted, as by a drain,', () => {
+    const evicted = (status: PodStatus, deletionTimestamp?: string) => {
+      const reason = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting', lastTransitionTime: iso(30) }
+      const conditions = [condition('DisruptionTarget', 'True', reason)]
+      const failed = condition('FailureTarget', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })
+      const job = createJob({ status: { failed: 1, conditions: [failed] } })
+      const metadata = { name: 'migrate-a', ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) }
+      return judge(job, [createPod({ metadata, status: { ...status, conditions } }, job)]).failure
+    }
+
+    it.each<[string, PodStatus, string | undefined]>([
+      ['while the pod terminates', readyStatus(1), iso(60)],
+      ['once its container has ended', { ...deadStatus(0, 31), phase: 'Failed' }, undefined],
+    ])('names the eviction, %s', (_, status, deletionTimestamp) => {
+      expect(evicted(status, deletionTimestamp)).toMatchObject({
+        subject: 'pod/migrate-a',
+        message: 'failed: Eviction API: evicting; the Job failed: enough (BackoffLimitExceeded)',
+      })
+    })
+
+    it('names the container that failed before', () => {
+      expect(evicted({ ...deadStatus(0, 29), phase: 'Failed' }, iso(60))).toMatchObject({ container: 'app' })
+    })
   })
 
   it('is not failed by deaths, which are reported: its own limits decide', () => {

@@ -261,12 +261,12 @@ interface JobDeath {
   readonly at: string
 }
 
-/** The last failure: of a container, or of a pod. If the kubelet ended the pod, it killed the containers. */
+/** The last failure: of a container, or of a pod. If the kubelet or a disruption ended the pod, it killed the containers. */
 function lastDeath(pods: readonly Pod[], context: RuleContext): JobDeath | undefined {
   return pods
     .flatMap((pod) => {
       const deaths = containerDeaths(pod, context)
-      return deaths.length > 0 && !pod.status?.reason ? deaths : podEnd(pod, deaths.at(-1)?.at)
+      return podEnd(pod, deaths) ?? deaths
     })
     .toSorted((a, b) => a.at.localeCompare(b.at))
     .at(-1)
@@ -283,10 +283,17 @@ function containerDeaths(pod: Pod, context: RuleContext): readonly JobDeath[] {
   })
 }
 
-function podEnd(pod: Pod, at = pod.metadata.creationTimestamp ?? ''): readonly JobDeath[] {
-  const { phase, reason, message = condition(pod, 'DisruptionTarget')?.message } = pod.status ?? {}
+/** Undefined if its own containers ended it. The controller counts a terminating pod as failed before it has ended. */
+function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
+  const { name, creationTimestamp = '', deletionTimestamp } = pod.metadata
+  const disruption = condition(pod, 'DisruptionTarget')
+  const disruptedAt = disruption?.status === 'True' ? (disruption.lastTransitionTime ?? '') : undefined
+  const { phase, reason, message = disruption?.message } = pod.status ?? {}
+  const isEnded = phase === 'Failed' || (disruptedAt !== undefined && deletionTimestamp !== undefined)
   const words = [reason, message].filter((each) => each).join(': ')
-  return phase === 'Failed' && words !== '' ? [{ pod: pod.metadata.name, message: words, at }] : []
+  const hasDied = deaths.some(({ at }) => disruptedAt === undefined || at < disruptedAt)
+  if (!isEnded || words === '' || (hasDied && !reason)) return undefined
+  return { pod: name, message: words, at: deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp }
 }
 
 /** A slow problem: a suspended Job does nothing until it is resumed. */
