@@ -9,6 +9,8 @@ const stars = '***'
 const startLength = 3
 /** A part of a secret is found before the end of a cut text (`…`), if it has so many characters. */
 const minPartLength = 6
+/** The forms of a longer secret would need much memory. The longest tokens have less than 2,000 characters. */
+const maxEncodedLength = 2_000
 /** The longest part of a secret that is searched before the end of a cut text. */
 const maxPartLength = 1_000
 
@@ -18,6 +20,8 @@ interface SameStart {
   readonly texts: Map<string, boolean>
   /** Their lengths, the longest first: a secret that contains a shorter one is replaced as a whole. */
   lengths: readonly number[]
+  /** The same texts in order; undefined after an insertion. */
+  sorted?: readonly string[] | undefined
 }
 
 /**
@@ -26,7 +30,8 @@ interface SameStart {
  */
 export class Secrets {
   readonly #added = new Set<string>()
-  readonly #learned = new Set<string>()
+  /** The values that `learnSecret` and `learnSetting` got, by their name. All pods of a template have the same. */
+  readonly #learned = new Map<string, Set<string>>()
   readonly #names = new Set<string>()
   readonly #byStart = new Map<string, SameStart>()
   /** 1 for each hash of characters with which a secret begins. */
@@ -56,7 +61,10 @@ export class Secrets {
   exempt(names: readonly string[]): void {
     for (const name of names) {
       this.#names.add(name)
-      if (!this.#added.has(name)) this.#byStart.get(name.slice(0, startLength))?.texts.delete(name)
+      const same = this.#byStart.get(name.slice(0, startLength))
+      if (this.#added.has(name) || same === undefined) continue
+      same.texts.delete(name)
+      same.sorted = undefined
     }
   }
 
@@ -64,13 +72,13 @@ export class Secrets {
   readonly redact = (text: string): string => redactTokens(this.#redactKnown(text))
 
   #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
-    const key = `${name}=${value}`
-    if (value.length > maxValueLength || this.#learned.has(key)) return
-    this.#learned.add(key)
+    const learned = this.#learned.get(name) ?? new Set()
+    if (value.length > maxValueLength || learned.has(value)) return
+    this.#learned.set(name, learned.add(value))
     for (const secret of find(name, value)) {
       if (this.#names.has(secret)) continue
       this.#insert(secret, isWords(secret) || secret.length < minValueLength)
-      for (const encoded of encodingsOf(secret)) if (encoded !== secret) this.#insert(encoded, false)
+      for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
     }
   }
 
@@ -80,6 +88,7 @@ export class Secrets {
     const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
     this.#byStart.set(start, same)
     same.texts.set(secret, isWord && same.texts.get(secret) !== false)
+    same.sorted = undefined
     if (!same.lengths.includes(secret.length))
       same.lengths = [...same.lengths, secret.length].toSorted((one, other) => other - one)
     this.#starts[[...start].reduce((hash, _, index) => nextHash(hash, start.charCodeAt(index)), 0)] = 1
@@ -114,9 +123,20 @@ export class Secrets {
     if (found !== undefined) return Math.min(found, text.length - start)
     const partLength = cutAt - start
     if (partLength < minPartLength || partLength > maxPartLength) return 0
-    const part = text.slice(start, cutAt)
-    return [...same.texts.keys()].some((secret) => secret.startsWith(part)) ? partLength : 0
+    same.sorted ??= [...same.texts.keys()].toSorted()
+    return startsOne(same.sorted, text.slice(start, cutAt)) ? partLength : 0
   }
+}
+
+/** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
+function startsOne(sorted: readonly string[], part: string): boolean {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] ?? '') < part) from = middle + 1
+    else to = middle
+  }
+  return sorted[from]?.startsWith(part) === true
 }
 
 /** Combines the last three characters: earlier ones are shifted out. */
@@ -133,7 +153,8 @@ function standsAlone(text: string, start: number, end: number): boolean {
  * The further forms of a secret: in a URL, in JSON, and in base64, also of a longer text that contains the secret, such as
  * `user:password`. There its first and last characters also encode their neighbours, and are left out.
  */
-function encodingsOf(secret: string): string[] {
+function encodingsOf(secret: string): readonly string[] {
+  if (secret.length > maxEncodedLength) return []
   const inBase64 = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from('x'.repeat(offset) + secret)
     const first = Math.ceil((offset * 8) / 6)
@@ -141,7 +162,8 @@ function encodingsOf(secret: string): string[] {
   })
   const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minValueLength)
   const inUrl = encoded.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))
-  return [encodeUrl(secret), JSON.stringify(secret).slice(1, -1), ...encoded, ...inUrl]
+  const all = new Set([encodeUrl(secret), JSON.stringify(secret).slice(1, -1), ...encoded, ...inUrl])
+  return [...all].filter((text) => text !== secret)
 }
 
 /** Lone surrogates, which a URL cannot contain, become U+FFFD. */
@@ -316,15 +338,20 @@ export function secretsInSetting(name: string, value: string): string[] {
 
 function secretsInside(value: string, lines: readonly string[]): string[] {
   const inJson = /^\s*[[{]/.test(value) ? namedTexts(parseJson(value)) : []
-  const settings = lines.length > 1 ? lines.map((line) => setting.exec(line) ?? ['', '', line]) : []
-  const named = [...inJson, ...settings.map(([, name = '', text = '']) => [name, text] as const)].filter(
-    ([name, text]) => (secretVariable.test(name) ? isSecretValue(name, text) : isKey(text)),
+  const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
+  const settings = [...ofLines, ...value.matchAll(inlineSetting)].map(
+    ([, name = '', text = '']) => [name, text] as const,
+  )
+  const named = [...inJson, ...settings].filter(([name, text]) =>
+    secretVariable.test(name) ? isSecretValue(name, text) : isKey(text),
   )
   return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
 }
 
+/** A setting in a connection string: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`. */
+const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 /** A line `name: value` or `name=value` of a file. */
-const setting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
+const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
 function isSecretValue(name: string, text: string): boolean {
   if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedLength : minValueLength)

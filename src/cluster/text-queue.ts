@@ -81,7 +81,9 @@ export class TextQueue {
       const done = new AbortController()
       const late = sleep(this.#clock, cancelled.aborted ? finishWhenCancelledMs : finishMs, done.signal)
       const settled = sleep(this.#clock, Math.max(0, last.at + settleMs - this.#clock.now()), done.signal)
-      const answered = refresh(this.#requests.filter((request) => this.#waitingSince.has(requestKey(request))))
+      const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
+      // A failure of a watch is reported to its sink.
+      const answered = refresh(missing).catch(() => {})
       await Promise.race([late, Promise.all([settled, answered])])
       done.abort()
     }

@@ -36,6 +36,9 @@ const tokenShapes: readonly RegExp[] = [
   /SG\.[\w-]{16,64}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}/,
   // https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string
   /(?<=(?:AccountKey|SharedAccessKey)=)[A-Za-z0-9+/]{40,}={0,2}/,
+  // The query of a URL: tokens, and signatures of https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html and
+  // https://learn.microsoft.com/rest/api/storageservices/create-service-sas
+  /(?<=[?&](?:access_token|api_?key|password|secret|sig|token|X-Amz-Signature|X-Amz-Security-Token)=)[^\s&"'<>]{8,}/,
   // https://www.rfc-editor.org/rfc/rfc7617 and https://www.rfc-editor.org/rfc/rfc6750#section-2.1
   /(?<=\b(?:Basic|Bearer) )[A-Za-z0-9._~+/-]{16,}={0,2}/,
 ]
@@ -51,6 +54,9 @@ const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 
+/** The end of a private key, if the text begins within it, as the last lines of a log may. */
+const endOfKey = /(?:(?<=^|\n)[A-Za-z0-9+/=]{16,76}\r?\n){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+
 /**
  * The password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. People also write `/` and `@` there. Digits
  * before a path are a port.
@@ -59,7 +65,7 @@ export const urlPasswordPattern = /(?<=:\/\/[^\s:@/?#"'<>]{0,128}:)(?!\d{1,5}[/?
 
 /** Replaces passwords in URLs, private keys, and texts with the shape of a token, with `***`. */
 export function redactTokens(text: string): string {
-  const keyless = text.includes('-----BEGIN') ? text.replace(privateKey, '***') : text
+  const keyless = text.includes('PRIVATE KEY') ? text.replace(privateKey, '***').replace(endOfKey, '***') : text
   const passwordless = keyless.includes('://') ? keyless.replace(urlPasswordPattern, '***') : keyless
   return passwordless.length < minTokenLength ? passwordless : passwordless.replace(anyToken, '***')
 }

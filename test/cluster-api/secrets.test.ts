@@ -219,6 +219,13 @@ describe('what is secret in a value of a Secret', () => {
     ],
     ['a password in a file', 'settings.yaml', 'user: somebody1\ndb-password: "open-sesame"\n', ['open-sesame']],
     ['a password in an .env file', '.env', 'MODE=production\nDB_PASSWORD=open-sesame', ['open-sesame']],
+    [
+      'a password in a connection string',
+      'connection',
+      'Server=db;User Id=somebody1;Password=open-sesame;',
+      ['open-sesame'],
+    ],
+    ['a password in a data source name', 'dsn', 'host=db user=somebody1 password=open-sesame', ['open-sesame']],
     ['a line that looks like a key', 'key', `a: b\n${keyLine}`, [keyLine]],
   ])('%s', (_, name, value, expected) => {
     expect(secretsIn(name, value)).toEqual(expect.arrayContaining(expected))

@@ -25,6 +25,8 @@ test.each([
   ['a password in a URL', 'open-sesame', 'postgres://user:', '@db:5432/shop'],
   ['a password in a URL with other characters', 'o/p@n?s:#', 'amqp://user:', '@mq'],
   ['a password in a URL without a user', 'open-sesame', 'redis://:', '@cache'],
+  ['a token in the query of a URL', 'open-sesame', 'https://api.example/v1?user=jo&access_token=', '&page=2'],
+  ['a signature of a URL', letters, 'https://shop.blob.example/file?sv=2024&sig=', ' is expired'],
 ])('%s is replaced', (_, secret, before = 'token ', after = ' is invalid') => {
   expect(redactTokens(`${before}${secret}${after}`)).toBe(`${before}***${after}`)
 })
@@ -33,6 +35,7 @@ test('a private key is replaced, also if it is cut', () => {
   for (const kind of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'OPENSSH PRIVATE KEY', 'PGP PRIVATE KEY BLOCK']) {
     expect(redactTokens(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
     expect(redactTokens(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
+    expect(redactTokens([...blockOf(kind).slice(1), 'b'].join('\n'))).toBe('***\nb')
   }
 })
 
