@@ -1,0 +1,136 @@
+import type { FeedEvent, WatchRequest } from '../../src/cluster/feed.ts'
+import { TextQueue } from '../../src/cluster/text-queue.ts'
+import { ManualClock } from './manual-clock.ts'
+
+const pods: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+const secrets: WatchRequest = { apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'db' }
+const events: WatchRequest = { apiVersion: 'v1', kind: 'Event', namespace: 'shop' }
+
+function open(requests: readonly WatchRequest[] = [pods, secrets]) {
+  const clock = new ManualClock()
+  const queue = new TextQueue(clock)
+  const shown: string[] = []
+  let present = requests
+  queue.follow(() => present)
+  return {
+    clock,
+    queue,
+    shown,
+    say: (text: string) => queue.push(() => shown.push(text)),
+    synced: (request: WatchRequest) => queue.observe({ type: 'SYNCED', at: clock.now(), ...request }),
+    failed: (event: Partial<WatchRequest>) =>
+      queue.observe({ type: 'UNAVAILABLE', at: clock.now(), message: 'timeout', code: 0, ...event } as FeedEvent),
+    watch: (request: WatchRequest) => {
+      present = [...present, request]
+    },
+  }
+}
+
+const running = new AbortController().signal
+const cancelled = AbortSignal.abort()
+
+test('a text waits until the first lists of all watches have arrived', () => {
+  const { clock, shown, say, synced } = open()
+  say('one')
+  say('two')
+  clock.advance(1_000)
+  synced(pods)
+  clock.advance(1_000)
+  expect(shown).toEqual([])
+  synced(secrets)
+  expect(shown).toEqual(['one', 'two'])
+})
+
+test('a list that fails holds no text, nor do lists of events', () => {
+  const { clock, shown, say, synced, failed } = open([pods, secrets, events])
+  say('one')
+  synced(pods)
+  failed(secrets)
+  clock.advance(250)
+  expect(shown).toEqual(['one'])
+})
+
+test('a failure of the whole server holds no text', () => {
+  const { clock, shown, say, failed } = open()
+  say('one')
+  failed({})
+  clock.advance(250)
+  expect(shown).toEqual(['one'])
+})
+
+test('a list that never answers holds the texts for 10 s, and later ones no longer', () => {
+  const { clock, shown, say, synced } = open()
+  say('one')
+  synced(pods)
+  clock.advance(9_999)
+  expect(shown).toEqual([])
+  clock.advance(1)
+  expect(shown).toEqual(['one'])
+  say('two')
+  clock.advance(250)
+  expect(shown).toEqual(['one', 'two'])
+})
+
+test('each text waits for 250 ms, since an object may arrive later on another connection', () => {
+  const { clock, shown, say, synced } = open()
+  synced(pods)
+  synced(secrets)
+  say('one')
+  clock.advance(100)
+  say('two')
+  clock.advance(149)
+  expect(shown).toEqual([])
+  clock.advance(1)
+  expect(shown).toEqual(['one'])
+  clock.advance(100)
+  expect(shown).toEqual(['one', 'two'])
+})
+
+test('a new watch holds texts until it has answered', () => {
+  const { clock, queue, shown, say, synced, watch } = open([pods])
+  synced(pods)
+  watch(secrets)
+  say('one')
+  clock.advance(1_000)
+  expect([shown, queue.isWaiting]).toEqual([[], true])
+  synced(secrets)
+  expect([shown, queue.isWaiting]).toEqual([['one'], false])
+})
+
+describe('the end', () => {
+  test('requests lists that have not arrived again, and lets everything leave', async () => {
+    const { clock, queue, shown, say, synced } = open()
+    synced(pods)
+    say('one')
+    const requested: (readonly WatchRequest[])[] = []
+    const ended = queue.finish(async (requests) => void requested.push(requests), running)
+    clock.advance(250)
+    await ended
+    expect([requested, shown]).toEqual([[[secrets]], ['one']])
+  })
+
+  test('waits no longer than 2 s, or 500 ms in a cancelled job', async () => {
+    for (const [signal, ms] of [[running, 2_000] as const, [cancelled, 500] as const]) {
+      const { clock, queue, shown, say } = open()
+      say('one')
+      const ended = queue.finish(() => new Promise(() => {}), signal)
+      clock.advance(ms - 1)
+      expect(shown).toEqual([])
+      clock.advance(1)
+      await ended
+      expect(shown).toEqual(['one'])
+    }
+  })
+
+  test('does not wait for texts that quote nothing, and ignores a failure', async () => {
+    const { queue, shown, say, clock } = open()
+    queue.push(() => shown.push('ready'), false)
+    await queue.finish(() => Promise.reject(new Error('gone')), running)
+    expect(shown).toEqual(['ready'])
+    say('one')
+    const ended = queue.finish(() => Promise.reject(new Error('gone')), running)
+    clock.advance(250)
+    await ended
+    expect(shown).toEqual(['ready', 'one'])
+  })
+})
