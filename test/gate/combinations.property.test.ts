@@ -2,13 +2,8 @@ import fc from 'fast-check'
 import { complete, moment, readyStatus } from '../lifecycle/builders.ts'
 import { isThorough, parameters } from '../support/thorough.ts'
 import { at, createGate, createTarget, createWorkload, modified, synced } from './builders.ts'
-import { type ClusterOptions, type CreateWorkload, SimulatedCluster } from './simulation/cluster.ts'
-import {
-  DaemonSetController,
-  DeploymentController,
-  ReplicaSetController,
-  StatefulSetController,
-} from './simulation/controllers.ts'
+import { type ClusterOptions, SimulatedCluster } from './simulation/cluster.ts'
+import { happenings, replaceNode, type Step, workloads } from './simulation/happenings.ts'
 import type { Program } from './simulation/pods.ts'
 
 /**
@@ -34,21 +29,8 @@ type Version = keyof typeof programs
 const good: readonly Version[] = ['probed', 'unprobed', 'slow', 'dies once', 'dies at once, twice']
 const bad: readonly Version[] = ['crashes', 'crashes before it is ready', 'has no image']
 
-/** Template changes do not reach the pods of a ReplicaSet: it is only created. */
-const workloads: Readonly<Record<string, { create: CreateWorkload; isOnlyNew?: true }>> = {
-  Deployment: { create: (...args) => new DeploymentController(...args) },
-  'Deployment with Recreate': { create: (...args) => new DeploymentController(...args, 'Recreate') },
-  ReplicaSet: { create: (...args) => new ReplicaSetController(...args), isOnlyNew: true },
-  StatefulSet: { create: (...args) => new StatefulSetController(...args) },
-  'StatefulSet with Parallel': { create: (...args) => new StatefulSetController(...args, 'Parallel') },
-  DaemonSet: { create: (...args) => new DaemonSetController(...args) },
-}
-
-/** At this second, this happens. */
-interface Step {
-  readonly after: number
-  readonly happens: (cluster: SimulatedCluster) => void
-}
+/** Without `CI=true`, every third version. */
+const sampled = (versions: readonly Version[]) => versions.filter((_, index) => isThorough || index % 3 === 0)
 
 interface Rollout extends ClusterOptions {
   readonly version: Version
@@ -92,63 +74,16 @@ function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...opt
   return { ...gate.verdict, isCurrent, isComplete: cluster.workload.isComplete() }
 }
 
-const replaceNode = (how: 'drain' | 'lose' | 'shutDown', node: string) => (cluster: SimulatedCluster) => {
-  cluster[how](node)
-  cluster.addNode()
-}
-
 describe.each(Object.keys(workloads))('a rollout of a %s', (kind) => {
-  describe.each<[string, readonly Step[]]>([
-    ['without anything else', []],
-    [
-      'while an autoscaler scales it up and down',
-      [
-        { after: 4, happens: (cluster) => cluster.scale(6) },
-        { after: 12, happens: (cluster) => cluster.scale(2) },
-        { after: 20, happens: (cluster) => cluster.scale(5) },
-      ],
-    ],
-    [
-      'while an autoscaler and a GitOps tool change its replicas in turn',
-      [6, 3, 6, 3, 6, 3].map((replicas, index) => ({
-        after: 2 + 4 * index,
-        happens: (cluster: SimulatedCluster) => cluster.scale(replicas),
-      })),
-    ],
-    [
-      'while nodes are drained one after another',
-      [
-        { after: 3, happens: replaceNode('drain', 'node-1') },
-        { after: 10, happens: replaceNode('drain', 'node-2') },
-        { after: 17, happens: replaceNode('drain', 'node-3') },
-      ],
-    ],
-    ['while a spot node is lost', [{ after: 6, happens: replaceNode('lose', 'node-1') }]],
-    ['while a node shuts down', [{ after: 6, happens: replaceNode('shutDown', 'node-2') }]],
-    ['while a node restarts', [{ after: 7, happens: (cluster) => cluster.reboot('node-1') }]],
-    [
-      'that is restarted, until a GitOps tool removes the annotation',
-      [
-        { after: 5, happens: (cluster) => cluster.annotate('now') },
-        { after: 15, happens: (cluster) => cluster.annotate() },
-      ],
-    ],
-    [
-      'while the controllers change their leader and a node is drained',
-      [
-        { after: 8, happens: (cluster) => cluster.holdControllers(20) },
-        { after: 9, happens: replaceNode('drain', 'node-1') },
-      ],
-    ],
-  ])('%s', (_, steps) => {
-    it.each(good)('is ready with a version that is %s', (version) => {
-      expect(gateRollout(kind, { version, steps })).toMatchObject({ outcome: 'ready', isComplete: true })
+  describe.each(Object.entries({ 'Nothing else happens.': { steps: [] }, ...happenings }))('%s', (_, happening) => {
+    it.each(sampled(good))('is ready with a version that is %s', (version) => {
+      expect(gateRollout(kind, { version, ...happening })).toMatchObject({ outcome: 'ready', isComplete: true })
     })
 
-    it.each(bad)('fails with a version that %s', (version) => {
+    it.each(sampled(bad))('fails with a version that %s', (version) => {
       const reason = version === 'has no image' ? 'image-not-found' : 'crash-loop'
       // A StatefulSet does not replace the broken pod by one of a later template.
-      expect(gateRollout(kind, { version, steps })).toMatchObject({
+      expect(gateRollout(kind, { version, ...happening })).toMatchObject({
         outcome: expect.stringMatching(/^(failed|stalled)$/),
         reason,
       })
@@ -166,11 +101,11 @@ describe.each(Object.keys(workloads))('a second pipeline that changes a %s durin
       })),
     })
 
-  it.each([...good, ...bad])('supersedes the version that %s', (version) => {
+  it.each(sampled([...good, ...bad]))('supersedes this version: %s', (version) => {
     expect(becomes(version, ['other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
   })
 
-  it.each([...good, ...bad])('returns to the version before the one that %s', (version) => {
+  it.each(sampled([...good, ...bad]))('returns to the version before this one: %s', (version) => {
     const reason = kind === 'ReplicaSet' ? 'superseded' : 'rolled-back'
     expect(becomes(version, ['before'])).toMatchObject({ outcome: 'superseded', reason })
   })
@@ -178,14 +113,10 @@ describe.each(Object.keys(workloads))('a second pipeline that changes a %s durin
   it('supersedes its restart', () => {
     expect(becomes('slow', [undefined, 'other'])).toMatchObject({ outcome: 'superseded', reason: 'superseded' })
   })
-
-  it('with the same manifest changes nothing', () => {
-    expect(becomes('slow', ['slow'])).toMatchObject({ outcome: 'ready', isComplete: true })
-  })
 })
 
 const node = fc.constantFrom('node-1', 'node-2', 'node-3')
-const happenings: fc.Arbitrary<Step['happens']> = fc.oneof(
+const changes: fc.Arbitrary<Step['happens']> = fc.oneof(
   fc.integer({ min: 1, max: 6 }).map((replicas) => (cluster: SimulatedCluster) => cluster.scale(replicas)),
   fc.tuple(fc.constantFrom('drain', 'lose', 'shutDown'), node).map(([how, name]) => replaceNode(how, name)),
   fc.nat({ max: 8 }).map((index) => (cluster: SimulatedCluster) => cluster.evict(index)),
@@ -198,7 +129,7 @@ const happenings: fc.Arbitrary<Step['happens']> = fc.oneof(
 const rollouts = (versions: readonly Version[]) =>
   fc.record<Rollout>({
     version: fc.constantFrom(...versions),
-    steps: fc.array(fc.record({ after: fc.integer({ min: 1, max: 120 }), happens: happenings }), { maxLength: 8 }),
+    steps: fc.array(fc.record({ after: fc.integer({ min: 1, max: 120 }), happens: changes }), { maxLength: 8 }),
     replicas: fc.integer({ min: 1, max: 5 }),
     capacity: fc.integer({ min: 4, max: 12 }),
     otherReadyAt: fc.option(fc.integer({ min: 20, max: 200 }), { nil: undefined }),
@@ -206,7 +137,7 @@ const rollouts = (versions: readonly Version[]) =>
     isNew: fc.boolean(),
     changedBefore: fc.constantFrom(0, 0, 5, 20, 60),
   })
-const runs = { ...parameters, numRuns: isThorough ? 80 : 10 }
+const runs = { ...parameters, numRuns: isThorough ? 80 : 8 }
 
 describe.each(Object.keys(workloads))('whatever happens during a rollout of a %s', (kind) => {
   it('the gate is ready with a good version once the rollout is complete, unless another one supersedes it', () => {

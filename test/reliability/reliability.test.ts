@@ -5,6 +5,7 @@ import { connect } from '../../src/cluster/cluster.ts'
 import { UserError } from '../../src/errors.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { readFaultResults } from '../cluster/fault-results.ts'
+import { happenings, workloads } from '../gate/simulation/happenings.ts'
 import { expectSnapshot } from '../report/snapshot.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
@@ -171,6 +172,22 @@ test.each(waysToConnect.map((way) => [way.title, way] as const))(
   },
 )
 
+/** By tests of the gate and of each kind. */
+const decidingEvents = [
+  ['Another pipeline applies another version.', 'superseded'],
+  ['The version of before is applied again.', 'superseded: rolled-back'],
+  ['A restart or a reloader changes only annotations or its own variables.', 'that of the restarted pods'],
+  ['The pod of a Job is evicted.', 'ready, if its `backoffLimit` permits another pod; else failed: job-failed'],
+  ['Only a container that a webhook has added to the pod of a Job still runs.', 'stalled: sidecar-running'],
+  ['A bare pod is evicted.', 'failed: deleted or evicted'],
+  [
+    'The workload is scaled to zero.',
+    'ready, with a warning if a pod of its version had died; its HPA and Service too',
+  ],
+  ['An HPA has no metric, also after the pods are ready.', 'stalled: condition-false'],
+  ['A PodDisruptionBudget permits no eviction.', 'ready'],
+] as const
+
 const everyCase = isThorough ? test : test.skip
 
 everyCase('docs/reliability.md contains the results', () => {
@@ -220,6 +237,19 @@ everyCase('docs/reliability.md contains the results', () => {
     'may be unknown.',
     '',
     ...Object.keys(lastingFaults).map((fault) => `- ${fault}`),
+    '',
+    '## During a rollout',
+    '',
+    'What else happens in a cluster while the gate waits, one by one and in random combinations, to these workloads and a Service',
+    'before them, with simulated controllers (`test/gate/combinations.property.test.ts`):',
+    `${Object.keys(workloads).join(', ')}.`,
+    'A version that becomes ready is judged as ready, once its rollout is complete. A version that does not is never ready.',
+    '',
+    ...Object.keys(happenings).map((happening) => `- ${happening}`),
+    '',
+    'What decides the outcome:',
+    '',
+    ...table(['event', 'outcome'], decidingEvents),
     '',
     '## On a real cluster',
     '',

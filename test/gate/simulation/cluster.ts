@@ -93,6 +93,12 @@ export class SimulatedCluster {
     this.#emit()
   }
 
+  /** Applies the present version again. */
+  reapply(): void {
+    this.workload.change({ template: structuredClone(this.workload.template), replicas: this.workload.replicas })
+    this.#emit()
+  }
+
   scale(replicas: number): void {
     this.workload.change({ replicas })
     this.#emit()
