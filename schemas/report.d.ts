@@ -106,6 +106,10 @@ export interface RolloutGateReport {
    */
   hint?: string
   /**
+   * Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`
+   */
+  annotations?: string[]
+  /**
    * In a merged report: the gates in the order of `merge`
    */
   gates?: Gate[]

@@ -250,7 +250,7 @@ const definitions = {
     isReplayed: false,
     description: 'Whether annotations of the objects in `manifests` set options: `use` or `ignore`.',
     details:
-      '`rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"` are read from the manifest, else from the live object. With `ignore` they set nothing: for manifests whose authors must not be able to exclude an object from the gate.',
+      '`rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"` are read from the manifest, else from the live object. The summary, and the title of a check or status, show each `skip` and `for` that was used. With `ignore` they set nothing: for manifests whose authors must not be able to exclude an object from the gate.',
   }),
   timeoutMs: input(duration, {
     name: 'timeout',

@@ -186,6 +186,7 @@ export async function withPlan<T>(
       serverOffsetMs,
       healthChecks,
       catalogue,
+      annotations: plan.annotations,
     })
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
     secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))

@@ -231,7 +231,7 @@ export class Gate {
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline<GateProblem> {
-    const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs } = this.#settings
+    const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations } = this.#settings
     return {
       startedAt,
       finishedAt: this.#end?.at ?? now,
@@ -242,6 +242,7 @@ export class Gate {
       verdict: this.#end?.verdict,
       targets: this.#targets.all.map(targetRecord),
       entries: this.#entries,
+      annotations,
     }
   }
 

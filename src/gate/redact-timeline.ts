@@ -121,6 +121,7 @@ const timeline = fields<Timeline>({
   hint: text,
   targets: each(record),
   entries: each(redactEntry),
+  annotations: each(text),
   gates: each(gate),
 })
 

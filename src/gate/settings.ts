@@ -25,6 +25,8 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverVersion: string
   /** The server's clock minus the runner's, in milliseconds. */
   readonly serverOffsetMs: number
+  /** See `Timeline.annotations`. */
+  readonly annotations?: readonly string[]
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
@@ -37,7 +39,7 @@ export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: G
 /** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 type ClusterSettings = Pick<
   GateSettings,
-  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks' | 'catalogue'
+  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks' | 'catalogue' | 'annotations'
 >
 
 /** The settings of a live run and of its replay. */

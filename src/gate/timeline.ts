@@ -150,6 +150,8 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly hint?: string
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
+  /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
+  readonly annotations?: readonly string[]
   /**
    * The gates of a merged timeline; each target names its own. All moments are shifted as if the gates had started
    * together.

@@ -5,7 +5,7 @@ import type { Reference } from '../plan/reference.ts'
 import { parseReferences } from '../plan/references.ts'
 import { counted } from '../reasons/wording.ts'
 import { markdown, plain } from '../report/escape.ts'
-import { headline } from '../report/headline.ts'
+import { title } from '../report/headline.ts'
 import { renderSummary } from '../report/summary.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
@@ -159,5 +159,5 @@ export function boundedSummary(
   const text = renderSummary(timeline, { tracked, diagram, maxBytes: space })
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${counted(timeline.targets.length, 'target')}. See the job summary.`
-  return `### ${markdown(headline(timeline))}\n\n${more}\n\n${footer}`
+  return `### ${markdown(title(timeline))}\n\n${more}\n\n${footer}`
 }

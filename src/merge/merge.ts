@@ -59,6 +59,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
     verdict: deciding === undefined ? readyVerdict(targets, gates) : gateVerdict(deciding, gates),
     hint: deciding?.hint,
     targets,
+    annotations: [...new Set(files.flatMap(({ report }) => report?.annotations ?? []))],
     entries: merged
       .flatMap(({ logged }, target) => logged.map((entry) => ({ ...entry, target })))
       .toSorted((one, other) => one.at - other.at),

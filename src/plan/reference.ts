@@ -31,6 +31,8 @@ export interface SkippedLine {
   readonly why: string
   /** The server generates the object's name. The line is a mistake if nothing else is left to gate. */
   readonly hasGeneratedName?: boolean
+  /** Set if an annotation excludes the object; see `describeAnnotation`. */
+  readonly annotation?: string
 }
 
 /** A message about a line that has no mistake. */

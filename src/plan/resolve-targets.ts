@@ -3,6 +3,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { apiVersionOf } from './kinds.ts'
+import { describeAnnotation } from './manifests/annotations.ts'
 import { duplicateOf, type Manifest } from './manifests/manifest.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
@@ -17,6 +18,8 @@ export interface Plan {
 }
 
 export interface ResolvedPlan extends Plan {
+  /** See `Timeline.annotations`. */
+  readonly annotations: readonly string[]
   /** The manifest of each target that has one. */
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
@@ -137,6 +140,7 @@ export function resolveTargets({ parsed, resolved, selections }: Resolution, nam
   return {
     targets: kept.map(({ target }) => target),
     notices: noticesOf(parsed, matched, drafts),
+    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...matched.flatMap(annotatedWait)],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }
@@ -168,6 +172,11 @@ function selectorsByLine<T extends ResolvedReference>(matched: readonly T[]): Re
 function excludes(entry: MatchedReference, input: string): readonly string[] {
   if (excludesKind(entry.reference)) return [nameKey(draftOf(entry, input, '').target)]
   return entry.names.map((name) => keyOf(draftOf(entry, input, name).target))
+}
+
+/** The annotation of a manifest that decides when its object is ready. */
+function annotatedWait({ reference: { exclude, manifest, waitFor } }: MatchedReference): readonly string[] {
+  return exclude || manifest === undefined || waitFor === undefined ? [] : [describeAnnotation('for', manifest.object)]
 }
 
 /** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */

@@ -8,10 +8,20 @@ import { capitalised, messageWithName, outcomeLabels, reasonHeadline } from './w
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200
+/** Leaves most of the shortest title, that of a commit status, to the outcome. */
+const noteLimit = 60
 
 /** The headline, safe to print: the title of a check, a status or an annotation. `limit`: characters. */
 export function title(timeline: Timeline, limit = titleLimit): string {
-  return plain(headline(timeline), limit)
+  const note = annotationNote(timeline)
+  return `${plain(headline(timeline), limit - note.length)}${note}`
+}
+
+/** The annotations that changed what is gated, for the end of a title: whoever reads only the title must know of them. */
+function annotationNote({ annotations = [] }: Timeline): string {
+  const [only = ''] = annotations
+  if (annotations.length === 0) return ''
+  return ` · ${annotations.length === 1 ? plain(only, noteLimit) : `${annotations.length} annotations change what is gated`}`
 }
 
 /**

@@ -33,6 +33,7 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     cluster: { context: timeline.context, version: timeline.serverVersion },
     run,
     hint: timeline.hint,
+    ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
     gates: gates?.map(reportGate),
     targets: timeline.targets.map((record, index) => reportTarget(record, logged.get(index) ?? [], timeline)),
   }

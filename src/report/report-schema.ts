@@ -139,6 +139,10 @@ export const reportSchema = z.object({
     .describe('In a merged report, empty where the gates differ'),
   run: run.optional().describe('The workflow run of the gate; absent outside of a workflow'),
   hint: z.string().optional().describe('What to do, if the gate ended without judging its targets'),
+  annotations: z
+    .array(z.string())
+    .optional()
+    .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   targets: z.array(target),
 })

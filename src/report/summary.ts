@@ -27,6 +27,7 @@ const defaultMaxBytes = 1_040_000
 const unfoldedRows = 15
 const fewestForCounts = 10
 const maxNameWidth = 60
+const maxAnnotations = 20
 /** More sections are folded into one. */
 const unfoldedDetails = 10
 /** If more targets are not ready, those in progress are only in the table. */
@@ -100,6 +101,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
   const blocks = [
     `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
+    ...annotationList(timeline),
     ...gateTable(timeline),
     ...outcomeCounts(judged),
     ...table(judged, shown, shape),
@@ -136,6 +138,21 @@ const alertKinds = { '✗': 'CAUTION', '!': 'WARNING', '✓': 'NOTE', '…': 'NO
 /** A coloured box of GitHub: https://docs.github.com/get-started/writing-on-github#alerts */
 function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readonly string[]): string {
   return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
+}
+
+/** The annotations that changed what is gated. The summary is read by those who decide on a change that contains them. */
+function annotationList({ annotations = [] }: Timeline): string[] {
+  if (annotations.length === 0) return []
+  const shown = annotations.slice(0, maxAnnotations).map((each) => `- ${nameCell(each)}`)
+  const more = annotations.length - shown.length
+  return [
+    alert('WARNING', [
+      'Annotations of the objects change what is gated:',
+      '',
+      ...shown,
+      ...(more === 0 ? [] : [`- and ${more} more`]),
+    ]),
+  ]
 }
 
 /** A name in a table: shortened, because a table is as wide as its longest word. */

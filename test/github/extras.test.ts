@@ -7,6 +7,7 @@ import { DeploymentStatus, environmentName, environmentUrl } from '../../src/git
 import type { Extra, Opened } from '../../src/github/extra.ts'
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { type Octokit, Origin } from '../../src/github/origin.ts'
+import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
 import type { TrackedFile, TrackedFiles } from '../../src/workspace.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
@@ -152,6 +153,44 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
       pullRequest === undefined,
     )
     expect(new Set(github.requests.map(({ authorization }) => authorization))).toEqual(new Set(['token ghs_0123']))
+  })
+})
+
+describe('an annotation that changed what was gated', () => {
+  const annotations = ['rollout-gate/skip of deployment/db', 'rollout-gate/for=create of job/migrate']
+  const hidden = createTimeline({ annotations })
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+  const show = (extra: ExtraName, timeline: Timeline) => makers[extra](context).show(timeline, never)
+
+  it('stands in the title of the check, and in its summary', async () => {
+    await show('check', hidden)
+    const { output } = bodies('checks/create')[0] as { output: { title: string; summary: string } }
+    expect(output.title).toMatch(/ · 2 annotations change what is gated$/)
+    for (const each of annotations) expect(output.summary).toContain(`- ${each}`)
+  })
+
+  it('stands in the description of the commit status and of the deployment', async () => {
+    const one = { ...hidden, annotations: annotations.slice(0, 1) }
+    await show('commit-status', one)
+    await show('deployment', one)
+    for (const operation of ['repos/create-commit-status', 'repos/create-deployment-status'])
+      expect(bodies(operation)[0]?.['description']).toMatch(/ · rollout-gate\/skip of deployment\/db$/)
+  })
+
+  it('stands in the description also after the longest name and outcome', async () => {
+    const targets = [createTargetRecord({ target: createTarget({ name: 'w'.repeat(253) }) })]
+    await show('commit-status', { ...hidden, targets, annotations: [`rollout-gate/skip of job/${'j'.repeat(253)}`] })
+    const [{ description }] = bodies('repos/create-commit-status') as [{ description: string }]
+    expect(description).toMatch(/ · rollout-gate\/skip of job\/j+…$/)
+    expect(description.length).toBeLessThanOrEqual(140)
+  })
+
+  it('stands in the comment, also where the summary is too long', async () => {
+    await show('comment', hidden)
+    expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
+    const name = 'Rollout'
+    const links = { run: readRun(context), headSha, logUrl, tracked }
+    expect(boundedSummary(hidden, name, links, { limit: 300 })).toContain('2 annotations change what is gated')
   })
 })
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -67,15 +67,23 @@ describe('a failed rollout that an annotation excludes', () => {
   const annotated = web.replace('  name: web\n', '  name: web\n  annotations: {rollout-gate/skip: "true"}\n')
   const onlyExists = { 'rollout-gate/for': 'create' }
 
+  const waits = annotated.replace('skip: "true"', 'for: create')
+
   test.each([
-    ['of its manifest', annotated, {}],
-    ['of the live object', web, onlyExists],
-  ])('%s passes, and fails with annotations: ignore', async (_, text, live) => {
+    ['of its manifest', annotated, {}, 'rollout-gate/skip'],
+    ['of its manifest, which waits for its creation alone,', waits, {}, 'rollout-gate/for=create'],
+    ['of the live object', web, onlyExists, 'rollout-gate/for=create'],
+    ['of the live object, which skips it,', web, { 'rollout-gate/skip': 'true' }, 'rollout-gate/skip'],
+  ])('%s passes, which is reported, and fails with annotations: ignore', async (_, text, live, annotation) => {
     const files = { 'k8s/web.yaml': text }
     const used = await run('image-name-invalid', files, 'k8s/', {}, { live })
     expect(used.outputs['outcome']).toBe('ready')
+    expect(used.summary).toContain(`- ${annotation} of deployment/web`)
+    const report = JSON.parse(readFileSync(used.outputs['report'] ?? '', 'utf8'))
+    expect(report.annotations).toEqual([`${annotation} of deployment/web`])
     const ignored = await run('image-name-invalid', files, 'k8s/', {}, { live, inputs: { annotations: 'ignore' } })
     expect(ignored.outputs).toMatchObject({ outcome: 'failed', reason: 'image-name-invalid' })
+    expect(ignored.summary).not.toContain(annotation)
   })
 })
 

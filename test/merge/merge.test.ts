@@ -52,6 +52,13 @@ it.each<[readonly Outcome[], Outcome]>([
   }
 })
 
+it('annotations that changed what was gated stand in the result, each once', () => {
+  const files = ['eu', 'us'].map((name) => file(createTimeline({ annotations: [`rollout-gate/skip of job/db`] }), name))
+  const merged = mergeReports(files, 0)
+  expect(merged.annotations).toEqual(['rollout-gate/skip of job/db'])
+  expect(mergeReports([file(merged, 'all')], 0).annotations).toEqual(merged.annotations)
+})
+
 it('the log lines of each target are those of the single summary, also after a second merge', () => {
   const entries: Entry[] = [
     { at: at(2), target: 0, kind: 'problem', text: 'container app of pod/web-x exited with code 1' },

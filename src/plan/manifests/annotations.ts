@@ -63,6 +63,16 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
 }
 
 /**
+ * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
+ * @param object the object that has it
+ */
+export function describeAnnotation(name: 'skip' | 'for', object: KubeObject | Manifest['object']): string {
+  const key = `${prefix}${name}`
+  const annotations = (object.metadata.annotations ?? {}) as Readonly<Record<string, unknown>>
+  return `${key}${name === 'for' ? `=${annotations[key]}` : ''} of ${shortName(object)}`
+}
+
+/**
  * Applies annotations that are only on the live objects, because a user or a webhook added them. Settings in the
  * manifest or in `resources` take precedence.
  * @param liveOf returns the live object of a target, if it exists
@@ -70,13 +80,14 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
  * @throws UserError with every mistake in the annotations, each with the manifest's file and line
  */
 export function applyLiveAnnotations(
-  { targets, notices, manifests }: ResolvedPlan,
+  { targets, notices, annotations, manifests }: ResolvedPlan,
   liveOf: (target: Target) => KubeObject | undefined,
   gateMs?: number,
 ): ResolvedPlan {
   const mistakes: MistakeWithReason[] = []
   const kept: { readonly target: Target; readonly manifest: Manifest | undefined }[] = []
   const skipped: string[] = []
+  const used: string[] = []
 
   for (const target of targets) {
     const manifest = manifests.get(target)
@@ -93,6 +104,8 @@ export function applyLiveAnnotations(
     const { waitFor, skip, clocks } = settings
     const tooLong = target.clocks.timeoutMs === undefined ? explainLongTimeout(clocks.timeoutMs, gateMs) : undefined
     if (tooLong !== undefined) addMistake(`rollout-gate/timeout: ${tooLong}`)
+    if (skip) used.push(describeAnnotation('skip', live))
+    else if (waitFor !== undefined && target.waitFor === undefined) used.push(describeAnnotation('for', live))
     if (skip) skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${name}`)
     else {
       const merged = { ...target, clocks: { ...clocks, ...target.clocks }, waitFor: target.waitFor ?? waitFor }
@@ -103,6 +116,7 @@ export function applyLiveAnnotations(
   return {
     targets: kept.map(({ target }) => target),
     notices: [...notices, ...skipped],
+    annotations: [...annotations, ...used],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }

@@ -6,7 +6,7 @@ import type { Inputs } from '../../inputs.ts'
 import { checkName, checkNamespace } from '../names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from '../reference.ts'
 import { nameKey } from '../target.ts'
-import { readGateAnnotations } from './annotations.ts'
+import { describeAnnotation, readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
 import { duplicateOf, type Manifest, type ManifestObject, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
@@ -83,7 +83,9 @@ function parseFiles(
       const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
-      if (skip) skipped.push({ file, line: manifest.line, text: shortName(manifest.object), why: 'rollout-gate/skip' })
+      const { object, line } = manifest
+      const annotation = describeAnnotation('skip', object)
+      if (skip) skipped.push({ file, line, text: shortName(object), why: 'rollout-gate/skip', annotation })
       else references.push(referenceTo(manifest, settings))
     }
     if (references.length > maxObjects) {
