@@ -90,7 +90,7 @@ function piece(type: Evidence['type'], title: string, lines: readonly string[]):
  * the message, and the events repeat it.
  */
 function terminationMessage(problem: Problem, subject: KubeObject | undefined, hasEvents: boolean): readonly string[] {
-  const { status } = (subject ?? {}) as Pod
+  const { status } = (subject?.kind === 'Pod' ? subject : {}) as Pod
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === problem.container)
   const end = found?.state?.terminated ?? found?.lastState?.terminated

@@ -16,6 +16,9 @@ import { changesSincePreviousRevision, TargetFacts, unexplainedPods } from './ta
 
 const longestLastLine = 200
 
+const unjudgedHint =
+  'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
+
 /**
  * Adds evidence to a timeline: for each target that is not ready a hint and the changes of its pod template; for each
  * problem its owner chain, manifest line, events and logs.
@@ -33,9 +36,11 @@ export function explain(
   return {
     ...timeline,
     hint: gateHint(timeline, denied),
-    targets: timeline.targets.map((record) =>
-      record.outcome === 'ready' ? record : explainTarget(record, timeline.verdict, context),
-    ),
+    targets: timeline.targets.map((record) => {
+      if (record.outcome === 'ready') return record
+      if (record.outcome === 'unknown') return { ...record, hint: unjudgedHint }
+      return explainTarget(record, timeline.verdict, context)
+    }),
   }
 }
 
@@ -251,11 +256,10 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const object = facts.subject(problem)
   const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
   const isOfOtherArchitecture = lines.some((line) => /exec format error/i.test(line)) || undefined
-  return { problem, spec: findContainer(problem, facts), lastLine, isOfOtherArchitecture, pod }
+  return { problem, spec: pod && findContainer(problem, pod), lastLine, isOfOtherArchitecture, pod }
 }
 
-function findContainer(problem: Problem, facts: TargetFacts): Container | undefined {
-  const { spec } = (facts.subject(problem) ?? {}) as Pod
+function findContainer(problem: Problem, { spec }: Pod): Container | undefined {
   return [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].find(({ name }) => name === problem.container)
 }
 

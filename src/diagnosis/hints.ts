@@ -25,7 +25,7 @@ export function gateHint(
   { verdict, targets: [first] }: Timeline,
   denied: HintDetails['denied'] = verdict?.denied,
 ): string | undefined {
-  if (first === undefined || verdict === undefined || !isCutShort(verdict)) return undefined
+  if (first === undefined || !verdict?.reason || !isCutShort(verdict)) return undefined
   // These hints are about the gate: any target serves.
   return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable })
 }

@@ -1,5 +1,6 @@
 import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
-import { type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
+import { objectMistake } from '../cluster/object-schema.ts'
+import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
@@ -209,13 +210,24 @@ export class Gate {
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
-    for (const change of this.store.apply(event))
+    for (const change of this.#isValid(event) ? this.store.apply(event) : [])
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
     const assessed = concernsAll || isGood !== this.#health.isGood ? this.#targets.all : [...concerned]
     if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()
+  }
+
+  /** Whether an event contains no invalid object. An invalid one ends its target, or is ignored: rules rely on its types. */
+  #isValid(event: FeedEvent): boolean {
+    const mistake = 'object' in event ? objectMistake(event.object) : undefined
+    if (!('object' in event) || mistake === undefined) return true
+    if (!this.#targets.refuse(event.object, mistake)) {
+      const text = `${shortName(event.object)} is ignored: ${mistake}`
+      if (!this.#entries.some((entry) => entry.text === text)) this.#log({ kind: 'note', text })
+    }
+    return false
   }
 
   /**
@@ -267,9 +279,12 @@ export class Gate {
       this.#finish(unknown)
       return
     }
-    for (const { gated, verdict } of ends) this.#targets.apply(gated, { type: 'end', verdict: verdict() })
+    for (const { gated, verdict } of ends)
+      this.#targets.judge(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
     for (const gated of isTimeout ? this.#targets.open : [])
-      this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) })
+      this.#targets.judge(gated, () =>
+        this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) }),
+      )
     this.#conclude(due.some(({ ends }) => ends === 'ready-gate'))
     if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {

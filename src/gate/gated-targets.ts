@@ -4,6 +4,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import { type EventObject, type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
+import { errorText } from '../errors.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
@@ -179,21 +180,46 @@ export class GatedTargets {
       for (const gated of this.#explainedBy(object as EventObject)) concerned.add(gated)
       return concerned
     }
-    for (const gated of this.#byOtherKind.get(object.kind) ?? []) if (isConcerned(gated, change)) concerned.add(gated)
+    for (const gated of this.#byOtherKind.get(object.kind) ?? [])
+      this.judge(gated, () => {
+        if (isConcerned(gated, change)) concerned.add(gated)
+      })
     for (const gated of this.named(nameOf(object))) {
-      if (after === undefined) {
-        if (objectOf(gated.state)?.metadata.uid === object.metadata.uid) this.#assessLastState(gated, object)
-        this.apply(gated, { type: 'deleted' })
-      } else {
-        const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
-        const declaresStatus = this.#store.declaresStatus(gated.target)
-        this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
-        if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
-      }
+      this.judge(gated, () => this.#applyChange(gated, change))
       concerned.add(gated)
     }
     if (before !== undefined) this.#logRemoval(before, after, concerned)
     return concerned
+  }
+
+  /** Handles a change of the target's own object. */
+  #applyChange(gated: GatedTarget, { before, after }: Change): void {
+    if (after === undefined) {
+      if (objectOf(gated.state)?.metadata.uid === before?.metadata.uid) this.#assessLastState(gated, before)
+      this.apply(gated, { type: 'deleted' })
+      return
+    }
+    const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
+    const declaresStatus = this.#store.declaresStatus(gated.target)
+    this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
+    if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
+  }
+
+  /** Ends the targets whose own object is invalid. Returns whether there are any. */
+  refuse(object: KubeObject, mistake: string): boolean {
+    const concerned = this.named(nameOf(object))
+    for (const gated of concerned) this.apply(gated, { type: 'unjudged', message: mistake })
+    return concerned.length > 0
+  }
+
+  /** Does work for one target. An error ends this target, not the gate: an object may have what no rule expects. */
+  judge(gated: GatedTarget, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      const message = `Rollout Gate itself failed when it judged this object: ${errorText(error)}`
+      this.apply(gated, { type: 'unjudged', message })
+    }
   }
 
   /** The targets that an Event may explain although it contains the uid of none of their objects. */
@@ -233,7 +259,8 @@ export class GatedTargets {
 
   /** Assesses workloads first, then the targets that read their gated pods (`readsGatedPods`). */
   #assessInOrder(targets: readonly GatedTarget[]): void {
-    for (const gated of targets) if (!gated.rule.readsGatedPods) this.#assessOne(gated)
+    const assess = (gated: GatedTarget) => this.judge(gated, () => this.#assessOne(gated))
+    for (const gated of targets) if (!gated.rule.readsGatedPods) assess(gated)
     if (!this.#hasReaders) return
     let isChanged = false
     for (const gated of targets) {
@@ -241,7 +268,7 @@ export class GatedTargets {
       isChanged ||= !haveSamePods(assessment, this.#published.get(gated))
       this.#published.set(gated, assessment ?? {})
     }
-    for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) this.#assessOne(gated)
+    for (const gated of isChanged ? this.all : targets) if (gated.rule.readsGatedPods) assess(gated)
   }
 
   #assessOne(gated: GatedTarget): void {

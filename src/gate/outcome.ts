@@ -6,22 +6,28 @@ import type { EndedTimeline, Outcome, Verdict } from './timeline.ts'
 /** How long the gate continues after the first failure, to show the problems of other targets. */
 export const failFastMs = 5_000
 
-/** The outcomes of targets that end a gate, the gravest first. The others end it immediately. */
-const precedence = ['failed', 'superseded', 'stalled', 'timed-out'] as const satisfies readonly Outcome[]
-
 /** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
-const gatePrecedence: readonly Outcome[] = ['cancelled', 'unknown', 'misconfigured', ...precedence]
+const precedence = [
+  'cancelled',
+  'unknown',
+  'misconfigured',
+  'failed',
+  'superseded',
+  'stalled',
+  'timed-out',
+] as const satisfies readonly Outcome[]
 
 /** The outcome of several gates: the gravest. */
 export function gravest(outcomes: readonly Outcome[]): Outcome {
-  return gatePrecedence.find((outcome) => outcomes.includes(outcome)) ?? 'ready'
+  return precedence.find((outcome) => outcomes.includes(outcome)) ?? 'ready'
 }
 
-/** When the first target ended without being ready. With `on-superseded: pass`, a superseded target does not count. */
+/** When the first target failed, in any way. With `on-superseded: pass`, a superseded target does not count. */
 export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }: GateSettings): number | undefined {
   let first: number | undefined
   for (const { state } of targets) {
-    if (state.type !== 'ended' || (state.verdict.reason === 'superseded' && onSuperseded === 'pass')) continue
+    if (state.type !== 'ended' || state.verdict.outcome === 'unknown') continue
+    if (state.verdict.reason === 'superseded' && onSuperseded === 'pass') continue
     first = Math.min(first ?? state.at, state.at)
   }
   return first

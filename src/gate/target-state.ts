@@ -192,6 +192,8 @@ export type TargetEvent =
   | { readonly type: 'held'; readonly isHeld: boolean }
   /** `problem` concerns all targets together, and replaces the problems of the target itself. */
   | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
+  /** The object cannot be judged: it is invalid, or a rule threw an error. */
+  | { readonly type: 'unjudged'; readonly message: string }
 
 type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
 
@@ -248,6 +250,15 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
         problems: [problem],
       }
       return end({ ...state, assessment } as Present, verdict, now, context)
+    }
+    // Nothing about the object is read again: that may throw the same error.
+    case 'unjudged': {
+      const { milestones } = state
+      const verdict: Verdict<TargetOutcome> = { outcome: 'unknown', reason: '', message: event.message }
+      return {
+        state: { type: 'ended', at: now, verdict, snapshot: [], milestones },
+        entries: [{ kind: 'verdict', text: event.message, outcome: 'unknown' }],
+      }
     }
   }
 }

@@ -1,9 +1,9 @@
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
+import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { errorText, UserError } from '../errors.ts'
 import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
-import { isKubeObject, objectMistake } from './object-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
+import { pathsOf, withValue } from '../support/json-paths.ts'
 import { recordedLines, recordingPath, replayRecording } from '../support/recordings.ts'
 import { parameters } from '../support/thorough.ts'
 
@@ -19,25 +20,6 @@ const names = [
   'startup-probe-kills',
   'statefulset-blocked-by-an-old-pod',
 ]
-
-type Path = readonly (string | number)[]
-
-/** The paths of all fields and list elements of a JSON value. */
-function pathsOf(value: unknown, at: Path = []): readonly Path[] {
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, child]) => {
-    const path = [...at, name]
-    return [path, ...pathsOf(child, path)]
-  })
-}
-
-/** A copy of a JSON value with another value at a path. */
-function withValue(whole: unknown, [name, ...rest]: Path, value: unknown): unknown {
-  if (name === undefined) return value
-  const copy = (Array.isArray(whole) ? [...whole] : { ...(whole as object) }) as Record<string | number, unknown>
-  copy[name] = withValue(copy[name], rest, value)
-  return copy
-}
 
 const recordings = names.map((name) => recordedLines(recordingPath(name)))
 const folder = mkdtempSync(join(tmpdir(), 'wrong-types-'))

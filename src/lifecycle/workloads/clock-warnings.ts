@@ -1,5 +1,6 @@
-import type { KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
+import type { Container, KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
 import { formatDuration } from '../../duration.ts'
+import { fieldsOf } from '../conditions.ts'
 import { probeSeconds } from './container.ts'
 
 /** The timeouts of one target; 0 means off. */
@@ -76,8 +77,9 @@ function longestPause(spec: Spec): readonly [seconds: number, why: string] {
   return pauses.reduce((longest, each) => (each[0] > longest[0] ? each : longest))
 }
 
-function containers({ template, containers = [] }: Spec) {
-  return template?.spec?.containers ?? containers
+/** The containers, if they are a list: a custom resource may have other fields of these names. */
+function containers({ template, containers }: Spec): readonly Container[] {
+  return fieldsOf(template?.spec?.containers ?? containers) as readonly Partial<Container>[] as readonly Container[]
 }
 
 function delay(probe: Probe | undefined): number {

@@ -1,5 +1,5 @@
-import { isObject, type KubeObject } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { isObject, type KubeObject } from './objects.ts'
+import { groupOf } from './store.ts'
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
 type Check = (value: unknown) => readonly string[] | undefined
@@ -115,7 +115,8 @@ const checkObject = object()
 /**
  * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null.
  *
- * A file can contain anything, and rules rely on the types that the API server guarantees. Field names have the same type in
+ * A file can contain anything, and so may the answer of an aggregated API server or a proxy; rules rely on the types that
+ * the API server guarantees. Field names have the same type in
  * all checked kinds, apart from a few exceptions, so one list of names is enough; fields that are not in it are not read. The
  * types are checked here, not where a rule fails: a wrong type may give a wrong verdict without an error
  * (`replicas: "three"` compares as NaN), or an error at a later line, and a defect of a rule must not look like a damaged

@@ -1,5 +1,5 @@
+import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { objectMistake } from '../../src/recording/object-schema.ts'
 import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
 
 /** The object with other fields, of any type. */

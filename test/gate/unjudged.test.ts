@@ -1,0 +1,72 @@
+import { explain } from '../../src/diagnosis/explain.ts'
+import { complete } from '../lifecycle/builders.ts'
+import { added, allSynced, at, createTarget, createWorkload, modified, run, synced } from './builders.ts'
+
+const identity = { apiVersion: 'acme.io/v1', kind: 'Widget' }
+const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid' }
+const widget = createTarget({ ...identity, name: 'w' })
+const web = createWorkload('web')
+const targets = [widget, web.target]
+
+/** A custom resource that no rule can read. */
+const unreadable = {
+  ...identity,
+  metadata,
+  get status(): object {
+    throw new TypeError('status.parts is not iterable')
+  },
+}
+
+const unjudged = {
+  outcome: 'unknown',
+  reason: '',
+  message: 'Rollout Gate itself failed when it judged this object: status.parts is not iterable',
+  seconds: 1,
+}
+
+test('an error of a rule ends its target as unknown, and the others are gated until they end', () => {
+  const {
+    outcome,
+    message,
+    targets: records,
+  } = run(
+    [
+      at(1, added(unreadable), synced('Widget'), web.creating, allSynced),
+      at(60, modified(web.deployment(complete())), web.done),
+    ],
+    { targets },
+  )
+  expect(records).toEqual([unjudged, expect.objectContaining({ outcome: 'ready', seconds: 60 })])
+  expect(outcome).toBe('unknown')
+  expect(message).toBe(`widget/w: ${unjudged.message}`)
+})
+
+test('what could not be judged is not explained, but is to be reported', () => {
+  const { timeline } = run([at(1, added(unreadable), synced('Widget'))], { targets: [widget] })
+  const { hint, targets: records } = explain(timeline, {} as never, 0)
+  expect(hint).toBeUndefined()
+  expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
+})
+
+test('an invalid object ends its own target as unknown', () => {
+  const invalid = { ...web.deployment(), spec: { replicas: 'three' } }
+  const { targets: records } = run([at(1, added(invalid), allSynced)], { targets: [web.target] })
+  const message = 'its object is invalid: spec.replicas has the wrong type'
+  expect(records).toEqual([{ outcome: 'unknown', reason: '', message, seconds: 1 }])
+})
+
+test('an invalid object that is no target is ignored, which is logged once', () => {
+  const invalid = { ...web.pod(), spec: { containers: 'app' } }
+  const { outcome, entries } = run(
+    [
+      at(1, web.creating, allSynced),
+      at(2, added(invalid)),
+      at(3, modified(invalid)),
+      at(60, modified(web.deployment(complete())), web.done),
+    ],
+    { targets: [web.target] },
+  )
+  expect(outcome).toBe('ready')
+  const text = 'pod/web-1-a is ignored: its object is invalid: spec.containers has the wrong type'
+  expect(entries.filter((entry) => entry.includes('ignored'))).toEqual([`2 note ${text}`])
+})
