@@ -151,6 +151,10 @@ const adding = [
       ['`milestones`', 'a list of `{name, done}`: stages between `observed` and `ready`'],
       ['`owns`', 'a list of `{apiVersion, kind}`: objects whose problems explain its own'],
       ['`isWorkload`', '`true`: it runs pods, so a proven problem of its pods fails it'],
+      [
+        '`applies`',
+        'kinds among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
+      ],
       ['`awaitsWorkloads`', '`true`: its workloads must be ready too, because its status does not show it'],
       ['`ignoresGeneration`', '`true`: its `observedGeneration` is not the generation that its status is about'],
       ['`revision`', 'a text: the value of a label that only the objects of its present revision have'],

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
 import type { EventObject, KubeObject, Pod, PodTemplate } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
@@ -111,8 +112,8 @@ export function loggedContainers({ target, problems }: TargetRecord<GateProblem>
     .flatMap(({ reason, subject, namespace = target.namespace ?? 'default', container }) =>
       container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: podName(subject), container }] : [],
     )
-  const isFirst = ({ pod, container }: ContainerRef, index: number) =>
-    containers.findIndex((other) => other.pod === pod && other.container === container) === index
+  const isFirst = (each: ContainerRef, index: number) =>
+    containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
   return containers.filter(isFirst).slice(0, maxContainers)
 }
 

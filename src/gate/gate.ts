@@ -121,7 +121,12 @@ export class Gate {
       const found = this.#targets.all.filter(({ target }) => target.selector === undefined)
       const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
       const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
-      const watched = consolidate([...needed, ...events], (wide) => this.#refusedWide.has(requestKey(wide)))
+      const own = new Set(this.#targets.all.map(({ target }) => target.namespace))
+      const watched = consolidate(
+        [...needed, ...events],
+        (wide) => this.#refusedWide.has(requestKey(wide)),
+        (namespace) => namespace !== undefined && !own.has(namespace),
+      )
       this.#watched.add(watched)
       this.#requests = { needed, watched }
     }

@@ -9,16 +9,19 @@ const maxPerKind = 8
 /**
  * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless
  * RBAC refuses that: it may permit single names only (`resourceNames`).
+ * @param isForeign whether no target is in a namespace: an object may name others there, of which only these are read
  */
 export function consolidate(
   requests: readonly WatchRequest[],
   isRefused: (wide: WatchRequest) => boolean = () => false,
+  isForeign: (namespace: string | undefined) => boolean = () => false,
 ): readonly WatchRequest[] {
   const byNamespace = Map.groupBy(distinctRequests(requests), (request) => requestKey(wholeNamespace(request)))
   return [...byNamespace.values()].flatMap((same) => {
     const [first] = same
     if (first === undefined || same.length <= maxPerKind) return same
     const wide = wholeNamespace(first)
+    if (isForeign(wide.namespace) && !same.some((each) => requestKey(each) === requestKey(wide))) return same
     return isRefused(wide) ? same.filter((request) => requestKey(request) !== requestKey(wide)) : [wide]
   })
 }

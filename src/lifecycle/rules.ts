@@ -292,7 +292,10 @@ export interface TargetChecks {
  * The kinds behind an object: those of its rule, else of the user's health check or the entry in the catalogue (none if the
  * entry names none), else those of most operators.
  */
-export function kindsBehind(kind: KindName, { healthChecks = [], catalogue = [] }: TargetChecks = {}): KindsBehind {
+export function kindsBehind(
+  kind: KindName,
+  { healthChecks = [], catalogue = [] }: TargetChecks = {},
+): Pick<KindsBehind, 'kinds' | 'isKnown'> {
   const entry = findEntry(kind, catalogue)
   const { behind = findEntry(kind, healthChecks)?.owns ?? (entry && (entry.owns ?? [])) } = byKey.get(keyOf(kind)) ?? {}
   if (behind !== undefined) return { kinds: behind, isKnown: true }
@@ -345,6 +348,8 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
       if (entry?.awaitsWorkloads === true || (!isOverridden && hasMembers(object))) return 'all'
       return (entry === undefined && !isOverridden) || entry?.isWorkload === true ? 'written' : 'none'
     },
+    hasInventory: (kind) =>
+      [checks.healthChecks, checks.catalogue].some((entries) => findEntry(kind, entries ?? [])?.applies !== undefined),
     awaits: entry?.awaits,
     follows: entry?.follows,
     revisionOf: (object) => (check?.revision ?? findEntry(target, checks.catalogue ?? [])?.revision)?.(object),

@@ -51,6 +51,11 @@ export interface HealthCheckEntry {
   /** Kinds of the objects that it owns, directly or through each other, whose problems explain its own. */
   readonly owns?: readonly KindName[]
   /**
+   * Its operator lists what it has applied in `status.inventory`, also in other namespaces, with the labels `GROUP/name` and
+   * `GROUP/namespace`. These kinds among them have entries that explain them.
+   */
+  readonly applies?: readonly KindName[]
+  /**
    * It runs pods as a workload does: a proven problem of its own pods fails it, and it awaits the Deployments, StatefulSets
    * and DaemonSets that were written since its spec.
    */
@@ -89,7 +94,7 @@ export interface HealthCheck
   extends KindPattern,
     Pick<
       HealthCheckEntry,
-      'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'isWorkload' | 'awaitsWorkloads'
+      'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'applies' | 'isWorkload' | 'awaitsWorkloads'
     > {
   /** Whether the user wrote it. */
   readonly isUsers: boolean
@@ -169,6 +174,7 @@ const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
   cause: listOf(expression, 'expressions that return a text'),
   milestones: listOf(stage, `{name, done}, with an expression and a name of ${milestoneNames.join(', ')}`),
   owns: kinds,
+  applies: kinds,
   isWorkload: flag,
   awaitsWorkloads: flag,
   ignoresGeneration: flag,

@@ -427,6 +427,9 @@ describe('any other custom resource', () => {
   })
 })
 
+/** The entry of an operator that lists in the status what it has applied. */
+const applying = () => operator.map(({ owns: _, ...entry }) => ({ ...entry, applies: [] }))
+
 describe('the inventory of a GitOps controller', () => {
   const entries = [
     { id: 'apps_front_apps_Deployment', v: 'v1' },
@@ -436,6 +439,11 @@ describe('the inventory of a GitOps controller', () => {
     { id: 'broken', v: 1 },
   ]
   const applied = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
+  const labels = { [`acme.example/name`]: 'web', [`acme.example/namespace`]: 'shop' }
+  let settings: { readonly catalogue: readonly HealthCheck[] }
+  beforeAll(() => {
+    settings = { catalogue: applying() }
+  })
   const listedInApps = (kind: string, name?: string): Observation => {
     const { labelSelector: _, ...request } = { ...listed({ kind }), labelSelector: '' } as WatchRequest & Observation
     return { ...request, namespace: 'apps', ...(name === undefined ? {} : { name }) } as Observation
@@ -444,7 +452,10 @@ describe('the inventory of a GitOps controller', () => {
   const inApps = <Each extends KubeObject>(object: Each): Each => {
     const { ownerReferences = [], ...metadata } = object.metadata
     const isFront = object.kind === 'Deployment'
-    return { ...object, metadata: { ...metadata, ...(isFront ? {} : { ownerReferences }), namespace: 'apps' } }
+    return {
+      ...object,
+      metadata: { ...metadata, ...(isFront ? { labels } : { ownerReferences }), namespace: 'apps' },
+    }
   }
   const steps = [
     at(0, added(applied), own),
@@ -460,7 +471,7 @@ describe('the inventory of a GitOps controller', () => {
   const apps: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'apps', uid: 'apps' } }
 
   it('explains it, also from another namespace', () => {
-    const { timeline, message } = run(steps, { targets: [target] })
+    const { timeline, message } = run(steps, { targets: [target], settings })
     expect(message).toBe(
       'shop/web: container app of pod/front-1-a in namespace apps cannot pull image "acme/web:v1": not found',
     )
@@ -468,7 +479,7 @@ describe('the inventory of a GitOps controller', () => {
       ['pod/front-1-a', 'apps'],
       ['shop/web', undefined],
     ])
-    const [explained] = explain(timeline, createGateWith(steps).store, 0).targets
+    const [explained] = explain(timeline, createGateWith(steps, { settings }).store, 0).targets
     expect(explained?.problems[0]?.chain).toEqual([
       'shop/web',
       'deployment/front',
@@ -483,14 +494,14 @@ describe('the inventory of a GitOps controller', () => {
   })
 
   it('is watched by name, without kinds that are ready once they exist', () => {
-    const gate = createGateWith(steps.slice(0, 1))
+    const gate = createGateWith(steps.slice(0, 1), { settings })
     gate.advance(moment(10))
     const named = gate.requests.filter(({ namespace }) => namespace === 'apps')
     expect(named).toEqual([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'apps', name: 'front' }])
   })
 
   it('needs the events of the namespaces of its objects, not those of the cluster', () => {
-    const gate = createGateWith([...steps, at(13, added(apps))])
+    const gate = createGateWith([...steps, at(13, added(apps))], { settings })
     const events = gate.requests.flatMap(({ kind, namespace }) => (kind === 'Event' ? [namespace] : []))
     expect(events).toEqual(['apps', 'shop'])
   })
@@ -499,10 +510,99 @@ describe('the inventory of a GitOps controller', () => {
     const mended = pod(readyStatus(20), { resourceVersion: '7' })
     const { timeline, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
       targets: [target],
+      settings,
     })
     expect(timeline.targets[0]?.problems.map(({ reason }) => reason)).toEqual(['condition-false'])
     expect(logged.filter((text) => text.includes('cannot pull'))).toHaveLength(1)
   })
+})
+
+describe('an object of another namespace', () => {
+  const system = 'kube-system'
+  const coredns = (metadata: Partial<ObjectMeta> = {}) =>
+    createDeployment({
+      metadata: { name: 'coredns', namespace: system, uid: 'coredns', creationTimestamp: iso(1), ...metadata },
+      status: {},
+    })
+  const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'coredns', namespace: system }
+  const many = Array.from({ length: 12 }, (_, index) => ({ id: `${system}_pod-${index}__Pod`, v: 'v1' }))
+  const inventory = { entries: [{ id: `${system}_coredns_apps_Deployment`, v: 'v1' }, ...many] }
+  const naming: readonly [string, KubeObject][] = [
+    ['spec.resourceRefs', { ...shop, spec: { resourceRefs: [reference] } }],
+    ['spec.crossplane.resourceRefs', { ...shop, spec: { crossplane: { resourceRefs: [reference] } } }],
+    ['spec.resourceRef', { ...shop, spec: { resourceRef: reference } }],
+    ['status.inventory', createCustom('Shop', 'web', { ...notReady, inventory })],
+  ]
+  const requestsOf = (object: KubeObject, catalogue: readonly HealthCheck[], ...found: readonly KubeObject[]) => {
+    const synced: Observation = {
+      type: 'SYNCED',
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      namespace: system,
+      name: 'coredns',
+    }
+    const steps = [at(0, added(object), own), at(11, added(...found), synced)]
+    const gate = createGateWith(steps, { settings: { catalogue } })
+    gate.advance(moment(20))
+    return gate.requests.filter(({ namespace }) => namespace === system || namespace === undefined)
+  }
+
+  it.each(naming)('is not read because a custom resource names it in %s', (_, object) => {
+    expect(requestsOf(object, [], coredns())).toEqual([])
+    expect(requestsOf(object, operator, coredns({ ownerReferences: ownedBy(object) }))).toEqual([])
+  })
+
+  it('is read by its name alone if the catalogue says that its kind has an inventory, until it refers back', () => {
+    const [, object] = naming[3] as (typeof naming)[number]
+    const kindsOf = (...found: readonly KubeObject[]) =>
+      requestsOf(object, applying(), ...found).map(({ kind, name }) => `${kind} ${name}`)
+    expect(kindsOf(coredns())).toEqual(['Deployment coredns', ...many.map((_, index) => `Pod pod-${index}`)])
+    expect(
+      kindsOf(coredns({ labels: { 'acme.example/name': 'web', 'acme.example/namespace': 'other' } })),
+    ).toHaveLength(13)
+    const labels = { 'acme.example/name': 'web', 'acme.example/namespace': 'shop' }
+    expect(kindsOf(coredns({ labels }))).toEqual(expect.arrayContaining(['ReplicaSet undefined', 'Event undefined']))
+  })
+
+  it('is published only if it refers back to the object whose inventory contains it', () => {
+    const entries = [{ id: `${system}_first_acme.example_Order`, v: 'v1' }]
+    const object = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
+    const subjects = (metadata: Partial<ObjectMeta>) => {
+      const order = createCustom('Order', 'first', { phase: 'Failed' }, { namespace: system, ...metadata })
+      const synced: Observation = { type: 'SYNCED', apiVersion: group, kind: 'Order', namespace: system, name: 'first' }
+      return summary([at(0, added(object), own), at(11, added(order), synced)], applying()).problems
+    }
+    const labels = { 'acme.example/name': 'web', 'acme.example/namespace': 'shop' }
+    expect(subjects({ labels })).toEqual(['order/first reported-failed', 'shop/web condition-false'])
+    expect(subjects({ labels: { ...labels, 'acme.example/name': 'api' } })).toEqual(['shop/web condition-false'])
+    expect(subjects({ ownerReferences: ownedBy(object) })).toEqual(['shop/web condition-false'])
+  })
+
+  it('is not owned through an owner reference: these do not cross namespaces', () => {
+    const order = createCustom(
+      'Order',
+      'first',
+      { phase: 'Failed' },
+      { namespace: system, ownerReferences: ownedBy(shop) },
+    )
+    expect(summary([at(0, added(shop), all), at(1, added(order))], operator).problems).toEqual([
+      'shop/web condition-false',
+    ])
+  })
+})
+
+it('pods of all namespaces are not watched for the selector in the status of an object without a namespace', () => {
+  const { namespace: _, ...metadata } = shop.metadata
+  const object = { ...shop, metadata, status: { ...notReady, selector: 'app=web' } }
+  const synced: Observation = { type: 'SYNCED', apiVersion: group, kind: 'Shop' }
+  const targets = [{ ...target, namespace: undefined as unknown as string }]
+  const gate = createGateWith([at(0, added(object), synced)], {
+    targets,
+    live: true,
+    settings: { catalogue: operator },
+  })
+  gate.advance(moment(10))
+  expect(gate.requests.map(({ kind }) => kind)).not.toContain('Pod')
 })
 
 it('a claim is explained by what its composite resource composes, in any scope', () => {
@@ -513,9 +613,11 @@ it('a claim is explained by what its composite resource composes, in any scope',
     return { apiVersion: group, kind, metadata, spec, status }
   }
   const composed = { crossplane: { resourceRefs: [reference('Bucket', 'web-y')] } }
-  const composite = clusterScoped('Composite', 'web-x', composed, notReady)
+  const claimRef = { apiVersion: group, kind: 'Shop', name: 'web', namespace: 'shop' }
+  const composite = clusterScoped('Composite', 'web-x', { ...composed, claimRef }, notReady)
   const denied = { conditions: [condition('Synced', 'False', { reason: 'ReconcileError', message: 'access denied' })] }
-  const bucket = clusterScoped('Bucket', 'web-y', {}, denied)
+  const unowned = clusterScoped('Bucket', 'web-y', {}, denied)
+  const bucket = { ...unowned, metadata: { ...unowned.metadata, ownerReferences: ownedBy(composite) } }
   const steps = [
     at(0, added(claim), own),
     at(11, added(composite), listed({ apiVersion: group, kind: 'Composite' })),
@@ -527,6 +629,10 @@ it('a claim is explained by what its composite resource composes, in any scope',
     name === '' ? [] : [`${kind} ${name}`],
   )
   expect(named).toEqual(['Shop web', 'Composite web-x', 'Bucket web-y'])
+  const ofOther = clusterScoped('Composite', 'web-x', { ...composed, claimRef: { ...claimRef, name: 'api' } }, notReady)
+  expect(summary([at(0, added(claim), own), at(11, added(ofOther, bucket))], []).problems).toEqual([
+    'shop/web condition-false',
+  ])
 })
 
 it('an object without a namespace is explained by kinds that its entry names, but for pods', () => {

@@ -25,12 +25,13 @@ export async function findEntries<Kind extends KindName>(
 }
 
 /**
- * The entries of these kinds and of those that they own or await, with compiled expressions. The CEL library is loaded only if there
+ * The entries of these kinds and of those that they own, apply or await, with compiled expressions. The CEL library is loaded only if there
  * is an entry.
  */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
-  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], awaits } }) => [
+  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [], awaits } }) => [
     ...owns,
+    ...applies,
     ...(awaits ? [awaits] : []),
   ])
   const found = await findEntries([...kinds, ...behind])

@@ -12,6 +12,7 @@ import { byImportance, examinePods } from '../workloads/pods.ts'
 import {
   appliedRequests,
   isOfPresentSpec,
+  isOwnedBy,
   isSelectedByStatus,
   type KindsBehind,
   listsMs,
@@ -148,7 +149,7 @@ interface Search {
 /** Examines the objects that `owner` owns: the custom resource itself, or a custom resource that it owns. */
 function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings {
   const { custom, behind, context } = searched
-  const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind.revisionOf?.(custom))
+  const objects = depth === 0 ? [] : objectsBehind(owner, custom, context, behind, behind.revisionOf?.(custom))
   const [pods, others] = [objects.filter(isPod), objects.filter((object) => !isPod(object))]
   const assess = (object: KubeObject, within: RuleContext): AssessedObject => {
     const { rule, isCustom } = behind.ruleOf(object)
@@ -176,10 +177,6 @@ function search(owner: KubeObject, searched: Search, depth = maxDepth): Findings
     counters: new Map(found.flatMap(({ counters = [] }) => [...counters])),
     recheckAt: earliest(found.map(({ recheckAt }) => recheckAt)),
   }
-}
-
-function isOwnedBy({ metadata: { ownerReferences = [] } }: KubeObject, { metadata: { uid } }: KubeObject): boolean {
-  return ownerReferences.some((each) => each.uid === uid)
 }
 
 function isPod(object: KubeObject): object is Pod {
@@ -216,7 +213,7 @@ function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, sear
     }
   }
   const deeper = search(object, searched, depth - 1)
-  const requests = [...appliedRequests(object), ...deeper.requests]
+  const requests = [...appliedRequests(object, searched.behind), ...deeper.requests]
   const found = deeper.problems.length > 0 ? deeper : ofPresentSpec({ problems }, object, searched)
   return { ...deeper, ...found, requests }
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
@@ -16,6 +17,8 @@ export interface KindsBehind {
   readonly kinds: readonly KindName[]
   /** False if the operator is unknown: the kinds are those that most operators create. */
   readonly isKnown: boolean
+  /** Whether the operator of a kind lists in the status what it has applied; see `inventoryOf`. */
+  hasInventory(kind: KindName): boolean
 }
 
 /** Kinds with many objects in a namespace, each of one revision of its owner. */
@@ -28,28 +31,36 @@ const revisionedKinds: ReadonlySet<string> = new Set(['Pod', 'ReplicaSet'])
  * are watched only for a kind that is known to own them. Otherwise the selectors of the owned workloads find the pods.
  * A cluster-scoped object owns objects in any namespace: only known kinds with few objects are watched for it.
  */
-export function ownedRequests(object: KubeObject, { kinds, isKnown }: KindsBehind): readonly WatchRequest[] {
+export function ownedRequests(object: KubeObject, behind: KindsBehind): readonly WatchRequest[] {
+  const { kinds, isKnown } = behind
   const { namespace } = object.metadata
   const labelSelector = statusSelector(object)
   const owned = kinds.flatMap((kind) => {
-    if (kind.kind === 'Pod' && labelSelector !== undefined) return [{ ...kind, namespace, labelSelector }]
+    if (kind.kind === 'Pod' && namespace && labelSelector !== undefined) return [{ ...kind, namespace, labelSelector }]
     const isWatched = revisionedKinds.has(kind.kind) ? isKnown && namespace !== undefined : isKnown || namespace
     return isWatched ? [{ ...kind, namespace }] : []
   })
-  return [...owned, ...appliedRequests(object)]
+  return [...owned, ...appliedRequests(object, behind)]
 }
 
 /** The maximum number of objects that are watched by name for one object. */
 const maxApplied = 50
 
-/** The watches of the objects that an object has applied, by the lists in its status and spec. */
-export function appliedRequests(object: KubeObject): readonly ObjectName[] {
-  return [...inventoryOf(object), ...composedBy(object)].slice(0, maxApplied)
+/**
+ * The watches of the objects that an object names in its status and spec. Its author chooses these names: an object is used
+ * only if it refers back; see `refersTo`.
+ */
+export function appliedRequests(
+  object: KubeObject,
+  { hasInventory }: Pick<KindsBehind, 'hasInventory'>,
+): readonly ObjectName[] {
+  return [...(hasInventory(object) ? inventoryOf(object) : []), ...composedBy(object)].slice(0, maxApplied)
 }
 
 /**
  * The objects that a GitOps controller has applied, by the inventory in its status: `shop_web_apps_Deployment`
- * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references.
+ * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references, and may be in
+ * other namespaces.
  */
 function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
@@ -66,7 +77,8 @@ function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
 /**
  * The objects that a composite resource or a claim of Crossplane refers to, whose kinds a composition chooses:
  * `spec.crossplane.resourceRefs`, `spec.resourceRefs` before version 2, `spec.resourceRef` of a claim
- * (https://docs.crossplane.io/latest/composition/composite-resources/).
+ * (https://docs.crossplane.io/latest/composition/composite-resources/). Only a composite resource without a namespace
+ * composes objects in other namespaces.
  */
 function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
@@ -75,9 +87,36 @@ function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
     ({ apiVersion, kind, name, ...rest }) => {
       const { namespace = metadata.namespace } = rest
       if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
+      if (metadata.namespace !== undefined && namespace !== metadata.namespace) return []
       return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
     },
   )
+}
+
+/**
+ * Whether an object that is named by another one refers back to it: by an owner reference; by the labels that Flux gives
+ * what it applies, `kustomize.toolkit.fluxcd.io/name` and `…/namespace`
+ * (https://github.com/fluxcd/pkg/blob/main/ssa/manager.go); or, for the composite resource of a claim, by `spec.claimRef`.
+ */
+function refersTo(named: KubeObject, owner: KubeObject): boolean {
+  const { labels = {} } = named.metadata
+  const { name, namespace } = owner.metadata
+  const group = groupOf(owner.apiVersion)
+  if (isOwnedBy(named, owner)) return true
+  if (labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace) return true
+  return (
+    named.metadata.namespace === undefined &&
+    fieldsOf([(named.spec as Fields | undefined)?.['claimRef']]).some(
+      ({ apiVersion, ...claim }) =>
+        isDeepStrictEqual(claim, { kind: owner.kind, name, namespace }) && groupOf(String(apiVersion)) === group,
+    )
+  )
+}
+
+/** Whether an object has an owner reference to another one, which is in its namespace or in none. */
+export function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
+  const isInScope = namespace === undefined || namespace === metadata.namespace
+  return isInScope && (metadata.ownerReferences ?? []).some((each) => each.uid === uid)
 }
 
 /**
@@ -140,7 +179,7 @@ export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject)
 
 /**
  * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods
- * that its status selects. Objects that are being deleted and objects of an older revision are excluded. An object is
+ * that its status selects. An object in another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted and objects of an older revision are excluded. An object is
  * of an older revision if it has no label of the present revision, or if an object of the same kind was created since
  * the spec changed.
  * @param object the custom resource, or an object that it owns
@@ -150,15 +189,17 @@ export function objectsBehind(
   object: KubeObject,
   custom: KubeObject,
   context: RuleContext,
+  behind: Pick<KindsBehind, 'hasInventory'>,
   revision: string | undefined,
 ): readonly KubeObject[] {
-  const owned = context.owned(object.metadata.uid)
+  const owned = context.owned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
   const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
   const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
-  const applied = appliedRequests(object).flatMap(({ apiVersion, kind, namespace, name }) =>
+  const applied = appliedRequests(object, behind).flatMap(({ apiVersion, kind, namespace, name }) =>
     // A reference does not show whether its kind has namespaces.
     [...context.list(kind, namespace), ...(namespace === undefined ? [] : context.list(kind, undefined))].filter(
-      (each) => each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion),
+      (each) =>
+        each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion) && refersTo(each, object),
     ),
   )
   const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(

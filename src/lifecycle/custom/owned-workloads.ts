@@ -7,7 +7,7 @@ import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { listsMs, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { isOwnedBy, listsMs, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 import { summarizeSignals } from './signal-summary.ts'
 import { isSchedule, readSignals } from './signals.ts'
 
@@ -41,7 +41,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
         .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
         .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
       const explainedBy = [
-        ...ownedRequests(object, { kinds, isKnown: awaits === 'all' || behind.isKnown }),
+        ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
         ...workloads.flatMap((each) => each.rule.relatives(each.object)),
       ]
       const awaited =
@@ -122,7 +122,8 @@ function workloadsOf(
   context: RuleContext,
   depth = maxDepth,
 ): readonly KubeObject[] {
-  return [...context.owned(object.metadata.uid), ...membersOf(object, context)].flatMap((each) => {
+  const owned = context.owned(object.metadata.uid).filter((each) => isOwnedBy(each, object))
+  return [...owned, ...membersOf(object, context)].flatMap((each) => {
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkload(each)) return [each]
     return depth === 0 ? [] : workloadsOf(each, isWorkload, context, depth - 1)
