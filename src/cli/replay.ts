@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import type { EndedTimeline } from '../gate/timeline.ts'
+import { type EndedTimeline, emptyTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-checks.ts'
@@ -13,9 +14,10 @@ import { indexRecording } from '../recording/recording-index.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
 import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
+import { plainLines } from '../report/escape.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
-import { type CommandContext, endWithMistakes, exitCodeOf, printMessage, printReport } from './output.ts'
+import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printMessage, printReport } from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** The flags of `replay`. They apply to every recording. */
@@ -57,12 +59,23 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
     if (options.isJson) printReport(context.stdout, timeline)
     return code
   } catch (error) {
+    // The other files are replayed all the same.
+    if (!(error instanceof UserError)) return endWithCrash(file, error, options, context)
     const inFile = mapMistakes(error, (mistake) =>
       mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` },
     )
     const startedAt = Date.parse(header?.startedAt ?? '') || 0
     return endWithMistakes(inFile, context, options.isJson ? [startedAt, startedAt] : undefined)
   }
+}
+
+/** Prints an error of this program, which one recording causes. Returns the exit code. */
+function endWithCrash(file: string, error: unknown, { isJson }: ReplayOptions, context: CommandContext): number {
+  const message = `Rollout Gate itself failed on ${file}`
+  printMessage(context.stderr, `${message}. Please report it with the lines below.`)
+  printLines(context.stderr, plainLines(inspect(error)))
+  if (isJson) printReport(context.stdout, emptyTimeline({ outcome: 'unknown', reason: '', message }, 0, 0))
+  return 1
 }
 
 async function gateRecording(

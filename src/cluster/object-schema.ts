@@ -2,15 +2,15 @@ import { isObject, type KubeObject } from './objects.ts'
 import { groupOf } from './store.ts'
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
-type Check = (value: unknown) => readonly string[] | undefined
-type Fields = Readonly<Record<string, Check>>
+export type Check = (value: unknown) => readonly string[] | undefined
+export type Fields = Readonly<Record<string, Check>>
 
-const anyOf =
+export const anyOf =
   (...types: readonly string[]): Check =>
   (value) =>
     types.includes(typeof value) ? undefined : []
 
-const list =
+export const list =
   (check: Check): Check =>
   (value) => {
     if (!Array.isArray(value)) return []
@@ -22,12 +22,12 @@ const list =
   }
 
 /** Accepts an object whose known fields have the correct types. */
-const object =
+export const object =
   (exceptions: Fields = {}): Check =>
   (value) => {
     if (!isObject(value)) return []
     for (const name of Object.keys(value)) {
-      const check = exceptions[name] ?? fieldTypes.get(name)
+      const check = Object.hasOwn(exceptions, name) ? exceptions[name] : fieldTypes.get(name)
       if (check === undefined) continue
       // For the API a field that is null is absent.
       if (value[name] === null) delete value[name]
@@ -37,7 +37,7 @@ const object =
     return undefined
   }
 
-const text = anyOf('string')
+export const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const objects = list(object())
 /** Accepts a list of objects that all have these texts. */
@@ -65,7 +65,7 @@ const types: readonly (readonly [Check, string])[] = [
      periodSeconds readyReplicas replicas restartCount signal succeeded updatedReplicas`,
   ],
   // Handwritten recordings may contain either: these fields are only compared.
-  [scalar, 'completions generation resourceVersion targetPort'],
+  [scalar, 'completions generation observedGeneration resourceVersion targetPort'],
   [
     object(),
     `backend data exec grpc http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running

@@ -305,11 +305,13 @@ export function groupOf(apiVersion: string): string {
   return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
-/** Whether `wide` lists everything that `narrow` lists. */
-export function covers(wide: Partial<WatchRequest>, narrow: WatchRequest): boolean {
+/** Whether `wide` lists everything that `narrow` lists. A missing version means any. */
+export function covers(wide: Partial<WatchRequest>, narrow: Partial<WatchRequest>): boolean {
   return (
     wide.kind === narrow.kind &&
-    (wide.apiVersion === undefined || groupOf(wide.apiVersion) === groupOf(narrow.apiVersion)) &&
+    (wide.apiVersion === undefined ||
+      narrow.apiVersion === undefined ||
+      groupOf(wide.apiVersion) === groupOf(narrow.apiVersion)) &&
     (wide.namespace === undefined || wide.namespace === narrow.namespace) &&
     (wide.name === undefined || wide.name === narrow.name) &&
     (wide.labelSelector === undefined || wide.labelSelector === narrow.labelSelector)

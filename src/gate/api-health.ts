@@ -247,8 +247,7 @@ export class ApiHealth {
   #recover(kind: string | undefined, report?: Partial<WatchRequest>): void {
     for (const [key, { isExact, failure }] of this.#unavailable) {
       const isOfKind = kind === undefined || failure.kind === undefined || failure.kind === kind
-      const isReported =
-        report !== undefined && (kind === undefined || covers(report, failure as WatchRequest & Failure))
+      const isReported = report !== undefined && (kind === undefined || covers(report, failure))
       if (isReported || (!isExact && isOfKind)) this.#unavailable.delete(key)
     }
   }

@@ -18,15 +18,25 @@ async function* readText(path: string): AsyncGenerator<string> {
 /** An object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
 const maxLineLength = 16 << 20
 
+/** Far more than a gate of a week on a large cluster writes: a short compressed file may contain endless lines. */
+const maxLines = 2_000_000
+const maxLength = 1 << 30
+
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error after the lines before one that is longer than 16 Mi characters
+ * @throws Error after the lines before one that is longer than 16 Mi characters, and beyond 2,000,000 lines or 1 Gi characters
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []
   let length = 0
+  let allLines = 0
+  let allLength = 0
   for await (const text of readText(path)) {
     const [end = '', ...others] = text.split('\n')
+    allLines += others.length
+    allLength += text.length
+    if (allLines > maxLines) throw new Error(`the file has more than ${maxLines.toLocaleString('en')} lines`)
+    if (allLength > maxLength) throw new Error(`the file is longer than ${maxLength >> 30} GiB`)
     parts.push(end)
     length += end.length
     if (length > maxLineLength) throw new Error(`the line is longer than ${maxLineLength >> 20} MiB`)

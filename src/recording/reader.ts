@@ -3,6 +3,7 @@ import type { FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { errorText, UserError } from '../errors.ts'
+import { eventMistake, headerMistake, momentOf } from './line-schema.ts'
 import { limitObject, type OnInvalidLine, readLines } from './lines.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -13,7 +14,9 @@ import { type RecordingHeader, recordingVersion } from './writer.ts'
 export async function readHeader(path: string): Promise<RecordingHeader> {
   const header = (parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {
-    const isDated = !Number.isNaN(Date.parse(header.startedAt ?? ''))
+    const why = headerMistake(header)
+    if (why !== undefined) throw new UserError([{ input: path, line: 1, message: `The header is invalid: ${why}.` }])
+    const isDated = momentOf(header.startedAt) !== undefined
     const event = isDated ? undefined : await firstEvent(path)
     return {
       server: '',
@@ -61,7 +64,7 @@ export async function* readEvents(
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        latest = Date.parse((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt ?? '') || 0
+        latest = momentOf((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt) ?? 0
         continue
       }
       const event = eventOf(parse(line))
@@ -86,9 +89,9 @@ function eventOf(line: unknown): WrittenEvent | undefined {
   if (!isObject(line)) return undefined
   const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
   const event = written['object'] === undefined ? written : { ...written, object: limitObject(written['object']) }
-  const at = typeof moment === 'string' ? Date.parse(moment) : undefined
+  const at = momentOf(moment)
   const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
-  if (typeof type !== 'string' || (moment !== undefined && !Number.isFinite(at))) return undefined
+  if (typeof type !== 'string' || (moment !== undefined && at === undefined)) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
   return { ...defaults, ...event, type, at }
 }
@@ -96,7 +99,6 @@ function eventOf(line: unknown): WrittenEvent | undefined {
 /** The failure of an `ERROR` line; none for an expired resource version (410). */
 function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Generator<FeedEvent> {
   const { code, message, lastSuccessAt, final } = written
-  const since = typeof lastSuccessAt === 'string' ? Date.parse(lastSuccessAt) : Number.NaN
   const request = Object.fromEntries(
     ['apiVersion', 'kind', 'namespace', 'name', 'labelSelector'].flatMap((field) =>
       typeof written[field] === 'string' ? [[field, written[field]]] : [],
@@ -104,7 +106,7 @@ function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Gene
   )
   const failure = failureFromStatus(Number(code) || 0, typeof message === 'string' ? message : '', {
     ...request,
-    lastSuccessAt: Number.isNaN(since) ? undefined : since,
+    lastSuccessAt: momentOf(lastSuccessAt),
     final: final === true,
   })
   if (failure !== undefined) yield { ...failure, at }
@@ -119,21 +121,17 @@ function whyUnusable(event: WrittenEvent): string | undefined {
         ? objectMistake(event['object'])
         : 'its object lacks apiVersion, kind or name'
     case 'DISCOVERY':
-      return isResources(event['resources']) ? undefined : 'it lists no resources'
     case 'SYNCED':
-    case 'ERROR':
     case 'ALIVE':
     case 'LOG':
+      return eventMistake(event)
+    case 'ERROR':
     case 'CANCEL':
     case 'END':
       return undefined
     default:
       return `${event.type} is unknown to this version`
   }
-}
-
-function isResources(resources: unknown): boolean {
-  return Array.isArray(resources) && resources.every((each) => typeof each?.kind === 'string')
 }
 
 function parse(line: string): unknown {

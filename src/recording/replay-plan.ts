@@ -9,6 +9,7 @@ import { parseReferences } from '../plan/references.ts'
 import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { definedClocks, type Target } from '../plan/target.ts'
+import { areTargets } from './line-schema.ts'
 import { isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
 
@@ -129,9 +130,8 @@ function withScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** The header's targets. Undefined if it has none, or if one is incomplete. */
+/** The header's targets. Undefined if it has none, or if one is incomplete or damaged. */
 function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
-  if (!Array.isArray(targets) || targets.length === 0) return undefined
-  const areComplete = targets.every((target) => target?.apiVersion && target.kind && target.name !== undefined)
-  return areComplete ? targets.map((target) => ({ ...target, clocks: target.clocks ?? {} })) : undefined
+  if (!areTargets(targets) || targets.length === 0) return undefined
+  return targets.map((target) => ({ ...target, clocks: target.clocks ?? {} }))
 }
