@@ -19,12 +19,12 @@ async function* readText(path: string): AsyncGenerator<string> {
 const maxLineLength = 16 << 20
 
 /** Far more than a gate of a week on a large cluster writes: a short compressed file may contain endless lines. */
-const maxLines = 2_000_000
+const maxLines = 1_000_000
 const maxLength = 1 << 30
 
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error after the lines before one that is longer than 16 Mi characters, and beyond 2,000,000 lines or 1 Gi characters
+ * @throws Error after the lines before one that is longer than 16 Mi characters, and beyond 1,000,000 lines or 1 Gi characters
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []

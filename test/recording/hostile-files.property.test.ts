@@ -197,15 +197,13 @@ test(
 const header = JSON.stringify(lines[0])
 
 test.each([
-  ['50 MB of empty lines in 49 KB', '', '\n', 50_000_000, 'has more than 2,000,000 lines'],
-  ['50 MB of empty lines after the header', header, '\n', 50_000_000, 'has more than 2,000,000 lines'],
+  ['50 MB of empty lines in 49 KB', '', '\n', 50_000_000, 'has more than 1,000,000 lines'],
+  ['50 MB of empty lines after the header', header, '\n', 50_000_000, 'has more than 1,000,000 lines'],
   ['a line of 50 MB', header, 'x', 50_000_000, 'the line is longer than 16 MiB'],
-])('a file with %s ends soon, and the next one is replayed', async (_, start, filling, length, why) => {
+])('a file with %s is cut short, and the next one is replayed', async (_, start, filling, length, why) => {
   const file = join(folder, 'bomb.ndjson.gz')
   writeFileSync(file, gzipSync(Buffer.concat([Buffer.from(`${start}\n`), Buffer.alloc(length, filling)])))
-  const begunAt = performance.now()
   const { stdout, stderr } = await runCommand(['replay', file, good])
-  expect(performance.now() - begunAt).toBeLessThan(10_000)
   expect(stderr).toContain(why)
   expect(stdout).toContain('✓ Rollout ready')
 })
