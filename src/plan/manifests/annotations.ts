@@ -4,7 +4,7 @@ import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes 
 import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
 import type { ResolvedPlan } from '../resolve-targets.ts'
 import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
-import type { Manifest } from './manifest.ts'
+import { annotationPrefix, describeAnnotation, type Manifest } from './manifest.ts'
 
 /** Settings from an object's annotations. */
 interface GateAnnotations {
@@ -13,9 +13,8 @@ interface GateAnnotations {
   readonly skip?: boolean
 }
 
-const prefix = 'rollout-gate/'
 const names = ['timeout', 'stall-timeout', 'for', 'skip']
-const known = names.map((name) => `${prefix}${name}`)
+const known = names.map((name) => `${annotationPrefix}${name}`)
 
 /**
  * Reads the annotations whose keys have the gate's prefix.
@@ -29,10 +28,10 @@ export function readGateAnnotations(
   if (typeof annotations !== 'object' || annotations === null) return { clocks: {} }
   const written = new Map<string, string>()
   for (const [key, value] of Object.entries(annotations)) {
-    if (!key.startsWith(prefix)) continue
+    if (!key.startsWith(annotationPrefix)) continue
     if (!known.includes(key)) {
-      const [near] = nearest(key.slice(prefix.length), names, 1)
-      const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${prefix}${near}?`
+      const [near] = nearest(key.slice(annotationPrefix.length), names, 1)
+      const hint = near === undefined ? `There are ${known.join(', ')}.` : `Did you mean ${annotationPrefix}${near}?`
       addMistake(key, `There is no annotation ${quote(key)}. ${hint}`)
     } else if (typeof value !== 'string') {
       addMistake(key, `${key} is not a string. Write its value in quotes: "${value}".`)
@@ -42,7 +41,7 @@ export function readGateAnnotations(
   }
 
   const read = <T>(name: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
-    const key = `${prefix}${name}`
+    const key = `${annotationPrefix}${name}`
     const text = written.get(key)
     return text === undefined ? undefined : parse(text, (message) => addMistake(key, `${key}: ${message}`))
   }
@@ -60,16 +59,6 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   addMistake(`${quote(text)} is neither "true" nor "false". Write one of them.`)
   return undefined
-}
-
-/**
- * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
- * @param object the object that has it
- */
-export function describeAnnotation(name: 'skip' | 'for', object: KubeObject | Manifest['object']): string {
-  const key = `${prefix}${name}`
-  const annotations = (object.metadata.annotations ?? {}) as Readonly<Record<string, unknown>>
-  return `${key}${name === 'for' ? `=${annotations[key]}` : ''} of ${shortName(object)}`
 }
 
 /**

@@ -1,4 +1,4 @@
-import { shortName } from '../../cluster/objects.ts'
+import { type KubeObject, shortName } from '../../cluster/objects.ts'
 /**
  * One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`).
  */
@@ -42,4 +42,17 @@ export function describePath(path: readonly PathStep[]): string {
 export function duplicateOf(manifest: Manifest, earlier: Manifest): string {
   const place = earlier.file === manifest.file ? `line ${earlier.line}` : `${earlier.file}, line ${earlier.line}`
   return `${shortName(manifest.object)} is in ${place} too. Keep one of them, or exclude a file with "!".`
+}
+
+/** The prefix of the gate's annotations. */
+export const annotationPrefix = 'rollout-gate/'
+
+/**
+ * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
+ * @param object the object that has it
+ */
+export function describeAnnotation(name: 'skip' | 'for', object: KubeObject | Manifest['object']): string {
+  const key = `${annotationPrefix}${name}`
+  const annotations = (object.metadata.annotations ?? {}) as Readonly<Record<string, unknown>>
+  return `${key}${name === 'for' ? `=${annotations[key]}` : ''} of ${shortName(object)}`
 }

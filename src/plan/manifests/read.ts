@@ -6,9 +6,9 @@ import type { Inputs } from '../../inputs.ts'
 import { checkName, checkNamespace } from '../names.ts'
 import type { ParsedReferences, Reference, SkippedLine } from '../reference.ts'
 import { nameKey } from '../target.ts'
-import { describeAnnotation, readGateAnnotations } from './annotations.ts'
+import { readGateAnnotations } from './annotations.ts'
 import { readManifestFiles } from './files.ts'
-import { duplicateOf, type Manifest, type ManifestObject, type PathStep } from './manifest.ts'
+import { describeAnnotation, duplicateOf, type Manifest, type ManifestObject, type PathStep } from './manifest.ts'
 import { YamlSource } from './yaml-source.ts'
 
 /** No usual apply contains more objects. The limit exists because each object needs a watch. */
