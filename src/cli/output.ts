@@ -4,7 +4,7 @@ import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
 import { type EndedTimeline, misconfiguredTimeline } from '../gate/timeline.ts'
-import { plain } from '../report/escape.ts'
+import { plain, printableJson } from '../report/escape.ts'
 import { buildReport } from '../report/json-report.ts'
 
 /** stdout, stderr, or a stream of a test. */
@@ -92,7 +92,7 @@ export function endWithMistakes(
 
 /** The report of a gate as one line of JSON. */
 export function printReport(output: Output, timeline: EndedTimeline): void {
-  output.write(`${JSON.stringify(buildReport(timeline))}\n`)
+  output.write(`${printableJson(buildReport(timeline))}\n`)
 }
 
 export const cancelledCode = 130

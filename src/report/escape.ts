@@ -38,6 +38,18 @@ export function plain(text: string, limit = maxLineLength): string {
 }
 
 /**
+ * JSON that is safe in a terminal and in the log of a job, and equal when parsed: what {@link plain} removes is written as
+ * `\u009b`. A line break between its values stays.
+ */
+export function printableJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, null, indent)
+    .replace(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu, (character) =>
+      character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    )
+    .replaceAll('##[', '#\\u0023[')
+}
+
+/**
  * The lines of a text, each {@link plain}, without empty lines at the start and end. Only the last 256 KiB are read.
  */
 export function plainLines(text: string, limit = maxLineLength): string[] {

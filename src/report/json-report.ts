@@ -9,6 +9,7 @@ import {
   type Timeline,
 } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
+import { printableJson } from './escape.ts'
 import type { Report, ReportRun } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
@@ -41,7 +42,7 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
 
 /** The report as file content. */
 export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
-  return `${JSON.stringify(buildReport(timeline, run), null, 2)}\n`
+  return `${printableJson(buildReport(timeline, run), 2)}\n`
 }
 
 function reportGate(gate: GateRecord): ReportGate {

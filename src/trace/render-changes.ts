@@ -2,6 +2,7 @@ import { structuredPatch } from 'diff'
 import { dump } from 'js-yaml'
 import { createPatch } from 'rfc6902'
 import { displayName, targetId } from '../plan/target.ts'
+import { printableJson } from '../report/escape.ts'
 import { formatElapsed } from '../report/wording.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
@@ -33,7 +34,7 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
         ? [{ op: 'remove', path: '' }]
         : createPatch(before, after)
   const target = targetId({ ...object, name: object.metadata.name })
-  return JSON.stringify({
+  return printableJson({
     at: new Date(at).toISOString(),
     elapsedSeconds: (at - startedAt) / 1000,
     target,
@@ -41,11 +42,8 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
     by,
     type,
     patch,
-  }).replace(unprintable, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  })
 }
-
-/** Control characters that JSON does not escape, including those for text direction. */
-const unprintable = /[\x7f-\x9f\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 
 /** Elapsed time with tenths of a second, because a pod is created in less than a second. */
 function elapsed(ms: number): string {

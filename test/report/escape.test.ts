@@ -8,6 +8,7 @@ import {
   mermaidTask,
   plain,
   plainLines,
+  printableJson,
   prose,
   shorten,
 } from '../../src/report/escape.ts'
@@ -186,5 +187,34 @@ describe('mermaidName', () => {
 
   it('is never empty', () => {
     expect(mermaidName(';#:')).toBe('-')
+  })
+})
+
+describe('JSON', () => {
+  /** What a terminal obeys or does not show: control characters, text direction, invisible characters, half a pair. */
+  const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+  const isPrintable = (json: string) => !json.split('\n').some((line) => unsafe.test(line) || isCommand(line))
+
+  test('has no character of Unicode that a terminal obeys or hides, and is equal when parsed', () => {
+    const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))
+    for (let start = 0; start < all.length; start += 0x1000) {
+      const characters = all.slice(start, start + 0x1000)
+      const json = printableJson(characters)
+      expect(isPrintable(json)).toBe(true)
+      expect(JSON.parse(json)).toEqual(characters)
+    }
+  })
+
+  test('of any value is printable, and equal when parsed', () => {
+    const value = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })
+    const named = fc.dictionary(anyText, fc.oneof(anyText, value))
+    fc.assert(
+      fc.property(fc.oneof(named, value, anyText), fc.constantFrom(undefined, 2), (value, indent) => {
+        const json = printableJson(value, indent)
+        expect(isPrintable(json)).toBe(true)
+        expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
+      }),
+      parameters,
+    )
   })
 })
