@@ -1,0 +1,65 @@
+import { Secrets } from '../src/cluster/secrets.ts'
+import { Exit, type Reporter } from '../src/exit.ts'
+import type { Timeline } from '../src/gate/timeline.ts'
+import { ManualClock } from './cluster-api/manual-clock.ts'
+import { createEntry, createTargetRecord, createTimeline } from './report/builders.ts'
+
+const password = 'correct-horse-1'
+const pods = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+
+function open() {
+  const clock = new ManualClock()
+  const secrets = new Secrets()
+  const shown: string[] = []
+  let present: ((now: number) => Timeline) | undefined
+  const reporter: Reporter = {
+    onHead: ({ notices }) => shown.push(...notices),
+    onStart: (state) => {
+      present = state
+    },
+    onEntry: ({ text }) => shown.push(text),
+    onLog: ({ text }) => shown.push(text),
+    onWarning: (text) => shown.push(text),
+  }
+  const exit = new Exit(reporter, secrets, clock)
+  exit.texts.follow(() => [pods])
+  const learn = () => {
+    secrets.learnSecret('password', password)
+    exit.texts.observe({ type: 'SYNCED', at: clock.now(), ...pods })
+  }
+  return { clock, exit, shown, learn, state: () => present?.(clock.now()) }
+}
+
+test('entries, warnings and log lines leave in their order, with the secrets that are known by then', () => {
+  const { clock, exit, shown, learn } = open()
+  const output = { at: 0, target: 0, pod: 'web', container: 'app', type: 'line' } as const
+  exit.onEntry(createEntry({ text: `entry ${password}` }))
+  exit.onLog({ ...output, text: `log ${password}` })
+  exit.onWarning(`warning ${password}`)
+  learn()
+  clock.advance(250)
+  expect(shown).toEqual(['entry ***', 'log ***', 'warning ***'])
+})
+
+test('the lines of a private key are replaced in each log, while other logs go on', () => {
+  const { clock, exit, shown, learn } = open()
+  const log = (container: string, text: string) =>
+    exit.onLog({ at: 0, target: 0, pod: 'web', container, type: 'line', text })
+  log('app', '-----BEGIN PRIVATE KEY-----')
+  log('app', 'bGluZSBvZiBhIGtleQ')
+  log('proxy', 'listening')
+  log('app', '-----END PRIVATE KEY-----')
+  log('app', 'ready')
+  learn()
+  clock.advance(250)
+  expect(shown).toEqual(['***', '***', 'listening', '***', 'ready'])
+})
+
+test('until the lists have arrived, the present state has no texts', () => {
+  const { exit, learn, state } = open()
+  const message = `cannot log in with ${password}`
+  exit.onStart(() => createTimeline({ targets: [createTargetRecord({ message })] }))
+  expect(state()?.targets[0]?.message).toBe('')
+  learn()
+  expect(state()?.targets[0]?.message).toBe('cannot log in with ***')
+})
