@@ -69,6 +69,8 @@ export async function runAction(action: ActionName): Promise<void> {
   }
   try {
     const texts = inputNames.map((name) => [name, core.getInput(name, { trimWhitespace: false })])
+    // They contain the kubeconfig and tokens. No program gets them, also none that a library starts.
+    for (const name of Object.keys(process.env)) if (name.startsWith('INPUT_')) delete process.env[name]
     const read = readInputs(Object.fromEntries(texts), action)
     const run = workflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)

@@ -1,32 +1,36 @@
 import { runPost as post, runAction as run } from './action.ts'
 
-/** Without a listener, an error of a closed pipe or a full disk would end the process, and with it the verdict. */
-function outliveOutput(): void {
+/**
+ * Without a listener, an error of a closed pipe or a full disk would end the process, and with it the verdict. Node would
+ * verify no certificate with `NODE_TLS_REJECT_UNAUTHORIZED=0`: only the kubeconfig may turn that off, for its cluster.
+ */
+function prepareProcess(): void {
+  delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
 }
 
 /** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */
 export async function runAction(): Promise<void> {
-  outliveOutput()
+  prepareProcess()
   limitYoungGeneration()
   await run('gate')
 }
 
 /** Merges the reports of gates. */
 export async function runMerge(): Promise<void> {
-  outliveOutput()
+  prepareProcess()
   await run('merge')
 }
 
 /** Closes what the action left open on GitHub. */
 export async function runPost(): Promise<void> {
-  outliveOutput()
+  prepareProcess()
   await post()
 }
 
 /** Runs the command line, which the action does not load. */
 export async function runCli(): Promise<void> {
-  outliveOutput()
+  prepareProcess()
   limitYoungGeneration()
   await (await import('./cli/main.ts')).runCli()
 }

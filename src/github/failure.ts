@@ -1,3 +1,4 @@
+import { asConnectionError } from '../cluster/failures.ts'
 import { errorText } from '../errors.ts'
 import { type ExtraName, knownExtras } from '../inputs.ts'
 import { plain } from '../report/escape.ts'
@@ -37,8 +38,13 @@ export function readFailure(error: unknown, now: number): Failure {
   if (error instanceof LookupError) return { ...readFailure(error.cause, now), permission: error.permission }
   if (!isHttpError(error)) return fail('invalid', errorText(error))
   const { status, message, response } = error
-  // Without a response, octokit's error has the status 500.
-  if (response === undefined) return fail('temporary', `GitHub could not be reached (${message})`)
+  // Without a response, octokit's error has the status 500, and its cause is the error of `fetch`.
+  if (response === undefined) {
+    const { certificate, code } = asConnectionError(Object(Object(error.cause).cause))
+    // A broken handshake (`ERR_SSL_…`, `EPROTO`) may succeed next time; an untrusted certificate does not.
+    const isUntrusted = certificate && !/^(ERR_SSL_|EPROTO)/.test(code)
+    return fail(isUntrusted ? 'invalid' : 'temporary', `GitHub could not be reached (${message})`)
+  }
   const retryAfterMs = retryAfter(response.headers, now)
   if (status === 429 || (status === 403 && (retryAfterMs > 0 || /rate limit/i.test(message))))
     return fail('temporary', "GitHub's rate limit is used up", retryAfterMs)

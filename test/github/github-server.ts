@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import addFormats from 'ajv-formats'
 import { type Document, OpenAPIBackend } from 'openapi-backend'
+import type { Certificate } from '../support/certificates.ts'
 
 /** A received request. */
 export interface GitHubRequest {
@@ -62,8 +64,9 @@ const lengthLimits: Readonly<Record<string, readonly [field: string, maximum: nu
 /**
  * A mock of GitHub made from its OpenAPI description: it answers each operation with the description's example, and
  * records every invalid request.
+ * @param certificate serve https with it
  */
-export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
+export async function startGitHub(root = '/api/v3', certificate?: Certificate): Promise<GitHubServer> {
   const requests: GitHubRequest[] = []
   const breaches: string[] = []
   const handlers = new Map<string, Handler>()
@@ -102,9 +105,10 @@ export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
   })
   await api.init()
 
-  const server = createServer((incoming, outgoing) => {
+  const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     respond(incoming, outgoing).catch((error) => breaches.push(String(error)))
-  })
+  }
+  const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener)
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     let text = ''
     for await (const chunk of incoming.setEncoding('utf8')) text += chunk
@@ -141,7 +145,7 @@ export async function startGitHub(root = '/api/v3'): Promise<GitHubServer> {
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const github: GitHubServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${root}`,
+    url: `${certificate === undefined ? 'http' : 'https'}://127.0.0.1:${(server.address() as AddressInfo).port}${root}`,
     requests,
     breaches,
     handlers,
