@@ -1,7 +1,7 @@
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
-import { redactTokens, urlPasswordPattern } from './token-shapes.ts'
+import { redactTokens, urlPasswords } from './token-shapes.ts'
 
 /** The replacement of a secret. */
 const stars = '***'
@@ -389,7 +389,7 @@ const maxJsonDepth = 20
 
 /** The passwords of all URLs in a text, as written and decoded. */
 function passwordsInUrls(text: string): string[] {
-  const written = [...text.matchAll(urlPasswordPattern)].flatMap(({ groups }) => groups?.['password'] ?? [])
+  const written = urlPasswords(text)
   return [...written, ...written.map(decodeUrl)].filter((password) => isSecretValue('password', password))
 }
 

@@ -57,16 +57,51 @@ const privateKey =
 /** The end of a private key, if the text begins within it, as the last lines of a log may. */
 const endOfKey = /(?:(?<=^|\n)[A-Za-z0-9+/=]{16,76}\r?\n){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
+/** What precedes the password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
+const beforePassword = /:\/\/[^\s:@/?#"'<>]{0,128}:/g
+/** Digits before a path are a port. */
+const port = /^\d{1,5}[/?#]/
+const maxPasswordLength = 512
+
 /**
- * The password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. People also write `/` and `@` there. Digits
- * before a path are a port.
+ * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
+ * write `/` and `@` in it.
+ * @returns the first character of each, and the character after it, in order
  */
-export const urlPasswordPattern = /(?<=:\/\/[^\s:@/?#"'<>]{0,128}:)(?!\d{1,5}[/?#])(?<password>[^\s"'<>]{1,512})(?=@)/g
+function urlPasswordsIn(text: string): readonly (readonly [start: number, end: number])[] {
+  const found: (readonly [number, number])[] = []
+  beforePassword.lastIndex = 0
+  while (beforePassword.exec(text) !== null) {
+    const start = beforePassword.lastIndex
+    const [rest = ''] = /^[^\s"'<>]*/.exec(text.slice(start, start + maxPasswordLength + 1)) ?? []
+    const length = rest.lastIndexOf('@')
+    if (length < 1 || port.test(rest)) continue
+    found.push([start, start + length])
+    beforePassword.lastIndex = start + length
+  }
+  return found
+}
+
+/** The passwords of the URLs in a text. */
+export function urlPasswords(text: string): readonly string[] {
+  return text.includes('://') ? urlPasswordsIn(text).map(([start, end]) => text.slice(start, end)) : []
+}
+
+function withoutUrlPasswords(text: string): string {
+  if (!text.includes('://') || !text.includes('@')) return text
+  let end = 0
+  const parts = urlPasswordsIn(text).map(([from, to]) => {
+    const part = `${text.slice(end, from)}***`
+    end = to
+    return part
+  })
+  return `${parts.join('')}${text.slice(end)}`
+}
 
 /** Replaces passwords in URLs, private keys, and texts with the shape of a token, with `***`. */
 export function redactTokens(text: string): string {
   const keyless = text.includes('PRIVATE KEY') ? text.replace(privateKey, '***').replace(endOfKey, '***') : text
-  const passwordless = keyless.includes('://') ? keyless.replace(urlPasswordPattern, '***') : keyless
+  const passwordless = withoutUrlPasswords(keyless)
   return passwordless.length < minTokenLength ? passwordless : passwordless.replace(anyToken, '***')
 }
 
