@@ -1,8 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
-import { gateName } from '../src/github/texts.ts'
-import { knownExtras, parseInputs, readInputs } from '../src/inputs.ts'
+import { knownExtras } from '../src/inputs.ts'
 import { readExpectations, recordedLines, recordingPath, replayOnce } from './support/recordings.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -60,9 +59,7 @@ it("README's workflow is the one for EKS, with a time limit", () => {
 
 describe('docs/github.md', () => {
   const text = read('docs/github.md')
-  const workflow = parse(/^```yaml\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
   const ruleset = JSON.parse(/^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
-  const inputs: Record<string, string> = workflow.jobs.deploy.steps.at(-1).with
 
   it('has each extra with its permission in its first ten lines', () => {
     const lines = text.split('\n', 10)
@@ -73,20 +70,45 @@ describe('docs/github.md', () => {
     }
   })
 
-  it('gives the job the permissions of its extras, and no others', () => {
-    const enabled = parseInputs({ 'github-token': 'x', 'report-to': inputs['report-to'] }).reportTo
-    const permissions = ['contents: read', ...enabled.map((name) => knownExtras[name].permission)]
-    expect(workflow.jobs.deploy.permissions).toEqual(parse(permissions.join('\n')))
+  /** The workflows that the section links to, by name. */
+  const workflows = Object.fromEntries(
+    [...text.matchAll(/\]\(\.\.\/examples\/workflows\/(preview|merge-queue|required)\.yml\)/g)].map(([, name = '']) => [
+      name,
+      parse(read(`examples/workflows/${name}.yml`)),
+    ]),
+  )
+
+  it('has a ruleset that requires a job of its workflows, only from GitHub Actions', () => {
+    const { required_status_checks: required } = ruleset.rules[0].parameters
+    // The ID of the app "GitHub Actions" on github.com.
+    expect(required).toEqual([{ context: 'Rollout', integration_id: 15_368 }])
+    const names = Object.entries(workflows).map(([name, { jobs }]) => [
+      name,
+      Object.entries<{ name?: string }>(jobs).map(([id, job]) => job.name ?? id),
+    ])
+    expect(Object.fromEntries(names)).toEqual({
+      preview: ['preview'],
+      'merge-queue': ['Rollout'],
+      required: ['decide', 'deploy', 'Rollout'],
+    })
   })
 
-  it('has a ruleset that requires the gate of its workflow and the job', () => {
-    const required = ruleset.rules[0].parameters.required_status_checks
-    const { inputs: values, mistakes } = readInputs(
-      Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, String(value)])),
-    )
-    expect(mistakes).toEqual([])
-    const gate = gateName({ workflow: workflow.name, job: 'deploy' }, values)
-    expect(required).toEqual([{ context: gate }, { context: 'deploy' }])
+  it('has workflows that ignore annotations, start for each pull request, and share no namespace', () => {
+    for (const { on, jobs, concurrency } of Object.values(workflows)) {
+      expect(on).toHaveProperty('pull_request')
+      expect(JSON.stringify(on)).not.toContain('paths')
+      const [job] = Object.values<{ env?: { NAMESPACE?: string }; steps: { id?: string; with?: object }[] }>(
+        jobs,
+      ).filter(({ steps }) => steps.some(({ id }) => id === 'gate'))
+      expect(job?.steps.find(({ id }) => id === 'gate')?.with).toMatchObject({ annotations: 'ignore' })
+      expect(job?.env?.NAMESPACE).toMatch(/\$\{\{ github\.(event\.number|run_id) \}\}$/)
+      // Groups of a merge queue that wait for each other would be cancelled.
+      if ('merge_group' in on) expect(concurrency).toBeUndefined()
+    }
+  })
+
+  it('has a job for a check that always applies, which always runs', () => {
+    expect(workflows['required'].jobs.rollout).toMatchObject({ if: 'always()', needs: ['decide', 'deploy'] })
   })
 })
 

@@ -58,7 +58,7 @@ export interface WorkflowRun {
 
 /** The event that starts a workflow, what the runner's environment has besides the default, and when it is cancelled. */
 export interface WorkflowEvent {
-  name: 'push' | 'pull_request'
+  name: 'push' | 'pull_request' | 'merge_group'
   payload?: object
   /** Environment variables of all steps. */
   variables?: Readonly<Record<string, string>>

@@ -1,9 +1,9 @@
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { exampleFiles } from '../../scripts/in-examples.ts'
 import { appImage } from '../cluster/images.ts'
-import { createPullRequest } from '../github/action-contexts.ts'
+import { createPullRequest, headSha } from '../github/action-contexts.ts'
 import type { WorkflowEvent, WorkflowRun } from './act.ts'
 import type { Check, WorkflowFixture } from './workflow-fixture.ts'
 
@@ -241,24 +241,39 @@ const shared: Scenario = async (fixture, check) => {
 const preview: Scenario = async (fixture, check) => {
   // The namespace is named after the pull request.
   const number = Number.parseInt(fixture.namespace.replace(/^act-/, ''), 16)
-  const event = (action: string): WorkflowEvent => ({
+  const event = (action: string, head?: string): WorkflowEvent => ({
     name: 'pull_request',
     payload: {
       action,
       number,
-      pull_request: { ...createPullRequest(), number },
+      pull_request: { ...createPullRequest(head), number },
       repository: { full_name: 'acme/shop' },
     },
   })
   const path = `/api/v1/namespaces/preview-${number}`
   try {
     await checkReady(fixture, check, 'preview', { job: 'preview', event: event('opened') })
-    await check('preview: the check that a rule can require has passed', () => {
-      deepEqual(
-        fixture.written.checks.map(({ name, conclusion }) => [name, conclusion]),
-        [['Preview', 'success']],
-      )
+    await check('preview: the status of the head is pending from the first step, then success', () => {
+      const statuses = fixture.written.statuses.map(({ sha, context, state }) => [sha, context, state])
+      deepEqual(statuses[0], [headSha, 'Preview rollout', 'pending'])
+      deepEqual(statuses.at(-1), [headSha, 'Preview rollout', 'success'])
     })
+    const failed = await runExample(fixture, 'preview', 'missing-image', {
+      event: event('synchronize'),
+      replace: missingImage,
+    })
+    await check('preview: a failed rollout fails the job and the status, and the comment has the last outcome', () => {
+      ok(!failed.hasPassed)
+      deepEqual(fixture.written.statuses.at(-1)?.['state'], 'failure')
+      equal(fixture.written.comments.length, 1)
+      match(String(fixture.written.comments[0]?.['body']), /Rollout failed/)
+    })
+    const foreign = await runExample(fixture, 'preview', 'fork', { event: event('opened', 'jo/shop') })
+    await check('preview: a pull request of a fork is not deployed, which GitHub counts as a success', () => {
+      ok(foreign.hasPassed)
+      throws(() => foreign.job('preview'), wasSkipped)
+    })
+    await check("preview: no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
     const closed = await runExample(fixture, 'preview', 'closed', { event: event('closed') })
     await check('preview: the namespace is deleted with the pull request', async () => {
       ok(closed.hasPassed)
@@ -266,6 +281,113 @@ const preview: Scenario = async (fixture, check) => {
     })
   } finally {
     await fixture.api.delete(path).catch(() => {})
+  }
+}
+
+/** The error for a job that did not run: act logs nothing of a job that its `if:` skips. */
+const wasSkipped = /^Error: no job .* was run/
+
+/** The event of a merge group whose changes are those since a commit. */
+function mergeGroup(base_sha: string): WorkflowEvent {
+  const head_ref = `refs/heads/gh-readonly-queue/main/pr-12-${headSha}`
+  return {
+    name: 'merge_group',
+    payload: { action: 'checks_requested', merge_group: { head_sha: headSha, head_ref, base_sha } },
+  }
+}
+
+/** The event of a pull request, by default of the repository's own branch. */
+function pullRequest(fields: object = {}, action = 'opened'): WorkflowEvent {
+  const pull_request = { ...createPullRequest(), draft: false, user: { login: 'jo' }, ...fields }
+  return { name: 'pull_request', payload: { action, number: 12, pull_request, repository: { full_name: 'acme/shop' } } }
+}
+
+/** The namespace of a run ends with that of the scenario: the number of a run is the same in all runs of act. */
+function inNamespace(fixture: WorkflowFixture): Readonly<Record<string, string>> {
+  return { [`\${{ github.run_id }}`]: fixture.namespace }
+}
+
+async function isDeleted(path: string, { api }: WorkflowFixture): Promise<boolean> {
+  return api.get(path).then(
+    ({ metadata }) => metadata['deletionTimestamp'] !== undefined,
+    () => true,
+  )
+}
+
+const mergeQueue: Scenario = async (fixture, check) => {
+  const path = `/api/v1/namespaces/queue-${fixture.namespace}`
+  const failing = `/api/v1/namespaces/queue-failing-${fixture.namespace}`
+  const replace = inNamespace(fixture)
+  try {
+    const entered = await runExample(fixture, 'merge-queue', 'entered', { replace, event: pullRequest() })
+    await check('merge-queue: a pull request enters the queue without a rollout', () => {
+      ok(entered.hasPassed)
+      throws(() => entered.job('Rollout'), wasSkipped)
+    })
+    await checkReady(fixture, check, 'merge-queue', { job: 'Rollout', replace, event: mergeGroup('HEAD') })
+    await check('merge-queue: its namespace is deleted', async () => ok(await isDeleted(path, fixture)))
+    const failed = await runExample(fixture, 'merge-queue', 'missing-image', {
+      replace: { [`\${{ github.run_id }}`]: `failing-${fixture.namespace}`, ...missingImage },
+      event: mergeGroup('HEAD'),
+    })
+    await check('merge-queue: a failed rollout fails the job, and its namespace is deleted', async () => {
+      ok(!failed.hasPassed)
+      equal(failed.job('Rollout').step('gate').outputs['outcome'], 'failed')
+      ok(await isDeleted(failing, fixture))
+    })
+  } finally {
+    for (const each of [path, failing]) await fixture.api.delete(each).catch(() => {})
+  }
+}
+
+const required: Scenario = async (fixture, check) => {
+  const path = `/api/v1/namespaces/required-${fixture.namespace}`
+  const failing = `/api/v1/namespaces/required-failing-${fixture.namespace}`
+  const replace = inNamespace(fixture)
+  const unchanged = { 'HEAD^1': 'HEAD' }
+  try {
+    await checkReady(fixture, check, 'required', { replace, event: pullRequest() })
+    const notApplicable: readonly [string, WorkflowEvent, Readonly<Record<string, string>>, string][] = [
+      ['a draft', pullRequest({ draft: true }), {}, 'a draft cannot be merged'],
+      ['a fork', pullRequest(createPullRequest('jo/shop')), {}, 'the workflows of a fork get no secrets'],
+      [
+        'Dependabot',
+        pullRequest({ user: { login: 'dependabot[bot]' } }),
+        {},
+        'the workflows of Dependabot get no secrets',
+      ],
+      ['documentation', pullRequest(), unchanged, 'no manifest differs'],
+      ['documentation in the queue', mergeGroup('HEAD'), {}, 'no manifest differs'],
+    ]
+    for (const [run, event, texts, reason] of notApplicable) {
+      const finished = await runExample(fixture, 'required', run.replaceAll(' ', '-'), { event, replace: texts })
+      await check(`required: ${run} passes without a rollout, and the log contains the reason`, () => {
+        ok(finished.hasPassed, finished.log)
+        throws(() => finished.job('deploy'), wasSkipped)
+        match(finished.job('Rollout').step('result').log, new RegExp(`Not applicable: ${reason}\\.`))
+      })
+    }
+    const failed = await runExample(fixture, 'required', 'missing-image', {
+      replace: { [`\${{ github.run_id }}`]: `failing-${fixture.namespace}`, ...missingImage },
+      // No commit has this name, so git cannot compare: the change is deployed.
+      event: mergeGroup('0'.repeat(40)),
+    })
+    await check('required: a failed rollout in the queue fails the required job', () => {
+      ok(!failed.hasPassed)
+      equal(failed.job('deploy').step('gate').outputs['outcome'], 'failed')
+      equal(failed.job('Rollout').step('result').result, 'failure')
+    })
+    const lost = await runExample(fixture, 'required', 'undecided', {
+      replace: { 'reason=\n': 'exit 1\n' },
+      event: pullRequest(),
+    })
+    await check('required: without a decision nothing is deployed, and the required job fails', () => {
+      ok(!lost.hasPassed)
+      throws(() => lost.job('deploy'), wasSkipped)
+      equal(lost.job('Rollout').step('result').result, 'failure')
+    })
+  } finally {
+    for (const each of [path, failing]) await fixture.api.delete(each).catch(() => {})
   }
 }
 
@@ -282,4 +404,6 @@ export const exampleScenarios: Readonly<Record<string, Scenario>> = {
   'example-three-clusters': threeClusters,
   'example-shared': shared,
   'example-preview': preview,
+  'example-merge-queue': mergeQueue,
+  'example-required': required,
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { deployment } from '../cluster/objects.ts'
 import { createPullRequest, headSha } from '../github/action-contexts.ts'
 import { loadJobImage, withDocker } from './docker.ts'
-import { documentedSteps, login, type Step } from './documented.ts'
+import { login, type Step } from './documented.ts'
 import { type Check, createJob, expression, type WorkflowFixture } from './workflow-fixture.ts'
 
 const event = {
@@ -188,39 +188,6 @@ export async function composite(fixture: WorkflowFixture, check: Check): Promise
     match(job.step('deploy/gate').log, /✗ failed/)
   })
   await checkWrites(fixture, check, 1)
-}
-
-/** The documented workflow that blocks a merge: a healthy rollout, then a failing one of the same commit. */
-export async function mergeBlock(fixture: WorkflowFixture, check: Check): Promise<void> {
-  const { namespace, written } = fixture
-  const steps = [login, ...documentedSteps('docs/github.md', 'Block merging on a rollout', namespace)]
-  const statuses = () => written.statuses.map(({ sha, context, state }) => [sha, context, state])
-  const good = await fixture.run('allowed', {
-    steps,
-    permissions,
-    manifests: { 'web.yaml': [deployment('web')] },
-    event,
-  })
-  await check('a ready rollout sets the required status of the head to success', () => {
-    equal(good.hasPassed, true, good.log)
-    deepEqual(statuses().at(-1), [headSha, 'Rollout', 'success'])
-  })
-  const bad = await fixture.run('blocked', {
-    steps,
-    permissions,
-    manifests: { 'web.yaml': [deployment('web', { image: 'v9' })] },
-    event,
-  })
-  await check('a failed rollout of the same commit sets it to failure', () => {
-    equal(bad.hasPassed, false, bad.log)
-    deepEqual(statuses().at(-1), [headSha, 'Rollout', 'failure'])
-    deepEqual(new Set(statuses().map(([, context]) => context)), new Set(['Rollout']))
-  })
-  await check('the comment on the pull request has the last outcome', () => {
-    equal(written.comments.length, 1)
-    match(String(written.comments[0]?.['body']), /Rollout failed/)
-  })
-  await check("no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
 }
 
 /**

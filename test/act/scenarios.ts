@@ -6,7 +6,7 @@ import { contractViolations } from '../cluster/contract.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, login, type Step } from './documented.ts'
 import { exampleScenarios } from './examples.ts'
-import { composite, container, killed, matrix, mergeBlock, reusable } from './github-scenarios.ts'
+import { composite, container, killed, matrix, reusable } from './github-scenarios.ts'
 import { installNode, oldestNode, tooOldNode } from './node-versions.ts'
 import { type Check, expression, type GateRun, type WorkflowFixture } from './workflow-fixture.ts'
 
@@ -271,6 +271,5 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   composite,
   killed,
   container,
-  'merge-block': mergeBlock,
   ...exampleScenarios,
 }
