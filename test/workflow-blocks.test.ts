@@ -28,11 +28,16 @@ interface Step {
 interface Job {
   readonly uses?: string
   readonly permissions?: Readonly<Record<string, string>>
+  readonly concurrency?: Concurrency
   readonly steps?: readonly Step[]
   readonly 'timeout-minutes'?: number
 }
 
+type Concurrency = string | { readonly group: string; readonly queue?: string }
+
 interface Workflow {
+  readonly on?: string | readonly string[] | object
+  readonly concurrency?: Concurrency
   readonly permissions?: Readonly<Record<string, string>>
   readonly jobs: Readonly<Record<string, Job>>
 }
@@ -234,3 +239,28 @@ it.each(workflows)(
     }
   },
 )
+
+/** Whether GitHub cancels the waiting run of a pull request when another pull request starts one. */
+function sharesQueue({ on = '', concurrency, jobs }: Workflow): boolean {
+  const events = typeof on === 'string' ? [on] : Array.isArray(on) ? on : Object.keys(on)
+  if (!events.some((event) => /^(pull_request|merge_group|issue_comment)/.test(event))) return false
+  return [concurrency, ...Object.values(jobs).map((job) => job.concurrency)].some((each) => {
+    const { group, queue } = typeof each === 'object' ? each : { group: each, queue: undefined }
+    const isOfOne = group === undefined || /\$\{\{.*github\.(event|ref|head_ref|sha|run_id)\b/.test(group)
+    return !isOfOne && queue !== 'max'
+  })
+}
+
+it.each(workflows)('no pull request cancels the waiting run of another in $place', ({ content }) => {
+  expect(sharesQueue(content as Workflow)).toBe(false)
+})
+
+it.each<[string, Pick<Workflow, 'on' | 'concurrency'>, boolean]>([
+  ['one queue for all pull requests', { on: ['pull_request', 'merge_group'], concurrency: 'shop' }, true],
+  ['one queue for each workflow', { on: 'pull_request', concurrency: `\${{ github.workflow }}` }, true],
+  ['a queue for each', { on: 'pull_request', concurrency: { group: `shop-\${{ github.event.number }}` } }, false],
+  ['a queue that keeps all', { on: 'merge_group', concurrency: { group: 'shop', queue: 'max' } }, false],
+  ['a queue of pushes, of which only the newest counts', { on: { push: {} }, concurrency: 'shop' }, false],
+])('%s cancels waiting runs: %#', (_, workflow, expected) => {
+  expect(sharesQueue({ ...workflow, jobs: {} })).toBe(expected)
+})
