@@ -1,5 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
@@ -28,7 +38,7 @@ interface Bundle {
 
 type Bundler = (
   entry: string,
-  options: { cache: false; filename: string; license: string; minify: boolean; quiet: boolean },
+  options: { cache: false; filename: string; minify: boolean; quiet: boolean },
 ) => Promise<Bundle>
 
 const root = resolve(import.meta.dirname, '..')
@@ -45,7 +55,7 @@ stageForShaking('@kubernetes/client-node', /\/dist\/gen\//)
 stageForShaking('@actions/core')
 excludeApiClient()
 await compileCatalogue()
-const files = new Map([...emittedLaunchers(), ...(await bundle())])
+const files = new Map([...emittedLaunchers(), ...(await bundle()), ['licenses.txt', Buffer.from(licenses())] as const])
 rejectPathsOf(root, files)
 if (process.argv.includes('--check')) check(files)
 else write(files, target)
@@ -126,7 +136,6 @@ async function bundle(): Promise<Files> {
   const options = {
     cache: false,
     filename: bundleName,
-    license: 'licenses.txt',
     minify: false,
     quiet: true,
   } as const
@@ -140,6 +149,26 @@ async function bundle(): Promise<Files> {
     files.set(name, text === undefined ? Buffer.from(source) : isForTests ? Buffer.from(text) : await minified(text))
   }
   return files
+}
+
+/**
+ * The licences and notices of every package that the bundle may contain, by name: all that are not only for development. The
+ * bundler's own list omits packages of which it inlines the modules, such as js-yaml.
+ */
+function licenses(): string {
+  const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
+    packages: Record<string, { version?: string; license?: string; dev?: boolean; optional?: boolean }>
+  }
+  const entries = Object.entries(packages).flatMap(([path, { version, license, dev, optional }]) => {
+    const name = path.split('node_modules/').at(-1)
+    if (!name || dev || optional) return []
+    const texts = readdirSync(path)
+      .filter((file) => /^(?:licen[cs]e|copying|notice)(?:[.-]|$)/i.test(file) && statSync(join(path, file)).isFile())
+      .sort()
+      .map((file) => readFileSync(join(path, file), 'utf8').replaceAll('\r\n', '\n').trim())
+    return [[`${name} ${version}`, license, ...texts].join('\n')]
+  })
+  return `${[...new Set(entries)].sort().join('\n\n\n')}\n`
 }
 
 /** Takes Node's modules from `process`: `createRequire`, which the bundler writes, takes longer and loads `node:module`. */

@@ -30,6 +30,35 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
+describe('licenses.txt', () => {
+  const bundle = dirname(programPath('cli.js'))
+  const entries = readFileSync(join(bundle, 'licenses.txt'), 'utf8').split(/\n{3}(?=\S+ \d+\.\d+\.\d+\S*\n)/)
+  const names = new Set(entries.map((entry) => entry.split(' ')[0]))
+
+  it('has every dependency', () => {
+    const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+    expect([...names]).toEqual(expect.arrayContaining(Object.keys(dependencies)))
+  })
+
+  it('has every package that the bundle names', () => {
+    const code = readdirSync(bundle)
+      .filter((name) => name.endsWith('.js'))
+      .map((name) => readFileSync(join(bundle, name), 'utf8'))
+    const paths = code
+      .join('\n')
+      .matchAll(/\/\/ (?:CONCATENATED|EXTERNAL) MODULE: \S*node_modules\/((?:@[^/\s]+\/)?[^/\s]+)/g)
+    const bundled = new Set([...paths].map(([, name]) => name))
+    expect(bundled.size).toBeGreaterThan(20)
+    expect([...names]).toEqual(expect.arrayContaining([...bundled]))
+  })
+
+  it('has the text of the licence, or its name where the package has no text', () => {
+    for (const entry of entries) expect(entry).toMatch(/^\S+ \S+\n[\w .()-]+(?:\n[\s\S]+)?$/)
+    const withText = entries.filter((entry) => /copyright|permission/i.test(entry))
+    expect(withText.length).toBeGreaterThan(0.8 * entries.length)
+  })
+})
+
 describe('the npm package, installed into an empty folder', () => {
   it('is one package without dependencies', () => {
     expect(readdirSync(join(folder, 'installed/node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
