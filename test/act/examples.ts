@@ -274,8 +274,8 @@ const preview: Scenario = async (fixture, check) => {
       throws(() => foreign.job('preview'), wasSkipped)
     })
     await check("preview: no request violates GitHub's description", () => deepEqual(fixture.github.breaches, []))
-    const closed = await runExample(fixture, 'preview', 'closed', { event: event('closed') })
-    await check('preview: the namespace is deleted with the pull request', async () => {
+    const closed = await runExample(fixture, 'delete-preview', 'closed', { event: event('closed') })
+    await check('delete-preview: the namespace is deleted with the pull request', async () => {
       ok(closed.hasPassed)
       ok((await fixture.api.get(path)).metadata['deletionTimestamp'])
     })
@@ -348,7 +348,6 @@ const required: Scenario = async (fixture, check) => {
   try {
     await checkReady(fixture, check, 'required', { replace, event: pullRequest() })
     const notApplicable: readonly [string, WorkflowEvent, Readonly<Record<string, string>>, string][] = [
-      ['a draft', pullRequest({ draft: true }), {}, 'a draft cannot be merged'],
       ['a fork', pullRequest(createPullRequest('jo/shop')), {}, 'the workflows of a fork get no secrets'],
       [
         'Dependabot',
@@ -367,6 +366,14 @@ const required: Scenario = async (fixture, check) => {
         match(finished.job('Rollout').step('result').log, new RegExp(`Not applicable: ${reason}\\.`))
       })
     }
+    const draft = await runExample(fixture, 'required', 'draft', { event: pullRequest({ draft: true }) })
+    await check(
+      'required: a draft is not deployed, and has no success that would remain once it is ready for review',
+      () => {
+        throws(() => draft.job('deploy'), wasSkipped)
+        equal(draft.job('Rollout').step('result').result, 'failure')
+      },
+    )
     const failed = await runExample(fixture, 'required', 'missing-image', {
       replace: { [`\${{ github.run_id }}`]: `failing-${fixture.namespace}`, ...missingImage },
       // No commit has this name, so git cannot compare: the change is deployed.
