@@ -1,4 +1,5 @@
 import type { FeedEvent } from '../src/cluster/feed.ts'
+import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
@@ -6,6 +7,7 @@ import { KeyLines } from '../src/cluster/token-shapes.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { Gate } from '../src/gate/gate.ts'
+import { WatchAnswers } from '../src/gate/watch-answers.ts'
 import { readInputs } from '../src/inputs.ts'
 import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
 import { checkName, checkNamespace, checkSelector, matchesSelector } from '../src/plan/names.ts'
@@ -17,10 +19,25 @@ import { buildAnnotations } from '../src/report/annotations.ts'
 import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
+import { changeJson } from '../src/trace/render-changes.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createGate,
+  createTarget,
+  createWorkload,
+  run,
+  runUntil,
+  synced,
+} from './gate/builders.ts'
+import { createEvent, iso, moment } from './lifecycle/builders.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
 import { recordingPath } from './support/recordings.ts'
 import { isThorough } from './support/thorough.ts'
+
+const widgetKind = { apiVersion: 'acme.io/v1', kind: 'Widget' }
 
 /** Parts that regular expressions repeat. A text of many of them makes a super-linear one slow. */
 const parts = [
@@ -135,6 +152,105 @@ test('the time to redact does not grow with the number of secrets', () => {
   const [few, many] = [knowing(100), knowing(10_000)]
   const slow = () => msWith(many) > 400 && msWith(many) > 3 * msWith(few)
   expect(slow() && slow()).toBe(false)
+})
+
+/**
+ * Fails if `work` takes long, and twice the size takes `factor` times as long or more.
+ * @param factor 3 for work that grows with its size in proportion, 6 if it may grow with the square
+ */
+function expectGrowth(work: (size: number) => unknown, size: number, factor = 3): void {
+  const msOf = (count: number) => cpuMs(() => void work(count))
+  const slow = () => msOf(size) > 400 && msOf(size) > factor * msOf(size / 2)
+  expect(slow() && slow()).toBe(false)
+}
+
+const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+
+describe('the time for what a tenant may write grows at most in proportion:', () => {
+  test('events about one pod', () => {
+    const { target, pod, creating } = createWorkload('web')
+    expectGrowth((count) => {
+      const events = numbers(count).map((index) => ({
+        ...createEvent(pod(), { reason: 'Unhealthy', message: `${index}`, lastTimestamp: iso(index % 60) }),
+        metadata: { name: `e-${index}`, namespace: 'shop', resourceVersion: `${index}` },
+      }))
+      run([at(0, creating, allSynced), at(60, added(...events))], { targets: [target] })
+    }, 2_000)
+  })
+
+  test('a chain of owners', () => {
+    const widget = (index: number): KubeObject => {
+      const ownerReferences = [{ ...widgetKind, name: `w-${index - 1}`, uid: `${index - 1}` }]
+      return { ...widgetKind, metadata: { name: `w-${index}`, namespace: 'shop', uid: `${index}`, ownerReferences } }
+    }
+    expectGrowth((count) => {
+      const steps = [at(0, synced('Widget'), added(...numbers(count).toReversed().map(widget)))]
+      const target = createTarget({ ...widgetKind, name: 'w-0' })
+      expect(runUntil(1, steps, { targets: [target] }).targets).toHaveLength(1)
+    }, 20_000)
+  })
+
+  test('changed texts of a list, as a patch', () => {
+    const object = (count: number, text: string) => ({
+      ...widgetKind,
+      metadata: { name: 'w' },
+      spec: { args: numbers(count).map((index) => `${text} ${index}`) },
+    })
+    expectGrowth((count) => {
+      const [before, after] = [object(count, 'old'), object(count, 'new')]
+      return changeJson({ at: 0, type: 'MODIFIED', object: after, before, after } as never, 0)
+    }, 4_000)
+  })
+
+  test('answers of one watch', () => {
+    const request = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop' }
+    expectGrowth((count) => {
+      const answers = new WatchAnswers()
+      for (const index of numbers(count)) {
+        answers.observe({ type: 'ALIVE', ...request, at: index * 1_000 })
+        if (index % 10 === 0) answers.silentAt(index * 1_000, [request], [request], () => 1)
+      }
+    }, 20_000)
+  })
+})
+
+test('the time for missing targets grows at most with their square', () => {
+  expectGrowth(
+    (count) => {
+      const targets = numbers(count).map((index) => createTarget({ name: `web-${index}`, namespace: `shop-${index}` }))
+      const lists = targets.map(({ apiVersion, kind, namespace }): FeedEvent => {
+        return { type: 'SYNCED', apiVersion, kind, namespace, at: moment(1) }
+      })
+      const gate = createGate([lists], { targets })
+      for (const list of lists) {
+        gate.handle(list)
+        expect(gate.requests).toBeDefined()
+      }
+      for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+    },
+    1_000,
+    6,
+  )
+})
+
+test('a bundle of authorities adds no masks', () => {
+  const certificate = `-----BEGIN CERTIFICATE-----\n${'QUJD'.repeat(16)}\n-----END CERTIFICATE-----\n`
+  const masks = (count: number) => {
+    const bundle = Buffer.from(
+      numbers(count)
+        .map((index) => certificate.replace('QUJD', `${index}`.padStart(4, 'A')))
+        .join(''),
+    ).toString('base64')
+    const cluster = { name: 'c', cluster: { server: 'https://c', 'certificate-authority-data': bundle } }
+    const kubeconfig = JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      users: [{ name: 'u', user: { token: 'open-sesame' } }],
+      clusters: [cluster],
+    })
+    return loadKubeconfig({ kubeconfig }, { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }).secrets.length
+  }
+  expect(masks(150)).toBe(masks(1))
 })
 
 /** Recordings whose messages the rules interpret. */

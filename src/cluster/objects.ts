@@ -376,8 +376,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
  * A function of an object that keeps each result as long as its object. Objects do not change, and are assessed again after
  * changes of others.
  */
-export function oncePerObject<Result>(read: (object: KubeObject) => Result): (object: KubeObject) => Result {
-  const known = new WeakMap<KubeObject, { readonly result: Result }>()
+export function oncePerObject<Result, Of extends object = KubeObject>(
+  read: (object: Of) => Result,
+): (object: Of) => Result {
+  const known = new WeakMap<Of, { readonly result: Result }>()
   return (object) => {
     let found = known.get(object)
     if (found === undefined) {

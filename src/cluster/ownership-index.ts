@@ -15,11 +15,14 @@ export class OwnershipIndex<Target> {
 
   /** Adds an object that belongs to a target, and the objects that it owns. */
   assign(uid: string | undefined, target: Target): void {
-    if (uid === undefined) return
-    const targets = this.#targets.get(uid) ?? new Set()
-    if (targets.has(target)) return
-    this.#targets.set(uid, targets.add(target))
-    for (const owned of this.#store.ownedBy(uid)) this.assign(owned.metadata.uid, target)
+    // Not recursive: a chain of owners may be as long as its author likes.
+    const found = uid === undefined ? [] : [uid]
+    for (const each of found) {
+      const targets = this.#targets.get(each) ?? new Set()
+      if (targets.has(target)) continue
+      this.#targets.set(each, targets.add(target))
+      for (const { metadata } of this.#store.ownedBy(each)) if (metadata.uid !== undefined) found.push(metadata.uid)
+    }
   }
 
   /** Adds an object if one of its owners belongs to a target. */

@@ -17,11 +17,17 @@ export interface Change {
   readonly after?: KubeObject
 }
 
-/** The events about one object, by the event's name. `sorted` caches them in the order of their last occurrence. */
+/** The events about one object: by their names, and in the order of their last occurrence. */
 interface EventsAbout {
   readonly byName: Map<string, EventObject>
-  sorted?: readonly EventObject[] | undefined
+  sorted: readonly EventObject[]
 }
+
+/**
+ * Of the events about one object, the latest are kept, since anyone with access may create any number. Clients send at most 25
+ * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
+ */
+const maxEvents = 300
 
 /** Always the same array, by which readers find that nothing changed. */
 const noEvents: readonly EventObject[] = []
@@ -136,10 +142,7 @@ export class Store {
    * kind and name, also for an object that is not in the store.
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
-    const events = this.#events.get(object.metadata.uid ?? subjectKey(nameOf(object)))
-    if (events === undefined) return noEvents
-    events.sorted ??= [...events.byName.values()].toSorted(byLastOccurrence)
-    return events.sorted
+    return this.#events.get(object.metadata.uid ?? subjectKey(nameOf(object)))?.sorted ?? noEvents
   }
 
   /** The events about the objects in a namespace that are not in the store. */
@@ -258,12 +261,9 @@ export class Store {
     const before = this.#events.get(uid ?? byName)?.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
     for (const key of uid === undefined ? [byName] : [uid, byName]) {
-      const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>() }
-      // Deleted first: events without times and versions are sorted by arrival.
-      events.byName.delete(event.metadata.name)
-      events.byName.set(event.metadata.name, event)
-      events.sorted = undefined
+      const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>(), sorted: noEvents }
       this.#events.set(key, events)
+      addEvent(events, event)
     }
     return [{ before, after: event }]
   }
@@ -339,6 +339,24 @@ export class WatchedRequests {
     if (!covers(reported, request)) return false
     return requestKey(reported) === requestKey(request) || !this.has(request) || !this.has(reported)
   }
+}
+
+/** Adds an event, or its next version, after those that occurred last at the same time. */
+function addEvent(events: EventsAbout, event: EventObject): void {
+  const { byName, sorted } = events
+  const before = byName.get(event.metadata.name)
+  const others = before === undefined ? sorted : sorted.filter((each) => each !== before)
+  byName.set(event.metadata.name, event)
+  let [from, to] = [0, others.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const other = others[middle]
+    if (other !== undefined && byLastOccurrence(event, other) < 0) to = middle
+    else from = middle + 1
+  }
+  const all = others.toSpliced(from, 0, event)
+  for (const { metadata } of all.slice(0, -maxEvents)) byName.delete(metadata.name)
+  events.sorted = all.slice(-maxEvents)
 }
 
 function isEvent(object: KubeObject): object is EventObject {

@@ -217,8 +217,9 @@ export class Gate {
     const concerned = new Set<GatedTarget>()
     for (const change of this.#isValid(event) ? this.store.apply(event) : [])
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
-    const concernsAll = event.type === 'SYNCED' || isFailure(event) || event.type === 'ALIVE'
-    const assessed = concernsAll || isGood !== this.#health.isGood ? this.#targets.all : [...concerned]
+    const concernsAll = isFailure(event) || event.type === 'ALIVE' || isGood !== this.#health.isGood
+    const listed = event.type === 'SYNCED' ? this.#targets.concernedByList(event) : [...concerned]
+    const assessed = concernsAll ? this.#targets.all : listed
     if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()

@@ -205,6 +205,11 @@ export class GatedTargets {
     if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
   }
 
+  /** The targets that a complete list may change: an absent one only by the list that would contain it. */
+  concernedByList(list: WatchRequest): readonly GatedTarget[] {
+    return this.all.filter(({ state, target }) => state.type !== 'absent' || covers(list, targetWatch(target)))
+  }
+
   /** Ends the targets whose own object is invalid. Returns whether there are any. */
   refuse(object: KubeObject, mistake: string): boolean {
     const concerned = this.named(nameOf(object))

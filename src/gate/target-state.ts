@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject } from '../cluster/objects.ts'
+import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
@@ -556,8 +556,11 @@ export function objectOf(state: TargetState): KubeObject | undefined {
 
 /** The watches that the target needs, as far as they are known. A selector that matched nothing names no object to watch. */
 export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
-  return state.seen?.requests ?? (target.selector === undefined ? [targetWatch(target)] : noRequests)
+  return state.seen?.requests ?? (target.selector === undefined ? ownWatch(target) : noRequests)
 }
+
+/** The watch of the target alone: always the same array, by which readers find that nothing changed. */
+const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [targetWatch(target)])
 
 /** One array: the gate compares them by identity. */
 const noRequests: readonly WatchRequest[] = []

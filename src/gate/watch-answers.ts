@@ -1,4 +1,4 @@
-import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
+import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { matchesSelector } from '../plan/names.ts'
@@ -13,13 +13,13 @@ const manyObjects = 100
 /** Which watches answered recently: with a list, or, if they have many objects, with a change of one of them. */
 export class WatchAnswers {
   /** When a request was listed for the first time, or again after an outage. */
-  readonly #listedAt = new Map<WatchRequest, number>()
+  readonly #listedAt = new Map<string, { readonly request: WatchRequest; readonly at: number }>()
   /** The recent changes, the oldest first. */
   #changes: { readonly at: number; readonly object: KubeObject }[] = []
 
   observe(event: FeedEvent): void {
     if (event.type === 'SYNCED' || (event.type === 'ALIVE' && event.kind !== undefined))
-      this.#listedAt.set(event as WatchRequest & FeedEvent, event.at)
+      this.#listedAt.set(requestKey(event), { request: event as WatchRequest, at: event.at })
     if (!('object' in event)) return
     const old = this.#changes.findIndex(({ at }) => at >= event.at - recentChangeMs)
     this.#changes.splice(0, old === -1 ? this.#changes.length : old)
@@ -39,7 +39,9 @@ export class WatchAnswers {
     watched: readonly WatchRequest[],
     count: (kind: string, namespace: string | undefined) => number,
   ): readonly WatchRequest[] {
-    const listed = [...this.#listedAt].flatMap(([request, at]) => (at >= moment - recentListMs ? [request] : []))
+    const listed = [...this.#listedAt.values()].flatMap(({ request, at }) =>
+      at >= moment - recentListMs ? [request] : [],
+    )
     const unlisted = needed.filter((each) => !listed.some((request) => covers(request, each)))
     const changed = this.#changes.filter(({ at }) => at >= moment - recentChangeMs)
     const hasChanged = (watch: WatchRequest) =>

@@ -19,10 +19,12 @@ const maxTextLength = 1_000
 
 /** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** Objects with more values are large: nested macros over some hundred entries visit millions of pairs. */
-const largeObject = 2_000
-/** Time limit of an expression that may be slow: over a large object, or with a pattern. */
+/** An expression with more steps may be slow. */
+const manySteps = 1_000_000
+/** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 const maxMs = 1_000
+/** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
+const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
 /** Loads the CEL library: only when it is needed, because loading it delays the start. */
 export async function loadCompiler(): Promise<Compiler> {
@@ -34,9 +36,12 @@ export async function loadCompiler(): Promise<Compiler> {
   const parse = (source: string) => {
     const evaluate = environment.parse(withConditions(source))
     const hasPattern = source.includes('matches')
+    const macros = source.match(macro)?.length ?? 0
     return (object: KubeObject): unknown => {
       const { fields, values } = fieldsInCel(object)
-      return hasPattern || values > largeObject ? limited(() => evaluate(fields)) : evaluate(fields)
+      // As many as if all macros were nested.
+      const steps = values ** macros
+      return hasPattern || steps > manySteps ? limited(() => evaluate(fields)) : evaluate(fields)
     }
   }
   return {

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { structuredPatch } from 'diff'
 import { dump } from 'js-yaml'
-import { createPatch } from 'rfc6902'
+import { createPatch, type Operation, type Pointer } from 'rfc6902'
 import { displayName, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
 import { formatElapsed } from '../report/wording.ts'
@@ -32,7 +33,7 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
       ? [{ op: 'add', path: '', value: after }]
       : after === undefined
         ? [{ op: 'remove', path: '' }]
-        : createPatch(before, after)
+        : createPatch(before, after, limitPairs())
   const target = targetId({ ...object, name: object.metadata.name })
   return printableJson({
     at: new Date(at).toISOString(),
@@ -43,6 +44,21 @@ export function changeJson({ at, type, object, by, before, after }: ObjectChange
     type,
     patch,
   })
+}
+
+/** How many pairs of list elements are compared for one patch: the time and memory for that grow with the pairs. */
+const maxPairs = 100_000
+
+/** Replaces a list as a whole once too many pairs of elements were compared. */
+function limitPairs(): (before: unknown, after: unknown, path: Pointer) => Operation[] | undefined {
+  let pairs = 0
+  return (before, after, path) => {
+    if (!Array.isArray(before) || !Array.isArray(after)) return undefined
+    if (pairs + before.length * after.length > maxPairs)
+      return isDeepStrictEqual(before, after) ? [] : [{ op: 'replace', path: path.toString(), value: after }]
+    pairs += before.length * after.length
+    return undefined
+  }
 }
 
 /** Elapsed time with tenths of a second, because a pod is created in less than a second. */

@@ -15,6 +15,12 @@ describe('an expression over a hostile object', () => {
     expect(text(`${cubic} ? 'a' : 'b'`)(object)).toBeUndefined()
   })
 
+  test('ends after a second when it compares every four of a few entries', () => {
+    const object = withStatus({ names: names.slice(0, 200) })
+    const nested = `status.names.all(d, ${cubic})`
+    expect(condition(nested)(object)).toEqual({ holds: false, error: 'the expression takes longer than 1 s' })
+  })
+
   test('ends after a second when its pattern backtracks', () => {
     const object = withStatus({ phase: `${'a'.repeat(60)}!` })
     expect(condition(`status.phase.matches('^(a+)+$')`)(object)).toEqual({
