@@ -34,7 +34,8 @@ function managedFields(time: string): object[] {
   }))
 }
 
-function template({ name }: Workload): object {
+/** @param accountVolume the volume that the API server adds to a pod, with a name of its own for each; a template has none */
+function template({ name }: Workload, accountVolume?: string): object {
   const probe = { httpGet: { path: '/healthz', port: 8080, scheme: 'HTTP' }, periodSeconds: 5, failureThreshold: 3 }
   const env = Array.from({ length: 12 }, (_, index) => ({
     name: `SETTING_${index}`,
@@ -48,8 +49,16 @@ function template({ name }: Workload): object {
         ports: [{ containerPort: 8080, protocol: 'TCP' }],
         env,
         resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
-        volumeMounts: [{ name: 'kube-api-access', mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' }],
+        volumeMounts: [
+          { name: 'settings', mountPath: '/etc/settings', readOnly: true },
+          ...(accountVolume === undefined
+            ? []
+            : [{ name: accountVolume, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true }]),
+        ],
+        startupProbe: { ...probe, failureThreshold: 30 },
+        livenessProbe: { ...probe, timeoutSeconds: 1, successThreshold: 1 },
         readinessProbe: probe,
+        securityContext: { allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: { drop: ['ALL'] } },
         terminationMessagePath: '/dev/termination-log',
         imagePullPolicy: 'IfNotPresent',
       },
@@ -57,8 +66,20 @@ function template({ name }: Workload): object {
     restartPolicy: 'Always',
     serviceAccountName: 'default',
     schedulerName: 'default-scheduler',
+    terminationGracePeriodSeconds: 30,
+    dnsPolicy: 'ClusterFirst',
+    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
   }
 }
+
+/** What the API server mounts into each pod. */
+const accountSources = [
+  { serviceAccountToken: { expirationSeconds: 3_607, path: 'token' } },
+  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+  { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+]
+
+const configVolume = { name: 'settings', configMap: { name: 'settings', defaultMode: 420 } }
 
 const labelsOf = ({ name }: Workload) => ({ app: name })
 const hashedLabelsOf = (workload: Workload) => ({ ...labelsOf(workload), 'pod-template-hash': 'a1b2c3' })
@@ -145,6 +166,7 @@ export function createPod(
 ): KubeObject {
   const { namespace, name } = workload
   const step = podStages.indexOf(stage)
+  const accountVolume = `kube-api-access-${index.toString(36).padStart(5, '0')}`
   const condition = (type: string, since: number) => ({
     type,
     status: step >= since ? 'True' : 'False',
@@ -154,6 +176,7 @@ export function createPod(
   const container = {
     name: 'app',
     image: `registry.example/${name}:1`,
+    containerID: step >= 2 ? `containerd://${`${index}`.padStart(64, '0')}` : undefined,
     imageID: step >= 2 ? `registry.example/${name}@sha256:${'0'.repeat(64)}` : '',
     ready: step >= 3,
     started: step >= 2,
@@ -175,9 +198,9 @@ export function createPod(
       managedFields: managedFields(time),
     },
     spec: {
-      ...template(workload),
+      ...template(workload, accountVolume),
       ...(step >= 1 ? { nodeName: `node-${index % 50}` } : {}),
-      volumes: [{ name: 'kube-api-access', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
+      volumes: [{ name: accountVolume, projected: { defaultMode: 420, sources: accountSources } }, configVolume],
       tolerations: ['not-ready', 'unreachable'].map((key) => ({
         key: `node.kubernetes.io/${key}`,
         effect: 'NoExecute',
@@ -189,12 +212,20 @@ export function createPod(
         step === 0
           ? []
           : [
+              condition('PodReadyToStartContainers', 2),
               condition('PodScheduled', 1),
               condition('Initialized', 1),
               condition('ContainersReady', 3),
               condition('Ready', 3),
             ],
-      ...(step >= 1 ? { startTime: time, hostIP: '10.0.0.1', containerStatuses: [container] } : {}),
+      ...(step >= 1
+        ? {
+            startTime: time,
+            hostIP: '10.0.0.1',
+            podIP: `10.1.${index >> 8}.${index % 256}`,
+            containerStatuses: [container],
+          }
+        : {}),
     },
   } as KubeObject
 }
