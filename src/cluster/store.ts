@@ -131,10 +131,21 @@ export class Store {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
 
-  /** All objects of a kind, or of every kind, whose owner references contain this uid, in the order of arrival. */
+  /**
+   * All objects of a kind, or of every kind, whose owner references contain this uid, in the order of arrival. Owner references
+   * do not cross namespaces
+   * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications):
+   * an object in another namespace than its owner has been given a false one.
+   */
   ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
-    return owned === undefined ? [] : [...owned.values()].filter((object) => kind === undefined || object.kind === kind)
+    if (uid === undefined || owned === undefined) return []
+    const namespace = this.#byUid.get(uid)?.metadata.namespace
+    return [...owned.values()].filter(
+      (object) =>
+        (kind === undefined || object.kind === kind) &&
+        (namespace === undefined || object.metadata.namespace === namespace),
+    )
   }
 
   /**
@@ -142,7 +153,9 @@ export class Store {
    * kind and name, also for an object that is not in the store.
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
-    return this.#events.get(object.metadata.uid ?? subjectKey(nameOf(object)))?.sorted ?? noEvents
+    const { uid, namespace } = object.metadata
+    const key = uid === undefined ? subjectKey(nameOf(object)) : uidKey(uid, namespace)
+    return this.#events.get(key)?.sorted ?? noEvents
   }
 
   /** The events about the objects in a namespace that are not in the store. */
@@ -258,9 +271,10 @@ export class Store {
   #putEvent(event: EventObject): readonly Change[] {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
     const byName = subjectKey({ kind, name, namespace })
-    const before = this.#events.get(uid ?? byName)?.byName.get(event.metadata.name)
+    const byUid = uid === undefined ? byName : uidKey(uid, event.involvedObject?.namespace)
+    const before = this.#events.get(byUid)?.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
-    for (const key of uid === undefined ? [byName] : [uid, byName]) {
+    for (const key of new Set([byUid, byName])) {
       const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>(), sorted: noEvents }
       this.#events.set(key, events)
       addEvent(events, event)
@@ -297,6 +311,14 @@ export class Store {
       if (owned?.size === 0) this.#owned.delete(uid)
     }
   }
+}
+
+/**
+ * The key of what is known about an object by its events. The API server lets an event only name a namespace that is its own, but any uid:
+ * who may write events in one namespace must not write those of another's objects.
+ */
+export function uidKey(uid: string, namespace = ''): string {
+  return `${uid} ${namespace}`
 }
 
 /** `apps` of `apps/v1`, empty for the core group. */

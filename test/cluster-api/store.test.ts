@@ -216,3 +216,36 @@ describe('the events about an object', () => {
     expect(storeAfter(seen).eventsOf(unwatched)).toMatchObject([{ reason: 'FailedBinding' }])
   })
 })
+
+describe('an object of another namespace that names the uid of an object', () => {
+  const uid = 'web'
+  const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'shop', uid } }
+  const event = (namespace: string): KubeObject =>
+    ({
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'web.1', namespace },
+      involvedObject: { apiVersion: 'v1', kind: 'Pod', name: 'web', namespace, uid },
+      reason: namespace,
+    }) as EventObject
+  const owned = (namespace: string): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: namespace,
+      namespace,
+      uid: namespace,
+      ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'web', uid }],
+    },
+  })
+  const objects = [pod, event('shop'), event('other'), owned('shop'), owned('other')]
+  const store = storeAfter(objects.map((object) => ({ type: 'ADDED', object })))
+
+  it('in an event is no evidence about it', () => {
+    expect(store.eventsOf(pod)).toMatchObject([{ reason: 'shop' }])
+  })
+
+  it('in an owner reference does not belong to it', () => {
+    expect(store.ownedBy(uid).map(({ metadata }) => metadata.namespace)).toEqual(['shop'])
+  })
+})

@@ -1,6 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStatus, EventObject, KubeObject, Pod } from '../../cluster/objects.ts'
-import type { Change, Store } from '../../cluster/store.ts'
+import { type Change, type Store, uidKey } from '../../cluster/store.ts'
 import type { GateTime } from '../gate-time.ts'
 import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
@@ -76,7 +76,7 @@ export interface RemovedPod {
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
-  /** By the uid of the pod. */
+  /** By the uid and namespace of the pod. */
   readonly #observations = new Map<string, PodObservations>()
   /** When the template of each controller of pods was last changed; cleared when a revision changes. */
   readonly #changes = new Map<string, number | undefined>()
@@ -108,7 +108,8 @@ export class PodHistories {
 
   /** The history of a pod. If the pod was never observed, its present state is the only observation. */
   of(pod: Pod, now: number): PodHistory {
-    const known = this.#observations.get(pod.metadata.uid ?? '') ?? observePod(undefined, pod, now, this.#gateTime)
+    const { uid = '', namespace } = pod.metadata
+    const known = this.#observations.get(uidKey(uid, namespace)) ?? observePod(undefined, pod, now, this.#gateTime)
     let history = this.#histories.get(known)
     if (history === undefined) {
       history = historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
@@ -154,19 +155,21 @@ export class PodHistories {
   }
 
   #observePod(pod: Pod, now: number): void {
-    const { uid, deletionTimestamp, ownerReferences = [] } = pod.metadata
+    const { uid, namespace, deletionTimestamp, ownerReferences = [] } = pod.metadata
     const owner = ownerReferences.find(({ controller }) => controller)?.uid
     const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded'
     if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
-    if (uid !== undefined)
-      this.#observations.set(uid, observePod(this.#observations.get(uid), pod, now, this.#gateTime))
+    if (uid === undefined) return
+    const key = uidKey(uid, namespace)
+    this.#observations.set(key, observePod(this.#observations.get(key), pod, now, this.#gateTime))
   }
 
-  #observeEvents({ involvedObject: { uid, kind } = {} }: EventObject, now: number): void {
+  #observeEvents({ involvedObject: { uid, kind, namespace } = {} }: EventObject, now: number): void {
     if (kind !== 'Pod' || uid === undefined) return
-    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', uid } })
-    this.#observations.set(uid, observePodEvents(this.#observations.get(uid), events, now, this.#gateTime))
+    const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', namespace, uid } })
+    const key = uidKey(uid, namespace)
+    this.#observations.set(key, observePodEvents(this.#observations.get(key), events, now, this.#gateTime))
   }
 }
 
