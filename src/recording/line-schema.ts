@@ -62,7 +62,10 @@ const targets = list(
     {
       selector: text,
       clocks: object({ timeoutMs: clock, stallTimeoutMs: clock, milestoneTimeoutsMs: record(clock) }),
-      source: complete({ file: text, line: numberUpTo(Number.MAX_SAFE_INTEGER, 1) }),
+      source: complete({
+        file: text,
+        line: (value) => (Number.isSafeInteger(value) ? numberUpTo(Infinity, 1)(value) : []),
+      }),
       waitFor: firstOf(
         complete({ type: oneOf('condition'), condition: text, status: text }),
         complete({ type: oneOf('jsonpath'), path: text }, { value: text }),
