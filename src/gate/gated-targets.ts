@@ -205,9 +205,12 @@ export class GatedTargets {
     if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
   }
 
-  /** The targets that a complete list may change: an absent one only by the list that would contain it. */
+  /** The targets that a complete list may change: an absent one, if it has a name, only by the list that would contain it. */
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
-    return this.all.filter(({ state, target }) => state.type !== 'absent' || covers(list, targetWatch(target)))
+    return this.all.filter(
+      ({ state, target }) =>
+        state.type !== 'absent' || target.selector !== undefined || covers(list, targetWatch(target)),
+    )
   }
 
   /** Ends the targets whose own object is invalid. Returns whether there are any. */
