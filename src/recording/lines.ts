@@ -80,14 +80,19 @@ async function* unpack(path: string): AsyncGenerator<Buffer> {
   let failure: Error | undefined
   let proceed = () => {}
   gunzip.on('data', (bytes: Buffer) => ready.push(bytes))
-  gunzip.on('end', () => proceed())
+  // Bytes after the end of the data are ignored; gunzip would never report that they were written.
+  let hasEnded = false
+  gunzip.on('end', () => {
+    hasEnded = true
+    proceed()
+  })
   gunzip.on('error', (error) => {
     failure ??= error
     proceed()
   })
   try {
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      for (let start = 0; start < chunk.length && failure === undefined; start += chunkBytes) {
+      for (let start = 0; start < chunk.length && failure === undefined && !hasEnded; start += chunkBytes) {
         await new Promise<void>((resolve) => {
           proceed = resolve
           gunzip.write(chunk.subarray(start, start + chunkBytes), () => resolve())
@@ -95,7 +100,7 @@ async function* unpack(path: string): AsyncGenerator<Buffer> {
         yield* ready.splice(0)
       }
     }
-    if (failure === undefined) {
+    if (failure === undefined && !hasEnded) {
       await new Promise<void>((resolve) => {
         proceed = resolve
         gunzip.end()
