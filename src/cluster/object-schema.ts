@@ -45,7 +45,7 @@ const objectsWith = (...names: readonly string[]): Check =>
   list((value) => {
     const path = object()(value)
     if (path !== undefined) return path
-    const missing = names.find((name) => !(value as Record<string, unknown>)[name])
+    const missing = names.find((name) => (value as Record<string, unknown>)[name] === undefined)
     return missing === undefined ? undefined : [missing]
   })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
@@ -83,7 +83,8 @@ const types: readonly (readonly [Check, string])[] = [
   [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
   [list(object({ image: object() })), 'volumes'],
   [objectsWith('name'), 'containers initContainers'],
-  [objectsWith('apiVersion', 'kind', 'name', 'uid'), 'ownerReferences'],
+  // A handwritten object may lack the uid of its owner: then nothing owns it.
+  [objectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
 ]
 
 /** The types of the fields that rules read, by name. */
