@@ -68,7 +68,7 @@ const types: readonly (readonly [Check, string])[] = [
   [scalar, 'completions generation observedGeneration resourceVersion targetPort'],
   [
     object(),
-    `backend data exec grpc http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
+    `backend data exec http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
      scaleTargetRef series service spec startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
   ],
   [
@@ -79,6 +79,7 @@ const types: readonly (readonly [Check, string])[] = [
   [list(text), 'args command finalizers values'],
   [labels, 'annotations hard labels matchLabels'],
   [selector, 'selector'],
+  [object({ service: text }), 'grpc'],
   [list(object({ status: text })), 'conditions'],
   [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
   [list(object({ image: object() })), 'volumes'],

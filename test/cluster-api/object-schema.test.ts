@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
@@ -77,4 +80,16 @@ describe('an object may', () => {
   ])('%s', (_, object) => {
     expect(objectMistake(object)).toBeUndefined()
   })
+})
+
+describe('an object of Kubernetes 1.34 in which every field has a value', () => {
+  const file = join(import.meta.dirname, 'full-objects.json.gz')
+  const objects = JSON.parse(gunzipSync(readFileSync(file)).toString()) as readonly KubeObject[]
+
+  it.each(objects.map((object) => [`${object.apiVersion} ${object.kind}`, object] as const))(
+    '%s is valid',
+    (_, object) => {
+      expect(objectMistake(object)).toBeUndefined()
+    },
+  )
 })
