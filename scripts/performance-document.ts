@@ -186,7 +186,7 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     { name: 'Start: CPU time, relative to kubectl', value: gate.cpuMs / kubectl.cpuMs, unit: '×', goal: 2 },
     { name: 'Write to log line, median', value: median(reaction.line), unit: 'ms', goal: 10 },
     { name: 'Write to exit when ready, median', value: median(reaction.ready), unit: 'ms', goal: 50 },
-    { name: 'Write to exit when failed, median', value: median(reaction.failed), unit: 'ms', goal: 150 },
+    { name: 'Write to exit when failed, median', value: median(reaction.failed), unit: 'ms', goal: 400 },
     { name: '5,000 pods: largest memory', value: scale.rssMb, unit: 'MB', goal: 200 },
     { name: '5,000 pods: exit after the last event', value: scale.exitMs, unit: 'ms', goal: 250 },
     {
@@ -241,7 +241,8 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '## Reaction',
     '',
     `Rollouts of one pod, ${2 * reactionRounds} runs: the time from the write in the API server until the log line arrives, or until the`,
-    'process has ended. A failed rollout also reads its evidence.',
+    'process has ended. A failed rollout also reads its evidence, and its texts wait for 250 ms: an object that makes a secret known may',
+    'arrive later than the event that quotes it.',
     '',
     ...table(
       ['from the write to', 'median', 'fastest', 'slowest'],

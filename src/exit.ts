@@ -54,7 +54,10 @@ export class Exit implements Reporter {
   }
 
   readonly onEntry = (entry: Entry): void =>
-    this.texts.push(() => this.#reporter.onEntry(redactEntry(entry, this.#secrets.redact)), entry.outcome !== 'ready')
+    this.texts.push(
+      () => this.#reporter.onEntry(redactEntry(entry, this.#secrets.redact)),
+      entry.outcome !== 'ready' && !entry.isUnquoted,
+    )
 
   readonly onLog = (output: LogOutput): void =>
     this.texts.push(() => this.#reporter.onLog({ ...output, text: this.#redactLine(output) }))

@@ -2,7 +2,7 @@ import { type Clock, sleep } from './clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
 
 /**
- * How long each text waits. An object may arrive later than an event that quotes its secret: they come on different
+ * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they come on different
  * connections.
  */
 const settleMs = 250
@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each for 250 ms,
- * and all until the first lists of all watches have arrived or failed.
+ * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may quote
+ * one for 250 ms, and all until the first lists of all watches have arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
@@ -64,7 +64,7 @@ export class TextQueue {
 
   /**
    * @param leave is called when the text may leave
-   * @param mayQuote whether `finish` waits for the text
+   * @param mayQuote whether the text may quote a secret; otherwise it waits only for the lists and for the texts before it
    */
   push(leave: () => void, mayQuote = true): void {
     this.#queue.push({ at: this.#clock.now(), mayQuote, leave })
@@ -103,7 +103,7 @@ export class TextQueue {
     this.#cancelTimer = undefined
     const now = this.#clock.now()
     const listsAt = this.#listsUntil()
-    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at }) => at + settleMs > now)
+    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + settleMs > now)
     for (const { leave } of this.#queue.splice(0, count === -1 ? this.#queue.length : count)) leave()
     const [next] = this.#queue
     if (next === undefined) return

@@ -97,7 +97,14 @@ const record = fields<TargetRecord>({
 })
 
 /** An entry of the log with its text redacted. */
-export const redactEntry = fields<Entry>({ at: kept, target: kept, kind: kept, outcome: kept, text })
+export const redactEntry = fields<Entry>({
+  at: kept,
+  target: kept,
+  kind: kept,
+  outcome: kept,
+  text,
+  isUnquoted: omitted,
+})
 
 const gate = fields<GateRecord>({
   ...verdict,

@@ -195,7 +195,7 @@ export type TargetEvent =
   /** The object cannot be judged: it is invalid, or a rule threw an error. */
   | { readonly type: 'unjudged'; readonly message: string }
 
-type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome'>
+type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome' | 'isUnquoted'>
 
 /** The state after an event, and the entries to log. */
 export interface Step {
@@ -488,7 +488,8 @@ function afterAssessment(
   const entries: TargetEntry[] = [
     ...warnings.map(note),
     ...fallen.entries,
-    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText } as const]),
+    // The milestones of workloads have counts; others may quote a status.
+    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
     ...problemEntries,
   ]
   if (failure !== undefined) {

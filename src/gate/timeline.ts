@@ -116,6 +116,8 @@ export interface Entry {
    * outcome: the log adds it, as in `✗ failed after 42 s: `.
    */
   readonly text: string
+  /** Nothing in the text is quoted from the cluster but names: counts of pods, a revision. */
+  readonly isUnquoted?: boolean
 }
 
 /** A gate whose report was merged with others, or is missing. */

@@ -71,6 +71,22 @@ test('a list that never answers holds the texts for 10 s, and later ones no long
   expect(shown).toEqual(['one', 'two'])
 })
 
+test('a text that quotes nothing waits for the lists and for the texts before it, and no longer', () => {
+  const { clock, queue, shown, say, synced } = open()
+  const count = (text: string) => queue.push(() => shown.push(text), false)
+  count('1 pod')
+  expect(shown).toEqual([])
+  synced(pods)
+  synced(secrets)
+  count('2 pods')
+  expect(shown).toEqual(['1 pod', '2 pods'])
+  say('an event')
+  count('3 pods')
+  expect(shown).toEqual(['1 pod', '2 pods'])
+  clock.advance(250)
+  expect(shown).toEqual(['1 pod', '2 pods', 'an event', '3 pods'])
+})
+
 test('each text waits for 250 ms, since an object may arrive later on another connection', () => {
   const { clock, shown, say, synced } = open()
   synced(pods)
