@@ -103,7 +103,7 @@ export const redactEntry = fields<Entry>({
   kind: kept,
   outcome: kept,
   text,
-  isUnquoted: omitted,
+  isUnquoted: kept,
 })
 
 const gate = fields<GateRecord>({
