@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeObject, ManagedFields, Pod } from './objects.ts'
+import { isOfKind, type KubeObject, type ManagedFields } from './objects.ts'
 
 /**
  * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`,
@@ -75,7 +75,7 @@ export function differsOnlyInStatus(before: KubeObject, after: KubeObject): bool
 }
 
 function nodeOf(object: KubeObject): string | undefined {
-  return object.kind === 'Pod' ? (object as Pod).spec?.nodeName : undefined
+  return isOfKind(object, 'Pod') ? object.spec?.nodeName : undefined
 }
 
 function schedulerOf(pod: KubeObject): string {

@@ -364,6 +364,34 @@ export interface IngressBackend {
   service?: { name?: string; port?: { name?: string; number?: number } }
 }
 
+/** Its fields are at the top level. */
+interface StorageClass extends KubeObject {
+  volumeBindingMode?: string
+}
+
+/** The kinds whose objects have a type here: each object that arrives is checked against the fields that are read (`objectMistake`). */
+interface TypedKinds {
+  DaemonSet: DaemonSet
+  Deployment: Deployment
+  EndpointSlice: EndpointSlice
+  Event: EventObject
+  Job: Job
+  Node: Node
+  Pod: Pod
+  ReplicaSet: ReplicaSet
+  Service: Service
+  StatefulSet: StatefulSet
+  StorageClass: StorageClass
+}
+
+/** The type of the objects of a kind. */
+export type ObjectOf<Kind> = Kind extends keyof TypedKinds ? TypedKinds[Kind] : KubeObject
+
+/** Whether an object is of a kind. */
+export function isOfKind<Kind extends string>(object: KubeObject | undefined, kind: Kind): object is ObjectOf<Kind> {
+  return object?.kind === kind
+}
+
 /** A part of an object whose fields are only defined by the schema of its kind. */
 export type Fields = Readonly<Record<string, unknown>>
 

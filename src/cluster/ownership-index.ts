@@ -1,4 +1,4 @@
-import type { EventObject, KubeObject } from './objects.ts'
+import { isOfKind, type KubeObject } from './objects.ts'
 import type { Store } from './store.ts'
 
 /**
@@ -39,5 +39,5 @@ export class OwnershipIndex<Target> {
 }
 
 function involvedUid(object: KubeObject): string | undefined {
-  return object.kind === 'Event' ? (object as EventObject).involvedObject?.uid : object.metadata.uid
+  return isOfKind(object, 'Event') ? object.involvedObject?.uid : object.metadata.uid
 }

@@ -1,6 +1,6 @@
 import { byLastOccurrence } from './event-order.ts'
 import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
-import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName } from './objects.ts'
+import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName, type ObjectOf } from './objects.ts'
 
 /**
  * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
@@ -11,11 +11,10 @@ export type ListState = 'pending' | 'complete' | 'unknown'
 /** A value with the number of the event that reported it. */
 type Numbered<T> = T & { readonly number: number }
 
-/** An object that changed: its state before and after. */
-export interface Change {
-  readonly before?: KubeObject
-  readonly after?: KubeObject
-}
+/** An object that changed: its state before and after; one of them may be missing. */
+export type Change =
+  | { readonly before?: KubeObject; readonly after: KubeObject }
+  | { readonly before: KubeObject; readonly after?: undefined }
 
 /** The events about one object: by their names, and in the order of their last occurrence. */
 interface EventsAbout {
@@ -127,6 +126,7 @@ export class Store {
   }
 
   /** All objects of a kind in a namespace (undefined: cluster-scoped), in the order of arrival. */
+  list<Kind extends string>(kind: Kind, namespace: string | undefined): readonly ObjectOf<Kind>[]
   list(kind: string, namespace: string | undefined): readonly KubeObject[] {
     return [...(this.#byKind.get(kindKey(kind, namespace))?.values() ?? [])]
   }
@@ -137,6 +137,7 @@ export class Store {
    * (https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/#owner-references-in-object-specifications):
    * an object in another namespace than its owner has been given a false one.
    */
+  ownedBy<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   ownedBy(uid: string | undefined, kind?: string): readonly KubeObject[] {
     const owned = uid === undefined ? undefined : this.#owned.get(uid)
     if (uid === undefined || owned === undefined) return []

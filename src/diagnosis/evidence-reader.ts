@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
-import { type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
+import { isOfKind, type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
@@ -63,7 +63,7 @@ export class EvidenceReader {
 
   /** Reads the log of a dying pod before the gate handles the event: the log disappears with the pod. */
   observe(event: FeedEvent): void {
-    if (event.type !== 'MODIFIED' || event.object.kind !== 'Pod' || !isDying(event.object as Pod)) return
+    if (event.type !== 'MODIFIED' || !isOfKind(event.object, 'Pod') || !isDying(event.object)) return
     const { name } = event.object.metadata
     const known = this.#gate.store.get(nameOf(event.object))
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return

@@ -1,5 +1,5 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import type { EventObject, KubeObject, Node, Pod } from '../cluster/objects.ts'
+import { type Condition, type EventObject, isOfKind, type KubeObject, type Node } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
@@ -58,7 +58,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
 
 /** The conditions of a pod that are not True. */
 function openConditions(subject: KubeObject | undefined): readonly string[] {
-  const { conditions = [] } = (subject as Pod | undefined)?.status ?? {}
+  const { conditions = [] }: { conditions?: Condition[] } = subject?.status ?? {}
   return conditions
     .filter(({ status }) => status !== 'True')
     .map(({ type, status, reason = '', message = '' }) => {
@@ -90,7 +90,7 @@ function piece(type: Evidence['type'], title: string, lines: readonly string[]):
  * the message, and the events repeat it.
  */
 function terminationMessage(problem: Problem, subject: KubeObject | undefined, hasEvents: boolean): readonly string[] {
-  const { status } = (subject?.kind === 'Pod' ? subject : {}) as Pod
+  const status = isOfKind(subject, 'Pod') ? subject.status : undefined
   const statuses = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])]
   const found = statuses.find(({ name }) => name === problem.container)
   const end = found?.state?.terminated ?? found?.lastState?.terminated

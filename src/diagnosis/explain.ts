@@ -1,5 +1,5 @@
 import { deniedAccess } from '../cluster/failures.ts'
-import { type Container, type Node, type Pod, shortName } from '../cluster/objects.ts'
+import { type Container, isOfKind, type Pod, shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
@@ -138,7 +138,7 @@ function lostNodeProblem(
 ): GateProblem | undefined {
   const pods = unexplainedPods(record, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
-    const ready = (facts.node(name) as Node | undefined)?.status?.conditions?.find(({ type }) => type === 'Ready')
+    const ready = facts.node(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
     return ready === undefined || ready.status === 'True' ? [] : [{ pod, name, ready }]
   })
   const [first] = pods
@@ -254,7 +254,7 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   const isLong = last !== undefined && last.length > longestLastLine
   const lastLine = isLong ? `${last.slice(0, longestLastLine - 1)}…` : last
   const object = facts.subject(problem)
-  const pod = object?.kind === 'Pod' ? (object as Pod) : undefined
+  const pod = isOfKind(object, 'Pod') ? object : undefined
   const isOfOtherArchitecture = lines.some((line) => /exec format error/i.test(line)) || undefined
   return { problem, spec: pod && findContainer(problem, pod), lastLine, isOfOtherArchitecture, pod }
 }

@@ -1,12 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ContainerRef, Failure, LogText } from '../cluster/feed.ts'
-import type { EventObject, KubeObject, Pod, PodTemplate } from '../cluster/objects.ts'
+import {
+  type EventObject,
+  isOfKind,
+  type KubeObject,
+  type Node,
+  type Pod,
+  type PodTemplate,
+} from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-object.ts'
-import { numberOf, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
+import { numberOf, type RevisionReader, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, reasons } from '../reasons/reasons.ts'
@@ -52,10 +59,10 @@ export class TargetFacts {
   /** The pod itself, or the pods of a workload of any revision. */
   podsOf(target: Target): readonly Pod[] {
     const object = this.get(target)
-    if (object?.kind === 'Pod') return [object as Pod]
+    if (isOfKind(object, 'Pod')) return [object]
     const { uid } = object?.metadata ?? {}
     const owners = [uid, ...this.#store.ownedBy(uid, 'ReplicaSet').map(({ metadata }) => metadata.uid)]
-    return owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod') as readonly Pod[])
+    return owners.flatMap((owner) => this.#store.ownedBy(owner, 'Pod'))
   }
 
   /** The object that a problem is about. */
@@ -73,8 +80,8 @@ export class TargetFacts {
     return this.#store.log(within, podName(subject), container, previous)
   }
 
-  node(name: string): KubeObject | undefined {
-    return this.#store.get({ apiVersion: 'v1', kind: 'Node', name })
+  node(name: string): Node | undefined {
+    return this.#store.list('Node', undefined).find(({ metadata }) => metadata.name === name)
   }
 
   /** Whether the last event about the target reports its end, even if the target does not exist. */
@@ -119,8 +126,8 @@ export function loggedContainers({ target, problems }: TargetRecord<GateProblem>
 
 /** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */
 export function nodeBehind(problem: Problem, facts: TargetFacts): string | undefined {
-  const pod = facts.subject(problem) as Pod | undefined
-  if (pod?.kind !== 'Pod' || !pod.spec?.nodeName) return undefined
+  const pod = facts.subject(problem)
+  if (!isOfKind(pod, 'Pod') || !pod.spec?.nodeName) return undefined
   // The node lifecycle controller writes this event when a node no longer reports (pkg/controller/nodelifecycle).
   const isLost = facts.eventsOf(pod).some(({ reason }) => reason === 'NodeNotReady')
   return isLost || reasons[problem.reason].readsNode ? pod.spec.nodeName : undefined
@@ -150,7 +157,7 @@ export function namespaceBehind({ target, reason }: TargetRecord): string | unde
  * revision, for kinds without revisions, and if older revisions cannot be read. Values of environment variables and
  * Secrets are never shown.
  */
-export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 'get' | 'ownedBy'>): readonly string[] {
+export function changesSincePreviousRevision(target: Target, facts: RevisionReader): readonly string[] {
   const object = facts.get(target)
   const template = object && templateOf(object)
   if (object === undefined || template === undefined) return []
@@ -162,7 +169,7 @@ export function changesSincePreviousRevision(target: Target, facts: Pick<Store, 
 function previousTemplate(
   { metadata: { uid } }: KubeObject,
   template: PodTemplate,
-  facts: Pick<Store, 'ownedBy'>,
+  facts: Pick<RevisionReader, 'ownedBy'>,
 ): PodTemplate | undefined {
   const order = (revision: KubeObject) => numberOf(revision) || 0
   return revisionsOf(uid, (owner, kind) => facts.ownedBy(owner, kind))

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type EventObject, type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
+import { type EventObject, isOfKind, type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
@@ -172,12 +172,12 @@ export class GatedTargets {
   /** Handles a change of the store. Returns the targets that it affects. */
   handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
-    const object = (after ?? before) as KubeObject
+    const object = after ?? before
     this.#ownership.add(object)
     const concerned = new Set(this.#ownership.targetsOf(object))
     this.#pods.observe(change, this.#now())
-    if (object.kind === eventKind.kind) {
-      for (const gated of this.#explainedBy(object as EventObject)) concerned.add(gated)
+    if (isOfKind(object, eventKind.kind)) {
+      for (const gated of this.#explainedBy(object)) concerned.add(gated)
       return concerned
     }
     for (const gated of this.#byOtherKind.get(object.kind) ?? [])
@@ -463,7 +463,7 @@ function isSameSet<T>(a: ReadonlySet<T> | undefined, b: ReadonlySet<T> | undefin
 /** Whether a changed object affects a target that does not own the object. */
 function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Change): boolean {
   const object = objectOf(state)
-  const { metadata } = (after ?? before) as KubeObject
+  const { metadata } = after ?? before
   if (object === undefined || (metadata.namespace !== undefined && metadata.namespace !== target.namespace))
     return false
   return [before, after].some(

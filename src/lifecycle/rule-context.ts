@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { EventObject, KindName, KubeObject, Pod } from '../cluster/objects.ts'
+import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState, Store } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { GateTime } from './gate-time.ts'
@@ -24,7 +24,7 @@ export interface RuleContext {
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind, or of every kind, that this uid owns. */
-  owned(uid: string | undefined, kind?: string): readonly KubeObject[]
+  owned<Kind extends string>(uid: string | undefined, kind?: Kind): readonly ObjectOf<Kind>[]
   /**
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
@@ -34,7 +34,7 @@ export interface RuleContext {
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
-  list(kind: string, namespace: string | undefined): readonly KubeObject[]
+  list<Kind extends string>(kind: Kind, namespace: string | undefined): readonly ObjectOf<Kind>[]
   /**
    * Whether a pod of a gated workload is of the gated revision, or is an older pod that stays; undefined for other
    * pods. False if the workload has not been assessed yet.

@@ -11,16 +11,16 @@ import { earliest, provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
-export interface Rule {
+export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
   readonly milestones: readonly MilestoneName[]
   /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
-  relatives(object: KubeObject): readonly WatchRequest[]
+  relatives(object: Gated): readonly WatchRequest[]
   /**
    * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are
    * refused or fail, the rule warns of nothing.
    */
-  optionalRelatives?(object: KubeObject): readonly WatchRequest[]
+  optionalRelatives?(object: Gated): readonly WatchRequest[]
   /** Kinds whose objects affect the target although it does not own them: in its namespace, or cluster-wide. */
   readonly concernedBy?: readonly string[]
   /**
@@ -28,16 +28,16 @@ export interface Rule {
    * avoid assessing every target after each change.
    * @param last the previous assessment
    */
-  isConcernedBy?(object: KubeObject, other: KubeObject, last: Assessment | undefined): boolean
+  isConcernedBy?(object: Gated, other: KubeObject, last: Assessment | undefined): boolean
   /** The keys of the object's present failures; the target's history records since when each is reported. */
-  failures?(object: KubeObject): readonly string[]
+  failures?(object: Gated): readonly string[]
   /** The states in the object's status. A state that it did not have before is progress for the stall clock. */
-  states?(object: KubeObject): readonly string[]
+  states?(object: Gated): readonly string[]
   /**
    * The last state of a deleted object, if its end can be derived: from its last version, or from its events,
    * because the gate may miss the last status.
    */
-  lastState?(object: KubeObject, events: readonly EventObject[]): KubeObject | undefined
+  lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
   /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
   /** Its objects are pods or run them: their logs can be shown. */
@@ -47,9 +47,9 @@ export interface Rule {
   /** Problems with these reasons are not logged while an awaited target is open. */
   readonly quietWhileAwaiting?: readonly ReasonCode[]
   /** Whether the object has the expected spec (`await-change`); undefined if the spec does not show it. */
-  hasExpectedSpec?(object: KubeObject): boolean | undefined
+  hasExpectedSpec?(object: Gated): boolean | undefined
   /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
-  assess(object: KubeObject, context: RuleContext): Assessment
+  assess(object: Gated, context: RuleContext): Assessment
 }
 
 /** The default milestones. */

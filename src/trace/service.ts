@@ -26,7 +26,7 @@ export function serviceLines(service: Service, traced: TracedObject): readonly L
 
 /** The pods that a Service selects at present. */
 export function selectedPods(service: Service, { context }: TracedObject): readonly Pod[] {
-  const pods = context.list('Pod', service.metadata.namespace) as readonly Pod[]
+  const pods = context.list('Pod', service.metadata.namespace)
   return pods.filter((pod) => isSelectedBy(service, pod))
 }
 

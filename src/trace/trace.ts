@@ -141,7 +141,7 @@ export class Trace {
 
   #handleChange(change: Change, now: number): void {
     const { before, after } = change
-    const object = (after ?? before) as KubeObject
+    const object = after ?? before
     this.#pods.observe(change, now)
     if (object.kind === 'Event') return
     // A kind with a change is readable again.

@@ -20,7 +20,7 @@ export function missingBackends(
   backends: readonly Backend[],
   context: RuleContext,
 ): readonly Problem<'backend-missing'>['detail'][] {
-  const services = context.list('Service', namespace) as readonly Service[]
+  const services = context.list('Service', namespace)
   const missing = backends.flatMap((backend) => missingPart(backend, services))
   return [...new Map(missing.map((detail) => [JSON.stringify(detail), detail])).values()]
 }

@@ -14,12 +14,12 @@ import { type Backend, missingBackends, servicesRequest } from './backend.ts'
  * address, so a missing address is reported and the gate does not wait for it. Exception: without permission to read
  * Services, the address is the only signal, so the gate waits for it.
  */
-export const ingressRule: Rule = {
+export const ingressRule: Rule<Ingress> = {
   milestones: ['created', 'backends', 'address'],
   concernedBy: ['Service', 'IngressClass', secretNames.kind],
   relatives: (object) => [servicesRequest(object)],
-  optionalRelatives: (object) => [...classRequests(object as Ingress), ...tlsRequests(object as Ingress)],
-  assess: (object, context) => assessIngress(object as Ingress, context),
+  optionalRelatives: (object) => [...classRequests(object), ...tlsRequests(object)],
+  assess: assessIngress,
 }
 
 function assessIngress(ingress: Ingress, context: RuleContext): Assessment {

@@ -68,15 +68,13 @@ export interface ServiceExplanation {
 /** Finds the endpoints of each pod that a Service selects. */
 export function explainService(service: Service, { list }: Pick<RuleContext, 'list'>): ServiceExplanation {
   const { namespace } = service.metadata
-  const slices = (list('EndpointSlice', namespace) as readonly EndpointSlice[]).filter((each) =>
-    isSliceOf(service, each),
-  )
+  const slices = list('EndpointSlice', namespace).filter((each) => isSliceOf(service, each))
   const endpoints = slices.flatMap((slice) => (slice.endpoints ?? []).map((endpoint) => toEndpoint(endpoint, slice)))
   const ofPods = Map.groupBy(
     endpoints.filter(({ endpoint }) => endpoint.targetRef?.kind === 'Pod'),
     ({ endpoint }) => endpoint.targetRef?.name,
   )
-  const allPods = list('Pod', namespace) as readonly Pod[]
+  const allPods = list('Pod', namespace)
   const pods = allPods
     .filter((pod) => isSelectedBy(service, pod))
     .map((pod) => {

@@ -40,20 +40,17 @@ import {
  * too, and if it requests one, that one, unless the load balancer ignores the request. The gate does not wait for the endpoints of headless, ExternalName and selectorless Services, nor of a Service
  * that selects no pod because all its workloads are scaled to zero.
  */
-export const serviceRule: Rule = {
+export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
   concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
   readsGatedPods: true,
   quietWhileAwaiting: ['no-endpoints'],
   relatives: (object) =>
-    hasEndpoints(object as Service)
-      ? [endpointSliceRequest(object), podRequest(object as Service), ...workloadRequests(object)]
-      : [],
+    hasEndpoints(object) ? [endpointSliceRequest(object), podRequest(object), ...workloadRequests(object)] : [],
   isConcernedBy: (object, other, last) =>
     // A selector without a match is compared with the labels of every pod and workload.
-    last?.problems.some(({ reason }) => reason === 'selector-matches-nothing') === true ||
-    isBehind(object as Service, other),
-  assess: (object, context) => assessService(object as Service, context),
+    last?.problems.some(({ reason }) => reason === 'selector-matches-nothing') === true || isBehind(object, other),
+  assess: assessService,
 }
 
 function assessService(service: Service, context: RuleContext): Assessment {

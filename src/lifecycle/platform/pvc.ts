@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import {
   type EventObject,
+  isOfKind,
   type KubeObject,
   nameOf,
   type PersistentVolumeClaim,
@@ -22,13 +23,13 @@ import type { RuleContext } from '../rule-context.ts'
  * gate reports a resize in progress but does not wait for it: it may need another pod. A terminal problem: the claim
  * has been Lost for 30 s, because its volume is gone.
  */
-export const pvcRule: Rule = {
+export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],
   concernedBy: ['Pod', 'StorageClass'],
-  isConcernedBy: (claim, other) => other.kind !== 'Pod' || isUsedBy(claim, other as Pod),
+  isConcernedBy: (claim, other) => !isOfKind(other, 'Pod') || isUsedBy(claim, other),
   relatives: (object) => [{ apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass' }, podRequest(object)],
-  failures: (object) => ((object as PersistentVolumeClaim).status?.phase === 'Lost' ? [lostKey] : []),
-  assess: (object, context) => assessClaim(object as PersistentVolumeClaim, context),
+  failures: (object) => (object.status?.phase === 'Lost' ? [lostKey] : []),
+  assess: assessClaim,
 }
 
 const lostKey = 'phase=Lost'
@@ -162,7 +163,7 @@ function pendingProblem(name: string, firstSeenAt: number, message: string | und
  */
 function waitsForConsumer(claim: PersistentVolumeClaim, context: RuleContext): boolean {
   if ((claim.spec?.volumeName ?? '') !== '') return false
-  const classes = context.list('StorageClass', undefined) as readonly (KubeObject & { volumeBindingMode?: string })[]
+  const classes = context.list('StorageClass', undefined)
   const storageClass = classes.find(({ metadata }) => metadata.name === claim.spec?.storageClassName)
   if (storageClass !== undefined) return storageClass.volumeBindingMode === 'WaitForFirstConsumer'
   return context.events(claim).some(({ reason }) => binderReasons.has(reason ?? ''))
@@ -191,9 +192,9 @@ function isScheduled({ metadata }: PersistentVolumeClaim): boolean {
 
 /** The pods that use the claim and have not ended. */
 function consumersOf(claim: PersistentVolumeClaim, context: RuleContext): readonly Pod[] {
-  return (context.list('Pod', claim.metadata.namespace) as readonly Pod[]).filter(
-    (pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod),
-  )
+  return context
+    .list('Pod', claim.metadata.namespace)
+    .filter((pod) => pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed' && isUsedBy(claim, pod))
 }
 
 function isUsedBy({ metadata }: KubeObject, pod: Pod): boolean {

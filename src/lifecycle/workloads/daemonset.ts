@@ -32,16 +32,16 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
  * cordoned, gone, tainted or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old
  * ones are reported.
  */
-export const daemonSetRule: Rule = {
+export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
   concernedBy: ['Node'],
   relatives: (object) => [
-    podRequest(object as DaemonSet),
-    selectedRequest('apps/v1', 'ControllerRevision', object as DaemonSet),
+    podRequest(object),
+    selectedRequest('apps/v1', 'ControllerRevision', object),
     { apiVersion: 'v1', kind: 'Node' },
   ],
-  assess: (object, context) => assessDaemonSet(object as DaemonSet, context),
+  assess: assessDaemonSet,
 }
 
 function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
@@ -51,7 +51,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const desired = status.desiredNumberScheduled ?? 0
   const present = findTemplateRevision(set, context)
   const isNew = revisionTest(set, present, context)
-  const owned = context.owned(metadata.uid, 'Pod') as readonly Pod[]
+  const owned = context.owned(metadata.uid, 'Pod')
   const isFinished = (pod: Pod) =>
     (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
   const { excuse, isCounted, isReliable } = awaitedNodes(set, owned, isFinished, context)
@@ -191,7 +191,7 @@ function awaitedNodes(
 ): AwaitedNodes {
   const { desiredNumberScheduled: desired = 0 } = set.status ?? {}
   const tolerations = tolerationsOf(set)
-  const nodes = new Map((context.list('Node', undefined) as readonly Node[]).map((node) => [node.metadata.name, node]))
+  const nodes = new Map(context.list('Node', undefined).map((node) => [node.metadata.name, node]))
   const reasonOf = (name: string) => {
     const node = nodes.get(name)
     if (nodes.size === 0 || name === '') return undefined

@@ -1,4 +1,4 @@
-import type { Condition, Deployment, KubeObject, Pod, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
+import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
@@ -37,11 +37,11 @@ const standingDeadlineMs = 10_000
  * replicas are updated and available, and no replica of an older revision is left. In addition, each container that
  * has no readiness probe, or that has died, has settled, which excludes a crash loop.
  */
-export const deploymentRule: Rule = {
+export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   hasPods: true,
-  relatives: (object) => [replicaSetRequest(object as Deployment), podRequest(object as Deployment)],
-  assess: (object, context) => assessDeployment(object as Deployment, context),
+  relatives: (object) => [replicaSetRequest(object), podRequest(object)],
+  assess: assessDeployment,
 }
 
 function replicaSetRequest(deployment: Deployment) {
@@ -56,10 +56,10 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const isUpdated = observed && updated >= replicas
   const old = Math.max(0, (status.replicas ?? 0) - updated)
   const seesReplicaSets = context.listState(replicaSetRequest(deployment)) === 'complete'
-  const replicaSets = context.owned(metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
+  const replicaSets = context.owned(metadata.uid, 'ReplicaSet')
   const current = newReplicaSet(deployment, context)
-  const gated = context.owned(current?.metadata.uid, 'Pod') as readonly Pod[]
-  const owned = replicaSets.flatMap((set) => context.owned(set.metadata.uid, 'Pod') as readonly Pod[])
+  const gated = context.owned(current?.metadata.uid, 'Pod')
+  const owned = replicaSets.flatMap((set) => context.owned(set.metadata.uid, 'Pod'))
   const examined = examineWorkloadPods(
     deployment,
     {
@@ -137,7 +137,7 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
  * as updated.
  */
 export function newReplicaSet(deployment: Deployment, context: RuleContext): ReplicaSet | undefined {
-  const owned = context.owned(deployment.metadata.uid, 'ReplicaSet') as readonly ReplicaSet[]
+  const owned = context.owned(deployment.metadata.uid, 'ReplicaSet')
   const found = findRevision(deployment.spec?.template, owned)
   const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
   return found ?? (isCreated ? owned.find((set) => numberOf(set) === numberOf(deployment)) : undefined)
@@ -203,7 +203,7 @@ function progressDeadlineProblem(
   const progressing = condition(deployment, 'Progressing')
   const isExceeded = progressing?.status === 'False' && progressing.reason === deadlineExceeded
   if (spec.paused || !isExceeded) return []
-  const existedBefore = condition(context.history.first as Deployment, 'Progressing')?.reason === deadlineExceeded
+  const existedBefore = condition(context.history.first, 'Progressing')?.reason === deadlineExceeded
   return [
     {
       ...ownProblem(deployment, context.time(progressing.lastTransitionTime) ?? context.now),

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
+import { isOfKind, type KubeObject, type Pod, type PodSpec, type PodTemplate } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
@@ -13,8 +13,8 @@ export function gatedPods(
   assessment: Assessment | undefined,
   podWithUid: (uid: string) => KubeObject | undefined,
 ): readonly Pod[] {
-  if (object?.kind === 'Pod') return [object as Pod]
-  return [...(assessment?.pods ?? [])].flatMap((uid) => (podWithUid(uid) as Pod | undefined) ?? [])
+  if (isOfKind(object, 'Pod')) return [object]
+  return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
 }
 
 /** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
@@ -82,7 +82,7 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
     assess: (object, context) => {
       const assessment = rule.assess(object, context)
       if (assessment.status !== 'ready') return assessment
-      const existing = context.list('Pod', object.metadata.namespace) as readonly Pod[]
+      const existing = context.list('Pod', object.metadata.namespace)
       const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
       const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
       const staying = stayingPods(object, assessment, (uid) => byUid.get(uid))

@@ -33,17 +33,17 @@ const deathReasons: ReadonlySet<ReasonCode> = new Set([
  * Ready or failed when its controller reports Complete or Failed: the controller applies retries, deadlines, failure and
  * success policies and per-index limits. While a container runs, the stall clock is stopped.
  */
-export const jobRule: Rule = {
+export const jobRule: Rule<Job> = {
   milestones: ['created', 'started', 'succeeded', 'complete'],
   hasPods: true,
-  relatives: (object) => ((object as Job).spec?.selector === undefined ? [] : [podRequest(object as Job)]),
-  lastState: (object, events) => lastState(object as Job, events),
-  assess: (object, context) => assessJob(object as Job, context),
+  relatives: (object) => (object.spec?.selector === undefined ? [] : [podRequest(object)]),
+  lastState: (object, events) => lastState(object, events),
+  assess: assessJob,
 }
 
 function assessJob(job: Job, context: RuleContext): Assessment {
   const { status = {}, spec = {} } = job
-  const owned = context.owned(job.metadata.uid, 'Pod') as readonly Pod[]
+  const owned = context.owned(job.metadata.uid, 'Pod')
   const isComplete = condition(job, 'Complete')?.status === 'True'
   const ended = failedProblem(job, owned, context)
   // The end of the Job explains its failed pods.

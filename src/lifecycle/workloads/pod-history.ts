@@ -1,5 +1,5 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { ContainerStatus, EventObject, KubeObject, Pod } from '../../cluster/objects.ts'
+import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { type Change, type Store, uidKey } from '../../cluster/store.ts'
 import type { GateTime } from '../gate-time.ts'
 import { isSinceStart, latest } from '../proof.ts'
@@ -94,16 +94,17 @@ export class PodHistories {
 
   /** Observes a change of any object at `now`, after the store has applied it. */
   observe({ before, after }: Change, now: number): void {
-    const { kind } = (after ?? before) as KubeObject
+    const object = after ?? before
+    const { kind } = object
     const isRevisionChanged = (kind === 'ReplicaSet' || kind === 'ControllerRevision') && !isSameRevision(before, after)
     if (isRevisionChanged) this.#changes.clear()
     if (isRevisionChanged || minReadySeconds(before) !== minReadySeconds(after)) {
       this.#histories = new WeakMap()
-    } else if (kind === 'Pod') {
-      this.#observeRemoval(before as Pod | undefined, after as Pod | undefined, now)
-      if (after !== undefined) this.#observePod(after as Pod, now)
+    } else {
+      if (isOfKind(before, 'Pod')) this.#observeRemoval(before, after, now)
+      if (isOfKind(after, 'Pod')) this.#observePod(after, now)
     }
-    if (kind === 'Event') this.#observeEvents((after ?? before) as EventObject, now)
+    if (isOfKind(object, 'Event')) this.#observeEvents(object, now)
   }
 
   /** The history of a pod. If the pod was never observed, its present state is the only observation. */
@@ -143,11 +144,10 @@ export class PodHistories {
     return this.#removed.get(`${controller} ${revision}`)
   }
 
-  #observeRemoval(before: Pod | undefined, after: Pod | undefined, now: number): void {
-    const owner = before?.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
+  #observeRemoval(before: Pod, after: KubeObject | undefined, now: number): void {
+    const owner = before.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
     const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
-    if (before === undefined || owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined)
-      return
+    if (owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined) return
     const key = `${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`
     const known = this.#removed.get(key)
     const isKept = known !== undefined && condition(known.pod, 'Ready')?.status === 'True'

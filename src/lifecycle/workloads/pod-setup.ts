@@ -1,5 +1,5 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
-import type { EventObject, Node, Pod } from '../../cluster/objects.ts'
+import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
@@ -122,7 +122,7 @@ export function lostNodeToleratedUntil(pod: Pod, context: RuleContext): number |
 function silentSince(pod: Pod, context: RuleContext): string | null | undefined {
   if (!isStarting(pod)) return undefined
   const node = context.list('Node', undefined).find(({ metadata }) => metadata.name === pod.spec?.nodeName)
-  const ready = node && condition(node as Node, 'Ready')
+  const ready = node && condition(node, 'Ready')
   return ready?.status === 'True' ? undefined : ready?.lastTransitionTime
 }
 

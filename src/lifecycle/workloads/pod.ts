@@ -16,13 +16,13 @@ import { newestOf } from './revision.ts'
  * settled, whatever its restart policy, or when it has succeeded. Failed when its phase is Failed (no controller
  * replaces it), or when a problem of a container is proven.
  */
-export const podRule: Rule = {
+export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   hasPods: true,
   relatives: () => [],
   concernedBy: ['ReplicaSet'],
-  optionalRelatives: (object) => (replicaSetOf(object as Pod) === undefined ? [] : [replicaSetsRequest(object as Pod)]),
-  assess: (object, context) => assessPod(object as Pod, context),
+  optionalRelatives: (object) => (replicaSetOf(object) === undefined ? [] : [replicaSetsRequest(object)]),
+  assess: assessPod,
 }
 
 function assessPod(pod: Pod, context: RuleContext): Assessment {

@@ -25,18 +25,18 @@ import {
  * and all replicas exist, are available and have settled. These kinds have no revisions: pods of an older template
  * stay, and count, with a warning.
  */
-export const replicaSetRule: Rule = {
+export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,
   hasPods: true,
-  relatives: (object) => [podRequest(object as ReplicaSet)],
-  assess: (object, context) => assessReplicaSet(object as ReplicaSet, context),
+  relatives: (object) => [podRequest(object)],
+  assess: assessReplicaSet,
 }
 
 function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const { status = {} } = set
   const replicas = set.spec?.replicas ?? 1
   const available = status.availableReplicas ?? 0
-  const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const owned = context.owned(set.metadata.uid, 'Pod')
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
   const removedPod = context.removedPod(set.metadata.uid)

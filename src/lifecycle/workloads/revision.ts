@@ -120,7 +120,7 @@ export function isSameRevision(before: KubeObject | undefined, after: KubeObject
 }
 
 /** Reads the revisions of a workload. */
-interface RevisionReader {
+export interface RevisionReader {
   get(reference: ObjectName): KubeObject | undefined
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[]
 }

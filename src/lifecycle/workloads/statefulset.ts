@@ -34,17 +34,14 @@ import {
  * pkg/controller/statefulset), including terminating ones, those below the partition, and those outside the ordinals,
  * which the controller deletes. If the gate can read pods, it omits these.
  */
-export const statefulSetRule: Rule = {
+export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
-  relatives: (object) => [
-    podRequest(object as StatefulSet),
-    selectedRequest('apps/v1', 'ControllerRevision', object as StatefulSet),
-  ],
+  relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object)],
   concernedBy: ['Service'],
-  isConcernedBy: (object, { metadata }) => metadata.name === (object as StatefulSet).spec?.serviceName,
-  optionalRelatives: (object) => governingServiceRequests(object as StatefulSet),
-  assess: (object, context) => assessStatefulSet(object as StatefulSet, context),
+  isConcernedBy: (object, { metadata }) => metadata.name === object.spec?.serviceName,
+  optionalRelatives: (object) => governingServiceRequests(object),
+  assess: assessStatefulSet,
 }
 
 function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
@@ -52,7 +49,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const replicas = spec.replicas ?? 1
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const owned = context.owned(set.metadata.uid, 'Pod') as readonly Pod[]
+  const owned = context.owned(set.metadata.uid, 'Pod')
   const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
   const updateRevision = findUpdateRevision(set, context)
   const revision = status.updateRevision ?? updateRevision?.metadata.name
