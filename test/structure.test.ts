@@ -79,10 +79,27 @@ it('CEL and the catalogue are loaded only when they are needed', () => {
   expect(eager).toEqual([])
 })
 
-it('the gate names no kind: rules offer hooks instead', () => {
+it('the gate neither names a kind nor imports what belongs to some kinds: rules offer hooks instead', () => {
   const names = [...knownKinds.map(({ kind }) => kind), 'Node', 'ControllerRevision']
-  const kinds = new RegExp(`'(?:${names.join('|')})'`)
+  const kinds = new RegExp(`'(?:${names.join('|')})'|from '\\.\\./lifecycle/\\w+/`)
   expect(linesWith(kinds, (path) => path.startsWith('src/gate/'))).toEqual([])
+})
+
+it('a folder of lifecycle imports only folders before it, and what all rules share imports none', () => {
+  const folders = ['shared', 'platform', 'workloads', 'network', 'custom', 'all kinds']
+  // The files that join the folders.
+  const joined = ['src/lifecycle/rules.ts', 'src/lifecycle/shared-context.ts']
+  const placeOf = (path: string) => {
+    if (joined.includes(path)) return folders.length - 1
+    return Math.max(0, folders.indexOf(path.split('/').at(-2) ?? ''))
+  }
+  const isOfLifecycle = (path: string) => path.startsWith('src/lifecycle/')
+  const wrong = [...sources].flatMap(([path, text]) =>
+    importsOf(path, text)
+      .filter((target) => isOfLifecycle(path) && isOfLifecycle(target) && placeOf(target) > placeOf(path))
+      .map((target) => `${path} imports ${target}`),
+  )
+  expect(wrong).toEqual([])
 })
 
 // The reasons of probes interpret what an app answers to a probe.

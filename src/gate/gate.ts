@@ -2,8 +2,8 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { objectMistake } from '../cluster/object-schema.ts'
 import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects.ts'
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
+import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
-import { gatedPods, missingContainers } from '../lifecycle/workloads/gated-pods.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
@@ -399,22 +399,22 @@ export class Gate {
     const unknown = this.#unknownVerdict()
     const { isDone } = this.#targets
     if (!isDone) this.#readySince = undefined
-    if (isDone) this.#failMissingContainers()
+    if (isDone) this.#failTogether()
     if (this.isOver) return
     if (unknown !== undefined) this.#finish(unknown)
     else if (isDone || this.#now >= this.#failFastAt) this.#finishIfSeen(decide(this.#targets.all), isConfirmed)
   }
 
   /**
-   * If all targets are ready and no gated pod has an expected container, the first target fails. If pods cannot be read, it is
-   * unknown whether one has it.
+   * If all targets are ready and together have a problem, the first one fails. If an object that they need cannot be read, the
+   * problem is unknown.
    */
-  #failMissingContainers(): void {
+  #failTogether(): void {
     const { all } = this.#targets
     const [first] = all
     if (!all.every(({ state }) => state.type === 'ready')) return
     const ready = all.map(({ target, state }) => ({ target, pods: this.#targets.podsOf(state) }))
-    const problem = missingContainers(ready, this.#settings.expectImages, this.#now)
+    const problem = first?.rule.failureOfAll?.(ready, this.#now)
     if (problem === undefined || first?.state.assessment === undefined) return
     const refusals = all.flatMap((gated) => requestsOf(gated).flatMap((request) => this.store.refusal(request) ?? []))
     const denied = refusals.find(deniesAccess)

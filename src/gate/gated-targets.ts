@@ -5,16 +5,13 @@ import { type EventObject, isOfKind, type KubeObject, nameOf, type Pod } from '.
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
-import type { Assessment } from '../lifecycle/assessment.ts'
+import { type Assessment, stayingPods } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
-import { explainedProblems } from '../lifecycle/platform/pvc.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
-import { type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
-import { removalMessage, stayingPods } from '../lifecycle/workloads/gated-pods.ts'
-import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
-import { revisionsOf } from '../lifecycle/workloads/revision.ts'
+import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import type { ApiHealth } from './api-health.ts'
 import { OtherTargets } from './other-targets.ts'
@@ -59,7 +56,7 @@ export class GatedTargets {
   readonly #now: () => number
   readonly #log: (entry: Omit<Entry, 'at'>) => void
   readonly #gateTime: GateTime
-  readonly #pods: PodHistories
+  readonly #contexts: SharedContexts
   readonly #ownership: OwnershipIndex<GatedTarget>
   readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
   /** Targets by each kind that their rules read without owning its objects. */
@@ -80,7 +77,7 @@ export class GatedTargets {
     this.#now = now
     this.#log = log
     this.#gateTime = createGateTime(settings)
-    this.#pods = new PodHistories(store, this.#gateTime)
+    this.#contexts = createContexts(store, this.#gateTime, settings)
     this.#ownership = new OwnershipIndex(store)
     const names = fullNames(targets)
     this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
@@ -175,7 +172,7 @@ export class GatedTargets {
     const object = after ?? before
     this.#ownership.add(object)
     const concerned = new Set(this.#ownership.targetsOf(object))
-    this.#pods.observe(change, this.#now())
+    this.#contexts.observe(change, this.#now())
     if (isOfKind(object, eventKind.kind)) {
       for (const gated of this.#explainedBy(object)) concerned.add(gated)
       return concerned
@@ -234,14 +231,12 @@ export class GatedTargets {
   #explainedBy(event: EventObject): readonly GatedTarget[] {
     const { apiVersion = '', kind = '', namespace, name = '' } = event.involvedObject ?? {}
     const named = this.named({ apiVersion, kind, namespace, name })
-    const isExplained = explainedProblems(event)
     return [
       ...named.filter(({ state }) => objectOf(state) === undefined),
       ...this.all.filter(
-        ({ target, state }) =>
-          isExplained !== undefined &&
+        ({ rule, target, state }) =>
           event.metadata.namespace === target.namespace &&
-          state.assessment?.problems.some(isExplained),
+          state.assessment?.problems.some((problem) => rule.isExplainedBy?.(event, problem)),
       ),
     ]
   }
@@ -249,9 +244,9 @@ export class GatedTargets {
   /** Logs why a pod of a gated revision is removed; its controller replaces it. */
   #logRemoval(before: KubeObject, after: KubeObject | undefined, concerned: ReadonlySet<GatedTarget>): void {
     const { uid = '' } = before.metadata
-    for (const { state, index } of concerned) {
+    for (const { rule, state, index } of concerned) {
       if (state.type === 'ended' || !state.assessment?.pods?.has(uid)) continue
-      const text = removalMessage(before as Pod, after as Pod | undefined)
+      const text = rule.removalMessage?.(before, after)
       if (text !== undefined) this.#log({ kind: 'note', text, target: index })
     }
   }
@@ -288,7 +283,7 @@ export class GatedTargets {
     } else if (this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
     } else {
-      const revisions = revisionsOf(object.metadata.uid, (uid, kind) => this.#store.ownedBy(uid, kind))
+      const revisions = gated.rule.revisions?.(object, (uid, kind) => this.#store.ownedBy(uid, kind)) ?? []
       this.apply(gated, { type: 'revisions-listed', revisions })
       this.#assessObject(gated)
     }
@@ -348,7 +343,7 @@ export class GatedTargets {
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
     let hasUnjudged: boolean | undefined
     return {
-      ...sharedContext(this.#store, this.#pods, this.#gateTime, this.#settings, this.#now()),
+      ...this.#contexts.at(this.#now()),
       history: seen.history,
       ...this.#others.othersOf(gated.index),
       isOfGatedRevision: (pod) => {
@@ -424,9 +419,8 @@ export class GatedTargets {
   /** The pods that a ready target runs, and those that succeeded, also if they were removed since. */
   podsOf(state: TargetState): readonly Pod[] {
     const object = objectOf(state)
-    const succeeded = new Map(
-      this.#pods.ended(object?.metadata.uid, 'Succeeded').map((pod) => [pod.metadata.uid, pod] as const),
-    )
+    const ended = this.#contexts.at(this.#now()).succeededPods(object?.metadata.uid)
+    const succeeded = new Map(ended.map((pod) => [pod.metadata.uid, pod]))
     return stayingPods(object, state.assessment, (uid) => succeeded.get(uid) ?? this.#store.withUid(uid))
   }
 

@@ -2,82 +2,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { differsOnlyInStatus, specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import { isSinceStart, timestampUnitMs } from '../lifecycle/proof.ts'
-import { findRevision, formerNumbersOf, numberOf, templateOf } from '../lifecycle/workloads/revision.ts'
-import { isFollowedChange, isSameTemplate, templateChanges } from '../lifecycle/workloads/template.ts'
+import { isSinceStart } from '../lifecycle/proof.ts'
+import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { type Difference, findDifferences } from '../plan/manifests/differences.ts'
 import type { Target } from '../plan/target.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
-
-/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
-interface IdentityChange {
-  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
-  readonly revision?: number
-}
-
-/** Two versions of the gated object. */
-interface GatedVersions {
-  /** The version that was gated first. */
-  readonly first: KubeObject
-  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
-  readonly gated: KubeObject
-}
-
-/**
- * Compares a later version of an object with the gated ones. Without a template, only the uid is compared. An object
- * that was being deleted when it was gated first is expected to come back with another template.
- * @param revisions all known revisions of the object
- */
-export function compareIdentity(
-  { first, gated }: GatedVersions,
-  object: KubeObject,
-  revisions: readonly KubeObject[],
-  gateTime: Pick<GateTime, 'startedAt' | 'time'>,
-): IdentityChange {
-  const [before, after] = [templateOf(gated), templateOf(object)]
-  const isSame = before === after || isSameTemplate(before, after)
-  if (object.metadata.uid !== gated.metadata.uid) {
-    const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || isFollowedChange(before, after)
-    return { type: isExpected ? 'replaced' : 'superseded' }
-  }
-  if (isSame) return { type: 'same' }
-  if (isSameTemplate(templateOf(first), after)) return { type: 'returned' }
-  const present = findRevision(before, revisions)
-  const older = findRevision(
-    after,
-    revisions.filter((revision) => isOlder(revision, present, gateTime)),
-  )
-  if (older !== undefined) {
-    const revision = formerNumber(older, present)
-    return { type: 'rolled-back', ...(revision === undefined ? {} : { revision }) }
-  }
-  return { type: isFollowedChange(before, after) ? 'followed' : 'superseded' }
-}
-
-/**
- * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision a new
- * number, so its former numbers and its creation time decide. A revision with another template is always older if it
- * existed before the gate's start.
- */
-function isOlder(
-  revision: KubeObject,
-  present: KubeObject | undefined,
-  { startedAt, time }: Pick<GateTime, 'startedAt' | 'time'>,
-): boolean {
-  if (present !== undefined && Math.min(numberOf(revision), ...formerNumbersOf(revision)) < numberOf(present))
-    return true
-  // The API's timestamps are whole seconds, rounded down.
-  const presentMadeAt = time(present?.metadata.creationTimestamp) ?? 0
-  return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - timestampUnitMs)
-}
-
-/** The number of an older revision before the rollback. */
-function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
-  const number = numberOf(older)
-  const before = present === undefined ? Infinity : numberOf(present)
-  const numbers = [...formerNumbersOf(older), number].filter((each) => each < before)
-  return numbers.length === 0 ? undefined : Math.max(...numbers)
-}
 
 /** The verdict of a superseded or rolled-back target: its author, revision or differences. */
 export function identityVerdict(
@@ -85,6 +14,7 @@ export function identityVerdict(
   revision: IdentityChange['revision'],
   gated: KubeObject,
   object: KubeObject,
+  rule: Rule,
 ): Verdict<'superseded'> {
   const who = {
     author: specAuthorOf(gated, object),
@@ -93,7 +23,7 @@ export function identityVerdict(
     toGeneration: object.metadata.generation,
   }
   if (type === 'rolled-back') return verdictOf('superseded', type, { ...who, revision })
-  const differences = templateChanges(templateOf(gated), templateOf(object))
+  const differences = rule.differences?.(gated, object) ?? []
   return verdictOf('superseded', type, { ...who, differences })
 }
 

@@ -5,12 +5,11 @@ import { duration } from '../duration.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { Rule } from '../lifecycle/rule.ts'
+import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
-import { clockWarnings } from '../lifecycle/workloads/clock-warnings.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
-import { compareIdentity, hasArrived, identityVerdict } from './identity.ts'
+import { hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
   finishMilestones,
@@ -318,8 +317,9 @@ function afterReplacement(
   now: number,
   context: StepContext,
 ): Step {
-  const { type } = compareIdentity(versionsOf(before), object, [], context.gateTime)
-  if (type === 'superseded') return end(next, identityVerdict(type, undefined, before.gated, object), now, context)
+  const type = context.rule.compare?.(versionsOf(before), object, [], context.gateTime).type
+  if (type === 'superseded')
+    return end(next, identityVerdict(type, undefined, before.gated, object, context.rule), now, context)
   const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
   return { state: next, entries: [note(text)] }
 }
@@ -408,7 +408,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
   if (object === before) return { state: revisions === state.seen.revisions ? state : { ...state, seen }, entries: [] }
-  const change = compareIdentity(versionsOf(seen), object, [...revisions.values()], context.gateTime)
+  const change = context.rule.compare?.(versionsOf(seen), object, [...revisions.values()], context.gateTime) ?? same
   switch (change.type) {
     case 'same':
       return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
@@ -429,13 +429,15 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
     }
     case 'superseded':
     case 'rolled-back': {
-      const verdict = identityVerdict(change.type, change.revision, before, object)
+      const verdict = identityVerdict(change.type, change.revision, before, object, context.rule)
       return end({ ...state, seen }, verdict, now, context)
     }
     default:
       return { state: { ...state, seen }, entries: [] }
   }
 }
+
+const same: IdentityChange = { type: 'same' }
 
 function withRevisions(
   known: ReadonlyMap<string, KubeObject>,
@@ -504,12 +506,13 @@ function afterAssessment(
 }
 
 /** The user's timeouts that the object cannot meet. */
-function warningsOf(object: KubeObject, { target: { clocks }, settings }: StepContext): readonly string[] {
-  return clockWarnings(object, {
+function warningsOf(object: KubeObject, { rule, target: { clocks }, settings }: StepContext): readonly string[] {
+  const present = {
     timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
     stallTimeoutMs: clocks.stallTimeoutMs ?? settings.stallTimeoutMs,
     stallIsLiteral: settings.stallIsLiteral || clocks.stallTimeoutMs !== undefined,
-  })
+  }
+  return rule.clockWarnings?.(object, present) ?? []
 }
 
 /** A ready target is no longer ready. */

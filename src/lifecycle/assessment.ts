@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, ObjectName } from '../cluster/objects.ts'
+import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
 import type { Problem, ReasonCode } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
@@ -68,4 +68,23 @@ const slowStart: ReadonlySet<ReasonCode> = new Set([
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
   return problems.every(({ reason }) => slowStart.has(reason))
+}
+
+/** The pods of the gated revision; for a bare pod, the pod itself. */
+export function gatedPods(
+  object: KubeObject | undefined,
+  assessment: Assessment | undefined,
+  podWithUid: (uid: string) => KubeObject | undefined,
+): readonly Pod[] {
+  if (isOfKind(object, 'Pod')) return [object]
+  return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
+}
+
+/** The gated pods that are not being deleted. */
+export function stayingPods(
+  object: KubeObject | undefined,
+  assessment: Assessment | undefined,
+  podWithUid: (uid: string) => KubeObject | undefined,
+): readonly Pod[] {
+  return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }

@@ -60,6 +60,20 @@ export function isStale(observed: unknown, generation = 0): boolean {
   return observed !== undefined && observed !== null && Number(observed) < generation
 }
 
+/** Status fields that contain the generation that the status describes. */
+const generationKeys =
+  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
+/** The same in the field `generations`, which some controllers have: `generations.reconciled`. */
+const generationNames = /^(?:observed|reconciled)$/
+
+/** The generations that the status is about. */
+export function observedGenerations({ status }: KubeObject): readonly unknown[] {
+  const fields = (status ?? {}) as Fields
+  const valuesOf = (value: unknown, names: RegExp) =>
+    Object.entries((value ?? {}) as Fields).flatMap(([key, each]) => (names.test(key) ? [each] : []))
+  return [...valuesOf(fields, generationKeys), ...valuesOf(fields['generations'], generationNames)]
+}
+
 /** A signal of an object's status, with its condition. */
 export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition

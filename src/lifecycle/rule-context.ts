@@ -1,10 +1,9 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
-import type { ListState, Store } from '../cluster/store.ts'
+import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
-import type { GateTime } from './gate-time.ts'
+import type { PodHistory, RemovedPod } from './pod-history.ts'
 import type { TargetHistory } from './target-history.ts'
-import type { PodHistories, PodHistory, RemovedPod } from './workloads/pod-history.ts'
 
 /**
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
@@ -29,7 +28,7 @@ export interface RuleContext {
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
   lostPods(uid: string | undefined): readonly Pod[]
-  /** The last pod of a revision of this controller whose deletion began; see `PodHistories.removed`. */
+  /** The last pod of a revision of this controller whose deletion began; one that was Ready, if there was one. */
   removedPod(uid: string | undefined, revision?: string): RemovedPod | undefined
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
@@ -60,29 +59,4 @@ export interface LifecycleSettings {
 /** The settings of lifecycle rules, from the inputs. */
 export function lifecycleSettings({ settleTimeMs, maxRestarts }: Inputs): LifecycleSettings {
   return { settleTimeMs, maxRestarts }
-}
-
-/** The part of a rule context that all targets share, for the gate and for `trace`. */
-export function sharedContext(
-  store: Store,
-  pods: PodHistories,
-  { startedAt, time }: GateTime,
-  settings: LifecycleSettings,
-  now: number,
-): Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'isOfGatedRevision'> {
-  return {
-    now,
-    startedAt,
-    settings,
-    time,
-    owned: (uid, kind) => store.ownedBy(uid, kind),
-    lostPods: (uid) => pods.ended(uid, 'Failed'),
-    removedPod: (uid, revision) => pods.removed(uid, revision),
-    succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
-    list: (kind, namespace) => store.list(kind, namespace),
-    events: (object) => store.eventsOf(object),
-    podHistory: (pod) => pods.of(pod, now),
-    declaresStatus: (kind) => store.declaresStatus(kind),
-    listState: (request) => store.listState(request),
-  }
 }

@@ -1,14 +1,42 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { Condition, EventObject, KubeObject } from '../cluster/objects.ts'
+import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import type { MilestoneName } from '../inputs.ts'
+import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
 import type { Assessment, Milestone } from './assessment.ts'
-import { ownProblem } from './conditions.ts'
-import { hasObservedGeneration } from './custom/status-generation.ts'
-import { lastWriteOf } from './gate-time.ts'
+import { observedGenerations, ownProblem } from './conditions.ts'
+import { type GateTime, lastWriteOf } from './gate-time.ts'
 import { earliest, provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
+
+/** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
+export interface IdentityChange {
+  readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
+  readonly revision?: number
+}
+
+/** Two versions of the gated object. */
+export interface GatedVersions {
+  /** The version that was gated first. */
+  readonly first: KubeObject
+  /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
+  readonly gated: KubeObject
+}
+
+/** The timeouts of one target; 0 means off. */
+export interface Clocks {
+  readonly timeoutMs: number
+  readonly stallTimeoutMs: number
+  /** The user set the stall timeout: no stall hold applies. */
+  readonly stallIsLiteral: boolean
+}
+
+/** A ready target with its gated pods that are not being deleted. */
+export interface ReadyTarget {
+  readonly target: Target
+  readonly pods: readonly Pod[]
+}
 
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule<Gated extends KubeObject = KubeObject> {
@@ -48,6 +76,31 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly quietWhileAwaiting?: readonly ReasonCode[]
   /** Whether the object has the expected spec (`await-change`); undefined if the spec does not show it. */
   hasExpectedSpec?(object: Gated): boolean | undefined
+  /**
+   * All revisions of the object that exist now.
+   * @param owned returns the objects of a kind that an owner owns
+   */
+  revisions?(
+    object: Gated,
+    owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
+  ): readonly KubeObject[]
+  /** How a later version differs from the gated ones, by all its known revisions; without this method, no version does. */
+  compare?(
+    versions: GatedVersions,
+    object: Gated,
+    revisions: readonly KubeObject[],
+    gateTime: Pick<GateTime, 'startedAt' | 'time'>,
+  ): IdentityChange
+  /** The differences of two versions, one line each. */
+  differences?(before: Gated, after: Gated): readonly string[]
+  /** Warnings about each timeout that is shorter than the object's own spec needs or allows. */
+  clockWarnings?(object: Gated, clocks: Clocks): readonly string[]
+  /** Why an object of the gated revision is removed and replaced; undefined while it stays. */
+  removalMessage?(before: KubeObject, after: KubeObject | undefined): string | undefined
+  /** Whether an event about an object that the target does not own may explain a problem of the target. */
+  isExplainedBy?(event: EventObject, problem: Problem): boolean
+  /** A terminal problem of all targets together, once each is ready; it belongs to the first. */
+  failureOfAll?(targets: readonly ReadyTarget[], now: number): Problem | undefined
   /** Assesses the object. The gate calls it only when the first lists of all relatives are complete or refused. */
   assess(object: Gated, context: RuleContext): Assessment
 }
@@ -188,7 +241,8 @@ function staleUntil(
   copiesOthers = false,
 ): number | undefined {
   const { generation, creationTimestamp } = object.metadata
-  const isDated = hasObservedGeneration(object) || signals.every((each) => each?.observedGeneration !== undefined)
+  const isDated =
+    observedGenerations(object).length > 0 || signals.every((each) => each?.observedGeneration !== undefined)
   if (isDated && !copiesOthers) return undefined
   const statusAt = lastWriteOf(object, time, 'status')
   const specAt = lastWriteOf(object, time) ?? -Infinity

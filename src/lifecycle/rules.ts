@@ -29,7 +29,8 @@ import { pvcRule } from './platform/pvc.ts'
 import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
 import { deploymentRule } from './workloads/deployment.ts'
-import { withExpectedImages } from './workloads/gated-pods.ts'
+import { withExpectedImages } from './workloads/expected-images.ts'
+import { revisionHooks } from './workloads/gated-revision.ts'
 import { jobRule } from './workloads/job.ts'
 import { podRule } from './workloads/pod.ts'
 import { replicaSetRule } from './workloads/replicaset.ts'
@@ -314,7 +315,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const explained = isExplained
     ? withCause(withFollowedObject(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind), behind)
     : rule
-  return withExpectedImages(explained, checks.expectImages ?? {})
+  return withExpectedImages({ ...explained, ...revisionHooks }, checks.expectImages ?? {})
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */

@@ -4,13 +4,13 @@ import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import { assessOwned } from '../lifecycle/custom/cause.ts'
-import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
+import { createGateTime } from '../lifecycle/gate-time.ts'
 import { isSelectedBy } from '../lifecycle/network/service-explanation.ts'
 import type { Rule } from '../lifecycle/rule.ts'
-import { type LifecycleSettings, type RuleContext, sharedContext } from '../lifecycle/rule-context.ts'
+import type { LifecycleSettings, RuleContext } from '../lifecycle/rule-context.ts'
 import { kindRule, kindsBehind, type TargetChecks, targetRule } from '../lifecycle/rules.ts'
+import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
-import { PodHistories } from '../lifecycle/workloads/pod-history.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { nameKey, type Target, targetWatch } from '../plan/target.ts'
 
@@ -76,11 +76,10 @@ export class Trace {
   readonly #target: Target
   readonly #rule: Rule
   readonly #settings: TraceSettings
-  readonly #gateTime: GateTime
   // Every request is watched, so its first list will come.
   readonly #store = new Store(() => true)
   readonly #ownership = new OwnershipIndex<Target>(this.#store)
-  readonly #pods: PodHistories
+  readonly #contexts: SharedContexts
   readonly #unreadable = new Map<string, Partial<WatchRequest>>()
   #departed: DepartedObject[] = []
   #history: TargetHistory | undefined
@@ -93,8 +92,7 @@ export class Trace {
     this.#target = target
     this.#rule = targetRule(target, settings)
     this.#settings = settings
-    this.#gateTime = createGateTime(settings)
-    this.#pods = new PodHistories(this.#store, this.#gateTime)
+    this.#contexts = createContexts(this.#store, createGateTime(settings), settings)
   }
 
   /** The watches that the view needs at present. */
@@ -142,7 +140,7 @@ export class Trace {
   #handleChange(change: Change, now: number): void {
     const { before, after } = change
     const object = after ?? before
-    this.#pods.observe(change, now)
+    this.#contexts.observe(change, now)
     if (object.kind === 'Event') return
     // A kind with a change is readable again.
     for (const [message, { kind }] of this.#unreadable) if (kind === object.kind) this.#unreadable.delete(message)
@@ -190,7 +188,7 @@ export class Trace {
 
   #assess(object: KubeObject, now: number): TracedObject {
     const context: RuleContext = {
-      ...sharedContext(this.#store, this.#pods, this.#gateTime, this.#settings, now),
+      ...this.#contexts.at(now),
       history: this.#history ?? observeTarget(undefined, object, now, this.#rule.failures?.(object)),
       othersProgress: false,
       // No workload is gated, so no pod belongs to a gated revision.

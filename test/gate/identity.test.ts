@@ -1,6 +1,6 @@
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields, PodTemplate } from '../../src/cluster/objects.ts'
-import { compareIdentity } from '../../src/gate/identity.ts'
+import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import {
   complete,
   condition,
@@ -76,7 +76,7 @@ describe('a later version of a target', () => {
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(compareIdentity(versions(createDeployment()), object, [oldRevision], createGateTime())).toMatchObject({
+    expect(revisionHooks.compare(versions(createDeployment()), object, [oldRevision], createGateTime())).toMatchObject({
       type: change,
     })
   })
@@ -89,7 +89,9 @@ describe('a later version of a target', () => {
   ])('whose template is %s is compared by its uid alone', (_, before, after) => {
     const custom = (template: unknown) =>
       ({ apiVersion: 'x/v1', kind: 'X', metadata: { name: 'x', uid: 'x' }, spec: { template } }) as KubeObject
-    expect(compareIdentity(versions(custom(before)), custom(after), [], createGateTime())).toEqual({ type: 'same' })
+    expect(revisionHooks.compare(versions(custom(before)), custom(after), [], createGateTime())).toEqual({
+      type: 'same',
+    })
   })
 
   // A queue such as Kueue sets where the pods of a suspended Job run, and resumes the Job.
@@ -98,12 +100,12 @@ describe('a later version of a target', () => {
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
     const queued = job({ suspend: true, template: createTemplate() })
     const admitted = job({ suspend: false, template: createTemplate({ schedulingGates: [{ name: 'topology' }] }) })
-    expect(compareIdentity(versions(queued), admitted, [], createGateTime())).toEqual({ type: 'same' })
+    expect(revisionHooks.compare(versions(queued), admitted, [], createGateTime())).toEqual({ type: 'same' })
   })
 
   it('without a template is compared by its uid alone', () => {
     const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 's', uid: 's' }, spec })
-    expect(compareIdentity(versions(service({ a: 1 })), service({ a: 2 }), [], createGateTime())).toEqual({
+    expect(revisionHooks.compare(versions(service({ a: 1 })), service({ a: 2 }), [], createGateTime())).toEqual({
       type: 'same',
     })
   })

@@ -13,6 +13,7 @@ import {
 } from '../../src/gate/target-state.ts'
 import type { Assessment } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
+import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createContainer, createDeployment, createTemplate, moment } from '../lifecycle/builders.ts'
 import { parameters } from '../support/thorough.ts'
@@ -26,7 +27,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     target: createTarget(),
     index: 0,
     name: 'deployment/web',
-    rule: { milestones: ['created', 'observed', 'ready'], relatives: () => [], assess, ...rule },
+    rule: { milestones: ['created', 'observed', 'ready'], relatives: () => [], assess, ...revisionHooks, ...rule },
     settings,
     gateTime: createGateTime(settings),
     takeSnapshot: (object) => (object === undefined ? [] : [object]),

@@ -18,6 +18,7 @@ import type {
 } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
+import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
@@ -25,9 +26,8 @@ import {
   historyOf,
   observePod,
   observePodEvents,
-  type PodHistory,
   type PodObservations,
-} from '../../src/lifecycle/workloads/pod-history.ts'
+} from '../../src/lifecycle/workloads/observe-pods.ts'
 import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
 

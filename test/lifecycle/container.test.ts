@@ -1,7 +1,7 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { earliest } from '../../src/lifecycle/proof.ts'
 import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
-import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/pod-history.ts'
+import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import {

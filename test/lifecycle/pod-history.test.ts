@@ -1,6 +1,6 @@
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
-import { historyOf, observePod, observePodEvents, PodHistories } from '../../src/lifecycle/workloads/pod-history.ts'
+import { historyOf, observePod, observePodEvents, PodHistories } from '../../src/lifecycle/workloads/observe-pods.ts'
 import {
   counted,
   crashLoopStatus,

@@ -1,5 +1,5 @@
 import type { LabelSelector } from '../../src/cluster/objects.ts'
-import { formatSelector, podRequest } from '../../src/lifecycle/network/selector.ts'
+import { formatSelector, podRequest } from '../../src/lifecycle/selector.ts'
 import { createDeployment } from './builders.ts'
 
 describe('a selector in the form of the API', () => {

@@ -4,9 +4,9 @@ import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '..
 import { groupOf } from '../../cluster/store.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
-import { formatSelector } from '../network/selector.ts'
 import { timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { formatSelector } from '../selector.ts'
 import { isBuiltIn } from './generic.ts'
 
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */

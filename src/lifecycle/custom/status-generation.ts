@@ -1,12 +1,7 @@
 import type { Fields, KubeObject } from '../../cluster/objects.ts'
-import { fieldsOf, isEmpty, isStale } from '../conditions.ts'
+import { fieldsOf, isEmpty, isStale, observedGenerations } from '../conditions.ts'
 import { tokensOf, words } from './status-vocabulary.ts'
 
-/** Status fields that contain the generation that the status describes. */
-const generationKeys =
-  /^(?:observed|reconciled|last(?:Observed|Evaluated|Reconciled|Processed|Handled|Applied)?)Generation$/
-/** The same in the field `generations`, which some controllers have: `generations.reconciled`. */
-const generationNames = /^(?:observed|reconciled)$/
 /** Fields of a part that refers to another object: the generation in this part is that of the other object. */
 const identities = ['name', 'uid', 'kind', 'type', 'resource'] as const
 
@@ -28,14 +23,6 @@ export function isGenerationStale(object: KubeObject): boolean {
   return observedGenerations(object).some((observed) => isStale(observed, object.metadata.generation))
 }
 
-/** The generations that the status is about. */
-function observedGenerations({ status }: KubeObject): readonly unknown[] {
-  const fields = (status ?? {}) as Fields
-  const valuesOf = (value: unknown, names: RegExp) =>
-    Object.entries((value ?? {}) as Fields).flatMap(([key, each]) => (names.test(key) ? [each] : []))
-  return [...valuesOf(fields, generationKeys), ...valuesOf(fields['generations'], generationNames)]
-}
-
 /** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
 export function isReporterStale({ status, metadata: { generation } }: KubeObject): boolean {
   return Object.values((status ?? {}) as Fields)
@@ -49,11 +36,6 @@ export function isReporterStale({ status, metadata: { generation } }: KubeObject
 export function isReferenceStale({ status, metadata: { annotations } }: KubeObject): boolean {
   const { workloadObservedGeneration } = (status ?? {}) as Fields
   return isStale(workloadObservedGeneration, Number(annotations?.['rollout.argoproj.io/workload-generation'] ?? 0))
-}
-
-/** Whether the status contains the generation that it is about. */
-export function hasObservedGeneration(object: KubeObject): boolean {
-  return observedGenerations(object).length > 0
 }
 
 /**

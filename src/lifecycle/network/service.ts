@@ -17,9 +17,9 @@ import { lastWriteOf } from '../gate-time.ts'
 import { earliest, provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { podRequest } from '../selector.ts'
 import { isReplaced } from '../workloads/pod-object.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
-import { podRequest } from './selector.ts'
 import {
   explainService,
   explainUnserved,

@@ -97,13 +97,9 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
   return undefined
 }
 
-/**
- * Returns a filter for the problems that an event about a claim may explain: those of pods that wait for claims.
- * Undefined for other events.
- */
-export function explainedProblems({ involvedObject }: EventObject): ((problem: Problem) => boolean) | undefined {
-  if (involvedObject?.kind !== 'PersistentVolumeClaim') return undefined
-  return ({ reason, detail }) => reason === 'unschedulable' && waitsForClaims(detail)
+/** Whether an event is about a claim, and may explain a problem: that of a pod which waits for claims. */
+export function isExplainedByClaim({ involvedObject }: EventObject, { reason, detail }: Problem): boolean {
+  return involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims(detail)
 }
 
 /** Whether a pod waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */

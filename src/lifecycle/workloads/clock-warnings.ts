@@ -1,15 +1,8 @@
 import type { Container, KubeObject, PodSpec, PodTemplate, Probe } from '../../cluster/objects.ts'
 import { formatDuration } from '../../duration.ts'
 import { fieldsOf } from '../conditions.ts'
+import type { Clocks } from '../rule.ts'
 import { probeSeconds } from './container.ts'
-
-/** The timeouts of one target; 0 means off. */
-export interface Clocks {
-  readonly timeoutMs: number
-  readonly stallTimeoutMs: number
-  /** The user set the stall timeout: no stall hold applies. */
-  readonly stallIsLiteral: boolean
-}
 
 /** The fields of Deployments, StatefulSets, DaemonSets, Jobs and Pods that state how long they may take. */
 interface Spec extends PodSpec {

@@ -1,12 +1,13 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { backOffSeconds, presentDeath } from './death-count.ts'
-import { type PullReason, pullDetail, registryAnswer } from './image-pull.ts'
+import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
-import { type ContainerHistory, type Refusals, waitsForImage } from './pod-history.ts'
+import { waitsForImage } from './observe-pods.ts'
 import {
   concernsContainer,
   containerOfEvent,

@@ -1,5 +1,6 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
 import type { GateTime } from '../gate-time.ts'
+import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
 
 /**
@@ -25,15 +26,6 @@ export interface DeathObservations {
   readonly begins: ReadonlyMap<number, number>
   /** When the kubelet first reported a back-off in an event. */
   readonly backOffAt?: number
-}
-
-/** The deaths of a container that count. */
-export interface DeathCount {
-  readonly deaths: number
-  /** The moment of the earliest of these deaths; absent if there are none. */
-  readonly firstDeathAt?: number
-  /** Whether one of these deaths is of an instance that started after the gate: older instances may lack the change. */
-  readonly isCurrent: boolean
 }
 
 /** The facts about a pod and its workload that decide which deaths count. Moments are on the runner's clock. */

@@ -1,13 +1,6 @@
 import type { EventObject } from '../../cluster/objects.ts'
 import type { PullDetail, PullFailureCause } from '../../reasons/images.ts'
-
-export type PullReason =
-  | 'image-not-found'
-  | 'image-unauthorized'
-  | 'image-rate-limited'
-  | 'image-registry-unreachable'
-  | 'image-platform-missing'
-  | 'image-pull-failed'
+import type { PullReason } from '../pod-history.ts'
 
 /** The HTTP statuses that runtimes report, and their reasons. */
 const httpStatuses: readonly (readonly [PullReason, RegExp])[] = [

@@ -1,5 +1,5 @@
-import type { WatchRequest } from '../../cluster/feed.ts'
-import type { KubeObject, LabelSelector } from '../../cluster/objects.ts'
+import type { WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject, LabelSelector } from '../cluster/objects.ts'
 
 /**
  * A label selector in the form of the API's `labelSelector` parameter, as metav1.FormatLabelSelector writes it:

@@ -1,52 +1,9 @@
-import { isDeepStrictEqual } from 'node:util'
-import { isOfKind, type KubeObject, type Pod, type PodSpec, type PodTemplate } from '../../cluster/objects.ts'
+import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
-import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import type { Assessment } from '../assessment.ts'
-import type { Rule } from '../rule.ts'
-import { condition, containersOf } from './pod-object.ts'
-
-/** The pods of the gated revision; for a bare pod, the pod itself. */
-export function gatedPods(
-  object: KubeObject | undefined,
-  assessment: Assessment | undefined,
-  podWithUid: (uid: string) => KubeObject | undefined,
-): readonly Pod[] {
-  if (isOfKind(object, 'Pod')) return [object]
-  return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
-}
-
-/** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
-export function removalMessage(before: Pod, after: Pod | undefined): string | undefined {
-  const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
-  const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
-  // A failed pod is deleted later; its failure is already logged.
-  if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
-  // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
-  if (after === undefined) return `pod/${name} was deleted`
-  if (after.metadata.deletionTimestamp !== undefined) {
-    const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
-    return `pod/${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
-  }
-  const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
-  if (!isReleased) return undefined
-  // A deletion of the owner that leaves its pods releases them too.
-  const isRelabelled = !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
-  return `pod/${name} left its ${owner}${isRelabelled ? ': its labels no longer match' : ''}`
-}
-
-/** Whether a deletion has a grace period: a pod without a node has none. */
-function isGraceful({ spec }: Pod): boolean {
-  return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
-}
-
-/** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
-function disruptionOf(pod: Pod): string {
-  const disruption = condition(pod, 'DisruptionTarget')
-  const words = disruption?.message || disruption?.reason
-  return disruption?.status === 'True' && words ? ` (${words})` : ''
-}
+import { stayingPods } from '../assessment.ts'
+import type { ReadyTarget, Rule } from '../rule.ts'
+import { containersOf } from './pod-object.ts'
 
 /**
  * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of
@@ -79,6 +36,7 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   return {
     ...rule,
     hasExpectedSpec: (object) => hasExpectedImages(podSpecOf(object), expected),
+    failureOfAll: (targets, now) => missingContainers(targets, expected, now),
     assess: (object, context) => {
       const assessment = rule.assess(object, context)
       if (assessment.status !== 'ready') return assessment
@@ -94,23 +52,17 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   }
 }
 
-/** A ready target with its gated pods that are not being deleted. */
-interface ReadyTarget {
-  readonly target: Target
-  readonly pods: readonly Pod[]
-}
-
 /**
  * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs proves
  * nothing, and the name may be misspelt. The problem belongs to the first target.
  */
-export function missingContainers(
+function missingContainers(
   targets: readonly ReadyTarget[],
   expected: ExpectedImages,
   now: number,
 ): Problem | undefined {
   const [first] = targets
-  if (first === undefined || Object.keys(expected).length === 0) return undefined
+  if (first === undefined) return undefined
   const pods = targets.flatMap((each) => each.pods)
   const names = new Set(pods.flatMap((pod) => containersOf(pod).map(({ container }) => container.name)))
   const missing = Object.keys(expected).filter((name) => !names.has(name))
@@ -123,15 +75,6 @@ export function missingContainers(
     firstSeenAt: now,
     proven: true,
   }
-}
-
-/** The gated pods that are not being deleted. */
-export function stayingPods(
-  object: KubeObject | undefined,
-  assessment: Assessment | undefined,
-  podWithUid: (uid: string) => KubeObject | undefined,
-): readonly Pod[] {
-  return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)
 }
 
 /** Whether a pod spec has the expected digests; undefined if none of these images has a digest in the spec. */

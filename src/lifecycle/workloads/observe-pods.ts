@@ -2,45 +2,16 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { type Change, type Store, uidKey } from '../../cluster/store.ts'
 import type { GateTime } from '../gate-time.ts'
+import type { ContainerHistory, DeathCount, PodHistory, Refusals, RemovedPod, RunningInstance } from '../pod-history.ts'
 import { isSinceStart, latest } from '../proof.ts'
-import { countDeaths, type DeathCount, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
-import { isPullRefusal, type PullReason, pullReason } from './image-pull.ts'
+import { countDeaths, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
+import { isPullRefusal, pullReason } from './image-pull.ts'
 import { condition, containerOfEvent, containersOf, eventCount } from './pod-object.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
-/** Refused pulls with one reason; their number is the larger of the two counts. */
-export interface Refusals {
-  /** Attempts counted by changes of the container's state. */
-  readonly attempts: number
-  /** Attempts counted in the kubelet's events. */
-  readonly events: number
-  readonly firstAt: number
-  /** The earliest possible moment of the latest attempt; absent if only a state at first sight shows it. */
-  readonly lastAt?: number
-  /** The kubelet's latest message about a refusal. */
-  readonly message: string
-}
-
-/** The running instance of a container. */
-interface RunningInstance {
-  /** The timestamp as the status contains it. */
-  readonly startedAt: string | undefined
-  readonly seenAt: number
-  /** Absent while it is not ready. */
-  readonly readySince?: number
-  /** How often it lost readiness, and when that was first seen. */
-  readonly readinessLost?: { readonly count: number; readonly firstAt: number }
-}
-
-/** The observations of a container since its pod's first sight. Moments are on the runner's clock. */
-interface ContainerObservations {
+/** The observations of a container, before `countDeaths` decides which deaths count. */
+interface ContainerObservations extends Omit<ContainerHistory, keyof DeathCount> {
   readonly deaths: DeathObservations
-  readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
-  readonly running?: RunningInstance
-  /** The present waiting reason, since when it was seen, and whether it predates the gate. */
-  readonly waiting?: { readonly reason: string; readonly since: number; readonly predatesGate: boolean }
-  /** The last status seen. */
-  readonly status?: ContainerStatus
 }
 
 /** The observations of a pod since its first sight, before `countDeaths` decides which deaths count. */
@@ -49,27 +20,6 @@ export interface PodObservations {
   /** When its present version was first seen: after an outage, the watch first returns the old versions. */
   readonly seenAt: number
   readonly containers: ReadonlyMap<string, ContainerObservations>
-}
-
-/** The observations of a container, with the deaths that count. */
-export interface ContainerHistory extends Omit<ContainerObservations, 'deaths'>, DeathCount {}
-
-/** The observations of a pod, with the deaths that count. */
-export interface PodHistory {
-  readonly firstSeenAt: number
-  /** When its present version was first seen. */
-  readonly seenAt: number
-  /** The minReadySeconds of its workload, in milliseconds. */
-  readonly minReadyMs: number
-  readonly containers: ReadonlyMap<string, ContainerHistory>
-}
-
-/** A pod as it was before its deletion, with its history until then. */
-export interface RemovedPod {
-  /** When the last deletion of a pod of its revision began, on the runner's clock. */
-  readonly at: number
-  readonly pod: Pod
-  readonly history: PodHistory
 }
 
 /** The histories of all pods; `observe` must receive every change of the store. */

@@ -1,0 +1,37 @@
+import type { Change, Store } from '../cluster/store.ts'
+import type { GateTime } from './gate-time.ts'
+import type { LifecycleSettings, RuleContext } from './rule-context.ts'
+import { PodHistories } from './workloads/observe-pods.ts'
+
+/** The part of a rule context that all targets share. */
+type SharedContext = Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'isOfGatedRevision'>
+
+/** Builds the shared part of rule contexts from the store. */
+export interface SharedContexts {
+  /** Observes a change of any object at `now`, after the store has applied it. It must receive every change. */
+  observe(change: Change, now: number): void
+  at(now: number): SharedContext
+}
+
+export function createContexts(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedContexts {
+  const pods = new PodHistories(store, gateTime)
+  const { startedAt, time } = gateTime
+  return {
+    observe: (change, now) => pods.observe(change, now),
+    at: (now) => ({
+      now,
+      startedAt,
+      settings,
+      time,
+      owned: (uid, kind) => store.ownedBy(uid, kind),
+      lostPods: (uid) => pods.ended(uid, 'Failed'),
+      removedPod: (uid, revision) => pods.removed(uid, revision),
+      succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
+      list: (kind, namespace) => store.list(kind, namespace),
+      events: (object) => store.eventsOf(object),
+      podHistory: (pod) => pods.of(pod, now),
+      declaresStatus: (kind) => store.declaresStatus(kind),
+      listState: (request) => store.listState(request),
+    }),
+  }
+}

@@ -1,0 +1,108 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
+import type { GateTime } from '../gate-time.ts'
+import { isExplainedByClaim } from '../platform/pvc.ts'
+import { timestampUnitMs } from '../proof.ts'
+import type { GatedVersions, IdentityChange, Rule } from '../rule.ts'
+import { clockWarnings } from './clock-warnings.ts'
+import { condition } from './pod-object.ts'
+import { findRevision, formerNumbersOf, numberOf, revisionsOf, templateOf } from './revision.ts'
+import { isFollowedChange, isSameTemplate, templateChanges } from './template.ts'
+
+/** How the gate follows a pod template and its pods: the same for every kind, also for custom ones with a pod template. */
+export const revisionHooks = {
+  revisions: ({ metadata: { uid } }, owned) => revisionsOf(uid, owned),
+  compare: compareVersions,
+  differences: (before, after) => templateChanges(templateOf(before), templateOf(after)),
+  clockWarnings,
+  removalMessage,
+  isExplainedBy: isExplainedByClaim,
+} satisfies Partial<Rule>
+
+/**
+ * Compares a later version of an object with the gated ones. Without a template, only the uid is compared. An object
+ * that was being deleted when it was gated first is expected to come back with another template.
+ * @param revisions all known revisions of the object
+ */
+export function compareVersions(
+  { first, gated }: GatedVersions,
+  object: KubeObject,
+  revisions: readonly KubeObject[],
+  gateTime: Pick<GateTime, 'startedAt' | 'time'>,
+): IdentityChange {
+  const [before, after] = [templateOf(gated), templateOf(object)]
+  const isSame = before === after || isSameTemplate(before, after)
+  if (object.metadata.uid !== gated.metadata.uid) {
+    const isExpected = isSame || first.metadata.deletionTimestamp !== undefined || isFollowedChange(before, after)
+    return { type: isExpected ? 'replaced' : 'superseded' }
+  }
+  if (isSame) return { type: 'same' }
+  if (isSameTemplate(templateOf(first), after)) return { type: 'returned' }
+  const present = findRevision(before, revisions)
+  const older = findRevision(
+    after,
+    revisions.filter((revision) => isOlder(revision, present, gateTime)),
+  )
+  if (older !== undefined) {
+    const revision = formerNumber(older, present)
+    return { type: 'rolled-back', ...(revision === undefined ? {} : { revision }) }
+  }
+  return { type: isFollowedChange(before, after) ? 'followed' : 'superseded' }
+}
+
+/**
+ * Whether a revision is older than the gated one, which may not exist yet. A rollback gives the older revision a new
+ * number, so its former numbers and its creation time decide. A revision with another template is always older if it
+ * existed before the gate's start.
+ */
+function isOlder(
+  revision: KubeObject,
+  present: KubeObject | undefined,
+  { startedAt, time }: Pick<GateTime, 'startedAt' | 'time'>,
+): boolean {
+  if (present !== undefined && Math.min(numberOf(revision), ...formerNumbersOf(revision)) < numberOf(present))
+    return true
+  // The API's timestamps are whole seconds, rounded down.
+  const presentMadeAt = time(present?.metadata.creationTimestamp) ?? 0
+  return (time(revision.metadata.creationTimestamp) ?? Infinity) < Math.max(presentMadeAt, startedAt - timestampUnitMs)
+}
+
+/** The number of an older revision before the rollback. */
+function formerNumber(older: KubeObject, present: KubeObject | undefined): number | undefined {
+  const number = numberOf(older)
+  const before = present === undefined ? Infinity : numberOf(present)
+  const numbers = [...formerNumbersOf(older), number].filter((each) => each < before)
+  return numbers.length === 0 ? undefined : Math.max(...numbers)
+}
+
+/** Why a pod of the gated revision is removed and replaced; undefined while it stays. */
+function removalMessage(before: KubeObject, after: KubeObject | undefined): string | undefined {
+  if (!isOfKind(before, 'Pod')) return undefined
+  const { name, deletionTimestamp, ownerReferences = [] } = before.metadata
+  const owner = ownerReferences.find(({ controller }) => controller)?.kind ?? 'controller'
+  // A failed pod is deleted later; its failure is already logged.
+  if (deletionTimestamp !== undefined || before.status?.phase === 'Failed') return undefined
+  // Deleted by force, or between two watches. An object whose labels no longer match is reported as changed.
+  if (after === undefined) return `pod/${name} was deleted`
+  if (after.metadata.deletionTimestamp !== undefined) {
+    const isForced = after.metadata.deletionGracePeriodSeconds === 0 && isGraceful(before)
+    return `pod/${name} ${isForced ? 'was deleted by force' : 'is being deleted'}${disruptionOf(after)}`
+  }
+  const isReleased = (after.metadata.ownerReferences ?? []).length < ownerReferences.length
+  if (!isReleased) return undefined
+  // A deletion of the owner that leaves its pods releases them too.
+  const isRelabelled = !isDeepStrictEqual(before.metadata.labels, after.metadata.labels)
+  return `pod/${name} left its ${owner}${isRelabelled ? ': its labels no longer match' : ''}`
+}
+
+/** Whether a deletion has a grace period: a pod without a node has none. */
+function isGraceful({ spec }: Pod): boolean {
+  return (spec?.nodeName ?? '') !== '' && spec?.terminationGracePeriodSeconds !== 0
+}
+
+/** The cause of a pod's removal, by its condition DisruptionTarget: ` (Taint manager: deleting due to …)`. */
+function disruptionOf(pod: KubeObject): string {
+  const disruption = condition(pod, 'DisruptionTarget')
+  const words = disruption?.message || disruption?.reason
+  return disruption?.status === 'True' && words ? ` (${words})` : ''
+}
