@@ -8,7 +8,7 @@ import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { messageOf, type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
@@ -115,6 +115,7 @@ interface Ended {
   readonly at: number
   readonly verdict: Verdict<TargetOutcome>
   readonly snapshot: EvidenceSnapshot
+  readonly problems: readonly Problem[]
   readonly milestones: MilestoneProgress
   /** The object at the end; undefined if it was absent. */
   readonly object?: KubeObject
@@ -228,7 +229,11 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
-      return fallBack({ ...state, seen: state.seen }, { ...state.assessment, status: 'progressing', message }, now)
+      return fallBack(
+        { ...state, seen: state.seen },
+        { ...state.assessment, status: 'progressing', failure: undefined, message },
+        now,
+      )
     }
     case 'revisions-listed':
       return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
@@ -240,22 +245,14 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
     }
     case 'end': {
       const { problem, verdict } = event
-      if (problem === undefined || state.assessment === undefined) return end(state, verdict, now, context)
-      const assessment: Assessment = {
-        ...state.assessment,
-        status: 'failed',
-        message: messageOf(problem),
-        failure: problem,
-        problems: [problem],
-      }
-      return end({ ...state, assessment } as Present, verdict, now, context)
+      return end(state, verdict, now, context, problem && [problem])
     }
     // Nothing about the object is read again: that may throw the same error.
     case 'unjudged': {
       const { milestones } = state
       const verdict: Verdict<TargetOutcome> = { outcome: 'unknown', reason: '', message: event.message }
       return {
-        state: { type: 'ended', at: now, verdict, snapshot: [], milestones },
+        state: { type: 'ended', at: now, verdict, snapshot: [], problems: [], milestones },
         entries: [{ kind: 'verdict', text: event.message, outcome: 'unknown' }],
       }
     }
@@ -531,13 +528,19 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
-function end(state: UnendedState, { logText, ...verdict }: TargetVerdict, now: number, context: StepContext): Step {
+function end(
+  state: UnendedState,
+  { logText, ...verdict }: TargetVerdict,
+  now: number,
+  context: StepContext,
+  problems = state.assessment?.problems ?? [],
+): Step {
   const { milestones, seen, assessment } = state
   const object = objectOf(state)
-  const snapshot = context.takeSnapshot(object, assessment?.problems ?? [])
+  const snapshot = context.takeSnapshot(object, problems)
   const text = verdictText(verdict, logText)
   return {
-    state: { type: 'ended', at: now, verdict, snapshot, milestones, object, seen, assessment },
+    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, seen, assessment },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
   }
 }
@@ -615,7 +618,7 @@ export function problemVerdict<O extends TargetOutcome>(
 export function targetRecord({ state, target }: GatedTarget): TargetRecord<GateProblem> {
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
-  const problems = isReady ? [] : (assessment?.problems ?? [])
+  const problems = state.type === 'ended' ? state.problems : isReady ? [] : (assessment?.problems ?? [])
   const verdict: Verdict<TargetOutcome> =
     state.type === 'ended'
       ? state.verdict

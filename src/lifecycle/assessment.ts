@@ -18,8 +18,14 @@ export interface Milestone {
 }
 
 /** The state of a target: what its rule finds about the object, its relatives and the time. */
-export interface Assessment {
-  readonly status: 'ready' | 'progressing' | 'failed'
+export type Assessment = AssessedFacts &
+  (
+    | { readonly status: 'ready' | 'progressing'; readonly failure?: undefined }
+    | { readonly status: 'failed'; readonly failure: Problem }
+  )
+
+/** What an assessment contains besides its status. */
+export interface AssessedFacts {
   /** One line: `2 of 3 new pods ready`. */
   readonly message: string
   readonly milestones: readonly Milestone[]
@@ -27,8 +33,6 @@ export interface Assessment {
   readonly counters?: ReadonlyMap<string, number>
   /** The most important problem first, as `byImportance` sorts them. */
   readonly problems: readonly Problem[]
-  /** Present exactly when `status` is `failed`. */
-  readonly failure?: Problem
   /** Why the stall clock is stopped: the object itself states how long this may take. */
   readonly stallHold?: string
   /**
@@ -56,6 +60,12 @@ export interface Assessment {
   readonly warnings?: readonly string[]
 }
 
+/** An assessment that is not concluded: its status follows from `ready` and `failure`. */
+export interface Draft extends AssessedFacts {
+  readonly ready: boolean
+  readonly failure?: Problem | undefined
+}
+
 /** Problems of a pod that perhaps only needs more time to become ready. */
 const slowStart: ReadonlySet<ReasonCode> = new Set([
   'init-container-running',
@@ -73,7 +83,7 @@ export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boole
 /** The pods of the gated revision; for a bare pod, the pod itself. */
 export function gatedPods(
   object: KubeObject | undefined,
-  assessment: Assessment | undefined,
+  assessment: Pick<Assessment, 'pods'> | undefined,
   podWithUid: (uid: string) => KubeObject | undefined,
 ): readonly Pod[] {
   if (isOfKind(object, 'Pod')) return [object]
@@ -83,7 +93,7 @@ export function gatedPods(
 /** The gated pods that are not being deleted. */
 export function stayingPods(
   object: KubeObject | undefined,
-  assessment: Assessment | undefined,
+  assessment: Pick<Assessment, 'pods'> | undefined,
   podWithUid: (uid: string) => KubeObject | undefined,
 ): readonly Pod[] {
   return gatedPods(object, assessment, podWithUid).filter(({ metadata }) => metadata.deletionTimestamp === undefined)

@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
+import type { Draft } from './assessment.ts'
 import type { PodHistory, RemovedPod } from './pod-history.ts'
 import type { TargetHistory } from './target-history.ts'
 
@@ -20,6 +21,8 @@ export interface RuleContext {
   readonly othersProgress: boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
   readonly othersReadyAt?: number
+  /** What decides about the object besides the rule of its kind; see `amended`. */
+  readonly amendments?: readonly Amendment[]
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */
   time(timestamp: string | null | undefined): number | undefined
   /** The objects of a kind, or of every kind, that this uid owns. */
@@ -48,6 +51,9 @@ export interface RuleContext {
   /** Whether the first list of a request is complete: only a complete list proves that an object is absent. */
   listState(request: WatchRequest): ListState
 }
+
+/** What decides about an object besides the rule of its kind: it changes the draft before the assessment is concluded. */
+export type Amendment = (draft: Draft, object: KubeObject, context: RuleContext) => Draft
 
 export interface LifecycleSettings {
   /** How long a container that has no readiness probe, or that has died, must be ready before it counts. */

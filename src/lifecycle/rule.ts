@@ -4,11 +4,11 @@ import { groupOf } from '../cluster/store.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
-import type { Assessment, Milestone } from './assessment.ts'
+import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
 import { type GateTime, lastWriteOf } from './gate-time.ts'
 import { earliest, provePersisted } from './proof.ts'
-import type { RuleContext } from './rule-context.ts'
+import type { Amendment, RuleContext } from './rule-context.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
 export interface IdentityChange {
@@ -138,8 +138,18 @@ export function statusMilestones(
   ]
 }
 
+/** The rule with an amendment, which follows those that the rule has. */
+export function amended(rule: Rule, amendment: Amendment): Rule {
+  return {
+    ...rule,
+    assess: (object, context) =>
+      rule.assess(object, { ...context, amendments: [amendment, ...(context.amendments ?? [])] }),
+  }
+}
+
 /** The findings of a rule about an object. */
-interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'notes'> {
+interface Found extends Omit<AssessedFacts, 'message' | 'problems' | 'notes'> {
+  readonly failure?: Problem | undefined
   readonly problems?: readonly Problem[]
   readonly notes?: readonly string[]
   readonly ready: boolean
@@ -155,9 +165,18 @@ interface Found extends Omit<Assessment, 'status' | 'message' | 'problems' | 'no
 /**
  * Builds an assessment: failed if a problem is proven, ready if the rule found it ready, else progressing with the
  * message of the first open milestone. A deleted object progresses, unless its failure is final. An object with a stale
- * status progresses too. If a problem only needs more time to be proven, the object is assessed again at that time.
+ * status progresses too. If a problem only needs more time to be proven, the object is assessed again at that time. The
+ * amendments of the context decide last.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
+  let draft = draftOf(object, context, found)
+  for (const amend of context.amendments ?? []) draft = amend(draft, object, context)
+  const { ready, failure, ...facts } = draft
+  if (ready) return { ...facts, status: 'ready' }
+  return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
+}
+
+function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft {
   const {
     ready,
     readyMessage,
@@ -177,14 +196,14 @@ export function conclude(object: KubeObject, context: RuleContext, found: Found)
     explainedBy,
     related: [...(rest.related ?? []), ...named(explainedBy, context)],
   }
-  const assessment = { ...rest, problems, notes, recheckAt, ...explained }
+  const draft = { ...rest, problems, notes, recheckAt, ...explained }
   // Ready beats failed when both arrive together.
-  if (ready && terminating === undefined) return { ...assessment, status: 'ready', message: readyMessage }
+  if (ready && terminating === undefined) return { ...draft, ready, message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
-    return { ...assessment, failure, status: 'failed', message: messageOf(failure) }
+    return { ...draft, ready: false, failure, message: messageOf(failure) }
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
-  return { ...assessment, status: 'progressing', message }
+  return { ...draft, ready: false, message }
 }
 
 /** The objects that these requests name. */

@@ -11,7 +11,7 @@ import {
   type TargetEvent,
   type TargetState,
 } from '../../src/gate/target-state.ts'
-import type { Assessment } from '../../src/lifecycle/assessment.ts'
+import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
 import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
@@ -52,10 +52,9 @@ const problem: Problem = {
   proven: true,
 }
 
-function createAssessment(status: Assessment['status'], overrides: Partial<Assessment> = {}): Assessment {
+function createAssessment(status: Assessment['status'], overrides: Partial<AssessedFacts> = {}): Assessment {
   const state = status === 'ready' ? 'done' : 'open'
-  return {
-    status,
+  const facts: AssessedFacts = {
     message: `it is ${status}`,
     milestones: ['created', 'observed', 'ready'].map((name) => ({
       name,
@@ -63,17 +62,17 @@ function createAssessment(status: Assessment['status'], overrides: Partial<Asses
       state: name === 'ready' ? state : 'done',
     })),
     problems: status === 'failed' ? [problem] : [],
-    failure: status === 'failed' ? problem : undefined,
     notes: [],
     ...overrides,
   }
+  return status === 'failed' ? { ...facts, status, failure: problem } : { ...facts, status }
 }
 
 function found(uid: string, isFirstSight = false): TargetEvent {
   return { type: 'found', object: createObject(uid), isFirstSight, declaresStatus: true }
 }
 
-function assessed(status: Assessment['status'], overrides: Partial<Assessment> = {}): TargetEvent {
+function assessed(status: Assessment['status'], overrides: Partial<AssessedFacts> = {}): TargetEvent {
   return {
     type: 'assessed',
     assessment: createAssessment(status, overrides),

@@ -2,10 +2,10 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
-import { type Assessment, isUndisturbed } from '../assessment.ts'
+import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { earliest, provePersisted } from '../proof.ts'
-import type { Rule } from '../rule.ts'
+import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
 import { byImportance, examinePods } from '../workloads/pods.ts'
@@ -52,7 +52,7 @@ const maxCauses = 5
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */
-interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt' | 'related' | 'counters'> {
+interface Findings extends Pick<Draft, 'failure' | 'stallHold' | 'recheckAt' | 'related' | 'counters'> {
   /** Problems of an older spec only explain. */
   readonly problems: readonly Problem[]
   /** The watches that the owned workloads need. */
@@ -67,55 +67,50 @@ interface Findings extends Pick<Assessment, 'failure' | 'stallHold' | 'recheckAt
  * failure that the custom resource reports. The progress of owned workloads is that of the custom resource.
  */
 export function withCause(rule: Rule, behind: Behind): Rule {
-  return {
+  const concerned: Rule = {
     ...rule,
     concernedBy: ['Pod', ...(rule.concernedBy ?? [])],
     isConcernedBy: (object, other, last) =>
       other.kind === 'Pod' ? isSelectedByStatus(object, other) : rule.isConcernedBy?.(object, other, last) === true,
-    assess: (object, context) => {
-      const own = rule.assess(object, context)
-      if (own.status === 'ready' || object.metadata.deletionTimestamp !== undefined) return own
-      const { firstSeenAt, specSeenAt } = context.history
-      const seenAt = Math.max(firstSeenAt, specSeenAt)
-      const isUrgent = behind.isWorkload || own.problems.some(isReported)
-      const waited = provePersisted(seenAt, isUrgent ? 0 : searchAfterMs, context.now)
-      if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
-      const found = search(object, { custom: object, behind, context })
-      const requests = [...ownedRequests(object, behind), ...found.requests]
-      const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
-      const explainedBy = [...(own.explainedBy ?? []), ...explaining]
-      const explained: Assessment = {
-        ...explain(own, found, behind),
-        related: [...(own.related ?? []), ...(found.related ?? [])],
-        stallHold: own.stallHold ?? found.stallHold,
-        counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
-        recheckAt: earliest([own.recheckAt, found.recheckAt]),
-        explainedBy,
-      }
-      const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-      const listed = provePersisted(seenAt, listsMs, context.now)
-      const isHeld = explained.failure !== undefined && isListing && !listed.proven
-      return isHeld ? withoutFailure(explained, listed.recheckAt) : explained
-    },
   }
+  return amended(concerned, (own, object, context) => {
+    if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
+    const { firstSeenAt, specSeenAt } = context.history
+    const seenAt = Math.max(firstSeenAt, specSeenAt)
+    const isUrgent = behind.isWorkload || own.problems.some(isReported)
+    const waited = provePersisted(seenAt, isUrgent ? 0 : searchAfterMs, context.now)
+    if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
+    const found = search(object, { custom: object, behind, context })
+    const requests = [...ownedRequests(object, behind), ...found.requests]
+    const explaining = requests.filter((request) => behind.ruleOf(request).rule !== existsRule)
+    const explainedBy = [...(own.explainedBy ?? []), ...explaining]
+    const explained: Draft = {
+      ...explain(own, found, behind),
+      related: [...(own.related ?? []), ...(found.related ?? [])],
+      stallHold: own.stallHold ?? found.stallHold,
+      counters: awaitsUser(own) ? own.counters : new Map([...(own.counters ?? []), ...(found.counters ?? [])]),
+      recheckAt: earliest([own.recheckAt, found.recheckAt]),
+      explainedBy,
+    }
+    const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
+    const listed = provePersisted(seenAt, listsMs, context.now)
+    const isHeld = explained.failure !== undefined && isListing && !listed.proven
+    if (!isHeld) return explained
+    return { ...explained, failure: undefined, recheckAt: earliest([explained.recheckAt, listed.recheckAt]) }
+  })
 }
 
 function isReported({ reason }: Problem): boolean {
   return reason === 'reported-failed'
 }
 
-/** A failed assessment that waits for the objects that explain it. */
-function withoutFailure({ failure: _, ...assessment }: Assessment, recheckAt?: number): Assessment {
-  return { ...assessment, status: 'progressing', recheckAt: earliest([assessment.recheckAt, recheckAt]) }
-}
-
 /** Whether its first problem is one that only a user can end: no object behind the resource explains it. */
-function awaitsUser({ problems: [first] }: Assessment): boolean {
+function awaitsUser({ problems: [first] }: Draft): boolean {
   return first?.reason === 'paused' || first?.reason === 'suspended'
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
-function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Assessment {
+function explain(own: Draft, found: Findings, { isWorkload }: Behind): Draft {
   const problems = isWorkload ? found.problems : found.problems.map(withoutProof)
   const causes = problems.toSorted(byImportance).slice(0, maxCauses)
   const [cause] = causes
@@ -127,7 +122,7 @@ function explain(own: Assessment, found: Findings, { isWorkload }: Behind): Asse
   const decisive = own.failure && causes.find((problem) => classOf(problem) !== 'slow')
   const failure = isWorkload ? (found.failure ?? decisive) : undefined
   if (failure !== undefined)
-    return { ...own, status: 'failed', message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
+    return { ...own, message: messageOf(failure), failure, problems: [...causes, ...own.problems] }
   if (first === undefined || !isReported(first)) return { ...own, problems: [...causes, ...own.problems] }
   const reported = { ...first, cause }
   const explained = { ...own, problems: [reported, ...others] }
@@ -237,7 +232,8 @@ function eventRequests({ metadata: { namespace } }: KubeObject, { custom }: Sear
  */
 export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext): Assessment {
   const since = context.time(object.metadata.creationTimestamp) ?? context.startedAt
-  return rule.assess(object, { ...context, history: observeTarget(undefined, object, since, rule.failures?.(object)) })
+  const history = observeTarget(undefined, object, since, rule.failures?.(object))
+  return rule.assess(object, { ...context, history, amendments: [] })
 }
 
 /** The owners of Jobs decide themselves whether a failed Job is a failure. */

@@ -15,7 +15,7 @@ import {
   withoutCondition,
 } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
-import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
+import { amended, commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { genericRule } from './generic.ts'
 import { specChangedAt } from './owned-objects.ts'
@@ -202,10 +202,12 @@ function fieldsSettledSince({ history }: RuleContext): number {
  * operator may still write those that the entry reads.
  */
 function assessByConventions(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
-  const assessment = genericRule.assess(object, context)
-  const { status, message, milestones } = assessment
-  const stages = stagesOf(object, check, { isObserved: true, ready: status === 'ready', message })
-  return { ...assessment, milestones: [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)] }
+  const staged = amended(genericRule, (draft) => {
+    const { ready, message, milestones } = draft
+    const stages = stagesOf(object, check, { isObserved: true, ready, message })
+    return { ...draft, milestones: [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)] }
+  })
+  return staged.assess(object, context)
 }
 
 /** `undescribed`: the status has no field that the entry reads. Another version of the operator may have written it. */

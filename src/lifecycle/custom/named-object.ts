@@ -1,11 +1,11 @@
 import type { KindName, KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
-import type { Assessment } from '../assessment.ts'
+import type { Draft } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { provePersisted } from '../proof.ts'
-import type { Rule } from '../rule.ts'
+import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind, withoutProof } from './cause.ts'
 import { notReady } from './owned-workloads.ts'
@@ -16,18 +16,12 @@ interface NamedObject {
   /** The kind and name of the object; undefined if the resource names none. */
   named(object: KubeObject): { readonly kind: string; readonly name: string } | undefined
   /**
-   * The assessment of the resource with the named object.
-   * @param own the assessment by the status of the resource alone
+   * The draft of the resource with the named object.
+   * @param own the draft by the status of the resource alone
    * @param found the named object; undefined if it does not exist
    * @param title the named object for messages: `deployment/web`
    */
-  judge(
-    own: Assessment,
-    object: KubeObject,
-    found: KubeObject | undefined,
-    title: string,
-    context: RuleContext,
-  ): Assessment
+  judge(own: Draft, object: KubeObject, found: KubeObject | undefined, title: string, context: RuleContext): Draft
 }
 
 /** Watches the named object. Without the permission to read it, the status of the custom resource decides alone. */
@@ -39,7 +33,7 @@ function withNamedObject(rule: Rule, { kinds, named, judge }: NamedObject): Rule
       ? undefined
       : { apiVersion: known.apiVersion, kind: known.kind, namespace: object.metadata.namespace, name }
   }
-  return {
+  const concerned: Rule = {
     ...rule,
     relatives: (object) => [...rule.relatives(object), ...[requestOf(object)].flatMap((each) => each ?? [])],
     concernedBy: [...(rule.concernedBy ?? []), ...kinds.map(({ kind }) => kind)],
@@ -51,15 +45,14 @@ function withNamedObject(rule: Rule, { kinds, named, judge }: NamedObject): Rule
         rule.isConcernedBy?.(object, other, last) === true
       )
     },
-    assess: (object, context) => {
-      const own = rule.assess(object, context)
-      const request = requestOf(object)
-      if (request === undefined || context.listState(request) !== 'complete') return own
-      const { kind, namespace, name } = request
-      const found = context.list(kind, namespace).find(({ metadata }) => metadata.name === name)
-      return judge(own, object, found, `${kind.toLowerCase()}/${name}`, context)
-    },
   }
+  return amended(concerned, (own, object, context) => {
+    const request = requestOf(object)
+    if (request === undefined || context.listState(request) !== 'complete') return own
+    const { kind, namespace, name } = request
+    const found = context.list(kind, namespace).find(({ metadata }) => metadata.name === name)
+    return judge(own, object, found, `${kind.toLowerCase()}/${name}`, context)
+  })
 }
 
 /** For a custom resource whose status shows only that another object exists: it is ready only after that object. */
@@ -72,7 +65,7 @@ export function withAwaitedObject(rule: Rule, { awaits, ruleOf }: Behind): Rule 
       return name === undefined ? undefined : { kind: awaits.kind, name }
     },
     judge: (own, _object, found, title, context) => {
-      if (own.status !== 'ready') return own
+      if (!own.ready) return own
       if (found === undefined) return notReady(own, { message: `${title} does not exist yet`, recheckAt: undefined })
       const { status, message, problems, recheckAt } = assessOwned(found, ruleOf(found).rule, context)
       if (status === 'ready') return own
@@ -100,7 +93,7 @@ export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
     judge: (own, object, found, title, context) => {
       const { now, time, settings } = context
       const changedAt = found && lastWriteOf(found, time)
-      if (own.status === 'progressing' || changedAt === undefined) return own
+      if ((!own.ready && own.failure === undefined) || changedAt === undefined) return own
       const hasChanged =
         follows.generation === undefined
           ? changedAt > (time(follows.since?.(object)) ?? Infinity)
@@ -116,8 +109,7 @@ export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
   })
 }
 
-/** An assessment, ready or failed, of a status that may be about the object before its change. */
-function heldBack(own: Assessment, awaited: Parameters<typeof notReady>[1]): Assessment {
-  const { failure: _, ...rest } = notReady(own, awaited)
-  return { ...rest, problems: [] }
+/** A draft, ready or failed, of a status that may be about the object before its change. */
+function heldBack(own: Draft, awaited: Parameters<typeof notReady>[1]): Draft {
+  return { ...notReady(own, awaited), failure: undefined, problems: [] }
 }

@@ -1,9 +1,9 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Fields, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
-import type { Assessment } from '../assessment.ts'
+import type { Draft } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
-import type { Rule } from '../rule.ts'
+import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
@@ -27,30 +27,26 @@ const maxDepth = 3
  * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
-  return {
-    ...rule,
-    assess: (object, context) => {
-      const own = rule.assess(object, context)
-      const awaits = behind.awaitsWorkloads(object)
-      if (own.status !== 'ready' || awaits === 'none') return own
-      const isAwaited = (kind: KindName) => isWorkloadKind(kind) || (isJob(kind) && awaitsJobs(object, behind))
-      const kinds = behind.kinds.filter((kind) => isAwaited(kind) || !isBuiltIn(kind.apiVersion))
-      const changedAt = specChangedAt(object, context)
-      const related = namedJobs(object, context).filter(isAwaited)
-      const workloads = [...workloadsOf(object, isAwaited, context), ...related]
-        .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
-        .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
-      const explainedBy = [
-        ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
-        ...workloads.flatMap((each) => each.rule.relatives(each.object)),
-      ]
-      const awaited =
-        awaitLists(explainedBy, context) ??
-        awaitWorkloads(object, workloads, context) ??
-        (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-      return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related }
-    },
-  }
+  return amended(rule, (own, object, context) => {
+    const awaits = behind.awaitsWorkloads(object)
+    if (!own.ready || awaits === 'none') return own
+    const isAwaited = (kind: KindName) => isWorkloadKind(kind) || (isJob(kind) && awaitsJobs(object, behind))
+    const kinds = behind.kinds.filter((kind) => isAwaited(kind) || !isBuiltIn(kind.apiVersion))
+    const changedAt = specChangedAt(object, context)
+    const related = namedJobs(object, context).filter(isAwaited)
+    const workloads = [...workloadsOf(object, isAwaited, context), ...related]
+      .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
+      .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
+    const explainedBy = [
+      ...ownedRequests(object, { ...behind, kinds, isKnown: awaits === 'all' || behind.isKnown }),
+      ...workloads.flatMap((each) => each.rule.relatives(each.object)),
+    ]
+    const awaited =
+      awaitLists(explainedBy, context) ??
+      awaitWorkloads(object, workloads, context) ??
+      (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
+    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related }
+  })
 }
 
 interface Workload {
@@ -130,11 +126,11 @@ function workloadsOf(
   })
 }
 
-/** The assessment of an object that waits for another one. */
-export function notReady(own: Assessment, { message, recheckAt }: Awaited): Assessment {
+/** The draft of an object that waits for another one. */
+export function notReady(own: Draft, { message, recheckAt }: Awaited): Draft {
   return {
     ...own,
-    status: 'progressing',
+    ready: false,
     message,
     milestones: own.milestones.map((each) => (each.name === 'ready' ? { ...each, state: 'open', message } : each)),
     recheckAt: earliest([own.recheckAt, recheckAt]),

@@ -1,8 +1,8 @@
 import { type Condition, type Fields, isObject, type KubeObject } from '../../cluster/objects.ts'
 import type { WaitFor } from '../../plan/target.ts'
-import type { Assessment } from '../assessment.ts'
+import type { Assessment, Draft } from '../assessment.ts'
 import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
-import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
+import { amended, commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { isStatusStale } from './status-generation.ts'
 
@@ -16,31 +16,35 @@ import { isStatusStale } from './status-generation.ts'
  */
 export function waitForRule(waitFor: WaitFor, kindRule: Pick<Rule, 'lastState'> = {}): Rule {
   const { lastState } = waitFor.type === 'delete' ? {} : kindRule
-  return {
+  const rule: Rule = {
     milestones: commonMilestones,
     relatives: () => [],
     lastState,
     readyWhenAbsent: waitFor.type === 'delete' ? 'does not exist' : undefined,
-    assess: (object, context) => {
-      const assessment = assessWaitFor(object, waitFor, context)
-      const isOver = assessment.status === 'ready' && lastState?.(object, []) !== undefined
-      return isOver ? { ...assessment, completed: true } : assessment
-    },
+    assess: (object, context) => assessWaitFor(object, waitFor, context),
   }
+  return amended(rule, (draft, object) => {
+    if (waitFor.type === 'delete') return awaitingDeletion(draft, object)
+    return draft.ready && lastState?.(object, []) !== undefined ? { ...draft, completed: true } : draft
+  })
 }
+
+/** The deletion is what is awaited and no problem; finalizers may hold it. */
+function awaitingDeletion(draft: Draft, { metadata: { deletionTimestamp, finalizers = [] } }: KubeObject): Draft {
+  const isHeld = deletionTimestamp !== undefined && finalizers.length > 0
+  return { ...draft, problems: [], message: isHeld ? draft.message : stillExists }
+}
+
+const stillExists = 'still exists, waiting for its deletion'
 
 function assessWaitFor(object: KubeObject, waitFor: WaitFor, context: RuleContext): Assessment {
   const { met, message, signals } = evaluate(object, waitFor)
-  const assessment = conclude(object, context, {
+  return conclude(object, context, {
     ready: met,
     signals,
     readyMessage: message,
     milestones: statusMilestones({ state: 'skipped', message: 'the reference defines what to wait for' }, met, message),
   })
-  if (waitFor.type !== 'delete') return assessment
-  // The deletion is what is awaited and no problem; finalizers may hold it.
-  const isHeld = object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).length > 0
-  return { ...assessment, problems: [], message: isHeld ? assessment.message : message }
 }
 
 interface Evaluation {
@@ -109,7 +113,7 @@ function evaluate(object: KubeObject, waitFor: WaitFor): Evaluation {
     case 'create':
       return { met: true, message: 'exists' }
     case 'delete':
-      return { met: false, message: 'still exists, waiting for its deletion' }
+      return { met: false, message: stillExists }
     case 'condition': {
       const { observedGeneration } = (object.status ?? {}) as Fields
       const found = conditionsOf(object).find(({ type }) => type.toLowerCase() === waitFor.condition.toLowerCase())

@@ -2,7 +2,7 @@ import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/object
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { stayingPods } from '../assessment.ts'
-import type { ReadyTarget, Rule } from '../rule.ts'
+import { amended, type ReadyTarget, type Rule } from '../rule.ts'
 import { containersOf } from './pod-object.ts'
 
 /**
@@ -33,23 +33,21 @@ function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: numb
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
 export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
-  return {
+  const withHooks: Rule = {
     ...rule,
     hasExpectedSpec: (object) => hasExpectedImages(podSpecOf(object), expected),
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
-    assess: (object, context) => {
-      const assessment = rule.assess(object, context)
-      if (assessment.status !== 'ready') return assessment
-      const existing = context.list('Pod', object.metadata.namespace)
-      const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
-      const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
-      const staying = stayingPods(object, assessment, (uid) => byUid.get(uid))
-      const failure = imageMismatch(staying, expected, context.now)
-      if (failure === undefined) return assessment
-      const problems = [failure, ...assessment.problems]
-      return { ...assessment, status: 'failed', message: messageOf(failure), failure, problems }
-    },
   }
+  return amended(withHooks, (draft, object, context) => {
+    if (!draft.ready) return draft
+    const existing = context.list('Pod', object.metadata.namespace)
+    const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
+    const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
+    const staying = stayingPods(object, draft, (uid) => byUid.get(uid))
+    const failure = imageMismatch(staying, expected, context.now)
+    if (failure === undefined) return draft
+    return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
+  })
 }
 
 /**
