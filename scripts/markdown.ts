@@ -33,3 +33,22 @@ export function replaceRegion(document: string, name: string, lines: readonly st
   if (from < 0 || to < 0) throw new Error(`The document has no region ${start}…${end}`)
   return `${document.slice(0, from)}${start}\n${lines.join('\n')}\n\n${document.slice(to)}`
 }
+
+/**
+ * Renders the thresholds in a document: what stands between `<!-- NAME -->` and `<!-- / -->`, in whole minutes from two minutes on.
+ * @param thresholds by name, in milliseconds
+ * @throws if no threshold has this name
+ */
+export function renderThresholds(document: string, thresholds: Readonly<Record<string, number>>): string {
+  return document.replace(/<!-- (\w+Ms) -->[^<]*<!-- \/ -->/g, (_, name: string) => {
+    const value = thresholds[name]
+    if (value === undefined) throw new Error(`src/thresholds.ts has no ${name}`)
+    const text =
+      value < 1_000
+        ? `${value} ms`
+        : value >= 120_000 && value % 60_000 === 0
+          ? `${value / 60_000} minutes`
+          : `${value / 1_000} seconds`
+    return `<!-- ${name} -->${text}<!-- / -->`
+  })
+}

@@ -29,7 +29,7 @@ export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: str
     'false. They are evaluated in this order: in progress ("not while"), suspended, failed, ready; if none is true, the object is in',
     'progress. If the status is about an older generation, the object is in progress. Conditions of an older generation are ignored.',
     'If a status has none of the fields in the expressions for ready and failed, the general conventions decide: another version of the',
-    'operator may have written it. A failure must last 10 s. For a suspended object, the gate waits until a clock runs out (reasons',
+    'operator may have written it. A failure must last <!-- reportedFailureMs --><!-- / -->. For a suspended object, the gate waits until a clock runs out (reasons',
     '`paused` and `suspended`).',
     '',
     'Each kind links the source or documentation that its entry is based on. Additional milestones, between `observed` and `ready`,',

@@ -1,4 +1,5 @@
 import { type AddMistake, quote } from './errors.ts'
+import { maxDurationMs } from './thresholds.ts'
 
 const millisecondsOf: Readonly<Record<string, number>> = {
   h: 3_600_000,
@@ -11,11 +12,8 @@ const millisecondsOf: Readonly<Record<string, number>> = {
   ns: 1e-6,
 }
 
-/** A week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
-const maxMs = 168 * 3_600_000
-
 /**
- * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most 168 h.
+ * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most `maxDurationMs`.
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
 export function parseDuration(text: string, addMistake: AddMistake): number | undefined {
@@ -43,7 +41,8 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
     milliseconds += Number(match[1]) * (millisecondsOf[match[2] ?? ''] ?? Number.NaN)
     position = part.lastIndex
   }
-  if (milliseconds > maxMs) return reject('is longer than a week. Write at most 168h, or 0 to turn the clock off.')
+  if (milliseconds > maxDurationMs)
+    return reject(`is too long. Write at most ${formatDuration(maxDurationMs)}, or 0 to turn the clock off.`)
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 

@@ -1,4 +1,4 @@
-import { parseDuration } from './duration.ts'
+import { formatDuration, parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './errors.ts'
 import {
   boolean,
@@ -16,6 +16,25 @@ import {
   text,
   type ValueType,
 } from './input-types.ts'
+import {
+  deathsProvenMs,
+  defaultCreatedTimeoutMs,
+  defaultLogLines,
+  defaultMaxRestarts,
+  defaultSettleTimeMs,
+  defaultStallTimeoutMs,
+  defaultTimeoutMs,
+  failFastMs,
+  liveLogHeadBytes,
+  liveLogHeadLines,
+  liveLogIntervalMs,
+  liveLogLines,
+  liveLogStreams,
+  liveLogTailLines,
+  logLineBytes,
+  logsBeforeStartMs,
+  reportedFailureMs,
+} from './thresholds.ts'
 
 /** The groups of inputs in the documentation, in its order. */
 export const inputGroups = ['What to gate', 'Where', 'Clocks', 'Verdict', 'Log and files', 'GitHub'] as const
@@ -123,7 +142,7 @@ export function parseMilestoneTimeouts(text: string, addMistake: AddMistake): Re
   return Object.fromEntries(timeouts)
 }
 
-const createdTimeout = 'created=30s'
+const createdTimeout = `created=${formatDuration(defaultCreatedTimeoutMs)}`
 
 const milestoneTimeouts: ValueType<Readonly<Record<string, number>>> = {
   placeholder: 'LIST',
@@ -255,7 +274,7 @@ const definitions = {
   timeoutMs: input(duration, {
     name: 'timeout',
     group: 'Clocks',
-    default: '10m',
+    default: formatDuration(defaultTimeoutMs),
     description: 'Maximum time of the whole gate.',
     details:
       "A duration as in Kubernetes: `90s`, `5m`, `1h30m`; `0` turns the clock off. After this time, every resource that is not ready is `timed-out`. A longer `--timeout` of a reference extends the gate's timeout; if you set both, a longer one is a mistake.",
@@ -263,7 +282,7 @@ const definitions = {
   stallTimeoutMs: input(duration, {
     name: 'stall-timeout',
     group: 'Clocks',
-    default: '5m',
+    default: formatDuration(defaultStallTimeoutMs),
     description: 'Maximum time of a resource without progress.',
     details:
       'A reached milestone or a changed counter is progress; a restart is not. `0` turns the clock off. By default the clock pauses while the resource itself defines a time limit, such as a startup probe. If you set a value, it does not pause.',
@@ -271,7 +290,7 @@ const definitions = {
   settleTimeMs: input(duration, {
     name: 'settle-time',
     group: 'Clocks',
-    default: '10s',
+    default: formatDuration(defaultSettleTimeMs),
     description: 'How long a container without a readiness probe must run before it counts as ready.',
     details:
       'Containers that crash soon after their start look ready for a moment. A container that has crashed must stay ready for the same time, also with a readiness probe. A custom resource that was ready before its change must stay ready for the same time, unless its Ready condition has changed since. `0` turns both off.',
@@ -287,17 +306,16 @@ const definitions = {
   maxRestarts: input(number, {
     name: 'max-restarts',
     group: 'Verdict',
-    default: '2',
+    default: String(defaultMaxRestarts),
     description: 'Number of restarts that a container may have before its resource fails.',
-    details: 'With `2`, its third crash fails the resource, 30 seconds after the first at the earliest.',
+    details: `With \`2\`, its third crash fails the resource, ${deathsProvenMs / 1_000} seconds after the first at the earliest.`,
   }),
   failFast: input(boolean, {
     name: 'fail-fast',
     group: 'Verdict',
     default: 'true',
     description: 'Whether the gate ends shortly after the first resource that failed or stalled.',
-    details:
-      'With `true` the gate waits 5 more seconds for other failures; with `false` every resource runs to its own end.',
+    details: `With \`true\` the gate waits ${failFastMs / 1_000} more seconds for other failures; with \`false\` every resource runs to its own end.`,
   }),
   onSuperseded: input(oneOf('fail', 'pass'), {
     name: 'on-superseded',
@@ -328,17 +346,15 @@ const definitions = {
     placeholder: 'HEALTH-CHECKS',
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
-    details:
-      'Each entry decides for all gated objects of its kind: `inProgress` first, then `failed`, which must persist for 10 seconds, then `current`. An entry may have [more fields](operators.md#entries). The `--for` of a reference takes precedence. Default: none; kinds are judged by their own rules.',
+    details: `Each entry decides for all gated objects of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
   }),
   logLines: input(logLines, {
     name: 'log-lines',
     group: 'Log and files',
-    default: '25',
+    default: String(defaultLogLines),
     isReplayed: false,
     description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
-    details:
-      '`0` shows none and requests none. They are shown in the job log and the job summary; in a check, a comment and the report only if the repository is private, or if they are added here: `25, check, comment, report`.',
+    details: `\`0\` shows none and requests none. They are shown in the job log and the job summary; in a check, a comment and the report only if the repository is private, or if they are added here: \`${defaultLogLines}, check, comment, report\`.`,
   }),
   streamLogs: input(lines, {
     name: 'stream-logs',
@@ -347,8 +363,7 @@ const definitions = {
     isRecorded: false,
     isReplayed: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
-    details:
-      'For example `job/migrate`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers of the new pods are shown, also of init containers and sidecars. Each line begins with its pod and container. A reference without `-n` means every gated resource of its name; a reference without a match is a mistake. For each container, the first 500 lines (128 KiB) are shown at once, then the newest 25 every 10 seconds, and the last 25 at its end. Omitted lines are counted, and lines are cut at 4,000 bytes. At most 20 logs are read at a time, and 5,000 lines are shown in total, besides the last ones. Lines from more than 10 minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.',
+    details: `For example \`job/migrate\`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers of the new pods are shown, also of init containers and sidecars. Each line begins with its pod and container. A reference without \`-n\` means every gated resource of its name; a reference without a match is a mistake. For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${logLineBytes.toLocaleString('en')} bytes. At most ${liveLogStreams} logs are read at a time, and ${liveLogLines.toLocaleString('en')} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.`,
   }),
   record: input(text, {
     name: 'record',

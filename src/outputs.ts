@@ -6,6 +6,7 @@ import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { slowestStep } from './report/milestone-steps.ts'
+import { failedResourcesBytes } from './thresholds.ts'
 
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
 export type ExtraOutputs = Partial<Record<NonNullable<(typeof knownExtras)[ExtraName]['output']>, string>>
@@ -47,8 +48,7 @@ export const outputDefinitions = {
   'failed-resources': {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
-    details:
-      'After a merge, `gate` names the gate. The one that decided the outcome comes first. Limited to 64 KiB: the last entry is then `{"more": N}`, and `report` has all. An empty array if all are ready.',
+    details: `After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
     value: failedResources,
   },
   'duration-seconds': {
@@ -89,8 +89,6 @@ export const outputDefinitions = {
 type OutputName = keyof typeof outputDefinitions
 
 const messageLimit = 300
-/** Later steps may pass outputs as environment variables or arguments, whose size the operating system limits. */
-const maxBytes = 64 * 1024
 const longestMore = '{"more":1000000}'.length
 
 /** All outputs. Each is one line that is safe to print and to pass to other commands. */
@@ -131,7 +129,7 @@ function failedResources(timeline: EndedTimeline): string {
   let bytes = '[]'.length + longestMore
   for (const entry of entries) {
     bytes += Buffer.byteLength(entry) + ','.length
-    if (bytes > maxBytes) break
+    if (bytes > failedResourcesBytes) break
     shown.push(entry)
   }
   const rest = entries.length - shown.length

@@ -34,6 +34,7 @@ import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './pla
 import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
+import { furtherMistakesMs } from './thresholds.ts'
 import { version } from './version.ts'
 
 /** The user's inputs without mistakes. */
@@ -64,9 +65,6 @@ export interface Rollout extends RolloutInputs {
 }
 
 type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'>
-
-/** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
-const furtherMistakesMs = 5_000
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.

@@ -4,6 +4,7 @@ import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { errorText, UserError } from '../errors.ts'
+import { maxAnswerBytes } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
@@ -35,8 +36,6 @@ interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Only a server that is not an API server sends more: a page of 500 objects is far smaller. */
-const maxAnswerBytes = 128 << 20
 const maxErrorBytes = 64 << 10
 /** Up to this size, finding the field sets takes longer than parsing them. The redactor removes them in any case. */
 const smallAnswerBytes = 64 << 10

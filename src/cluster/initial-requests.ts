@@ -1,4 +1,5 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
+import { maxInitialMs } from '../thresholds.ts'
 import { type Clock, sleep, within } from './clock.ts'
 import {
   ApiError,
@@ -10,9 +11,6 @@ import {
   isUnauthorized,
   retryAfterOf,
 } from './failures.ts'
-
-/** How long the first requests are repeated, unless the gate's timeout is shorter. */
-const maxInitialMs = 30_000
 
 /** Repetitions within this time are not reported. */
 const unreportedMs = 2_000

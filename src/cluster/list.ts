@@ -1,3 +1,4 @@
+import { maxListBytes, maxListPages } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { secretNames, type WatchRequest } from './feed.ts'
@@ -18,10 +19,6 @@ interface ListOptions {
 }
 
 const pageSize = 500
-/** No page proves that the list ends. The 150,000 pods of the largest cluster that Kubernetes supports are 300 pages. */
-const maxPages = 1_000
-/** Some 30,000 pods of 8 KB, in all pages together: far more than a namespace has, and as much as the memory of a runner holds. */
-const maxListBytes = 256 << 20
 
 /**
  * Reads a collection page by page. Without `resourceVersion`, the server returns the latest state. All pages show the
@@ -59,7 +56,7 @@ async function listPages(
     if (listBytes > maxListBytes) throw tooLong(request, `${maxListBytes >> 20} MiB`)
   }
   for (let pages = 1; ; pages++) {
-    if (pages > maxPages) throw tooLong(request, `${maxPages.toLocaleString('en')} pages`)
+    if (pages > maxListPages) throw tooLong(request, `${maxListPages.toLocaleString('en')} pages`)
     const query = new URLSearchParams({
       ...selection(request),
       ...(limit === undefined ? {} : { limit: String(limit) }),

@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { errorText, UserError } from '../errors.ts'
+import { logLineBytes } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
@@ -110,9 +111,7 @@ export interface LogLine {
   readonly cutBytes: number
 }
 
-/** Longer lines are cut. A line with a stack trace usually fits. */
-const maxLineBytes = 4_000
-/** Bytes read beyond `maxLineBytes`, so that a secret that crosses this limit can be redacted. */
+/** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
 const readAheadBytes = 4_000
 
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
@@ -154,7 +153,7 @@ async function* timestampedLines(response: Readable, redact: (text: string) => s
 /** Cuts a long line. `cutBytes`: how many of its bytes were already cut off. */
 function cut(text: string, cutBytes: number): Omit<LogLine, 'at'> {
   const bytes = Buffer.from(text)
-  const left = bytes.length - maxLineBytes
+  const left = bytes.length - logLineBytes
   return left <= 0 ? { text, cutBytes } : { text: wholeCharacters(bytes.subarray(0, -left)), cutBytes: cutBytes + left }
 }
 
@@ -172,7 +171,7 @@ async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, '
   let keptBytes = 0
   let bytes = 0
   const keep = (piece: Buffer) => {
-    const room = maxLineBytes + readAheadBytes - keptBytes
+    const room = logLineBytes + readAheadBytes - keptBytes
     if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
     keptBytes += Math.min(room, piece.length)
     bytes += piece.length

@@ -1,3 +1,4 @@
+import { watchForbiddenPollMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import { parseJson, shareEqualParts } from './compact.ts'
@@ -62,7 +63,6 @@ const maxPartialListMs = 15_000
 const overdueGraceMs = 10_000
 /** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
 const healthyWatchMs = 1_000
-const pollMs = 5_000
 /**
  * If watching is forbidden, or fails while lists succeed, the reflector polls. It tries to watch again after this number of
  * polls, and sooner after the first failures.
@@ -238,7 +238,7 @@ export class Reflector {
   /** Replaces a watch that is forbidden or fails: wait, then list again. */
   async #poll(): Promise<void> {
     this.#pollsLeft -= 1
-    await this.#pause(pollMs)
+    await this.#pause(watchForbiddenPollMs)
     this.#resourceVersion = undefined
   }
 

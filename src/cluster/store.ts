@@ -1,3 +1,4 @@
+import { maxEventsOfObject } from '../thresholds.ts'
 import { byLastOccurrence } from './event-order.ts'
 import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
 import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName, type ObjectOf } from './objects.ts'
@@ -21,12 +22,6 @@ interface EventsAbout {
   readonly byName: Map<string, EventObject>
   sorted: readonly EventObject[]
 }
-
-/**
- * Of the events about one object, the latest are kept, since anyone with access may create any number. Clients send at most 25
- * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
- */
-const maxEvents = 300
 
 /** Always the same array, by which readers find that nothing changed. */
 const noEvents: readonly EventObject[] = []
@@ -378,8 +373,8 @@ function addEvent(events: EventsAbout, event: EventObject): void {
     else from = middle + 1
   }
   const all = others.toSpliced(from, 0, event)
-  for (const { metadata } of all.slice(0, -maxEvents)) byName.delete(metadata.name)
-  events.sorted = all.slice(-maxEvents)
+  for (const { metadata } of all.slice(0, -maxEventsOfObject)) byName.delete(metadata.name)
+  events.sorted = all.slice(-maxEventsOfObject)
 }
 
 function isEvent(object: KubeObject): object is EventObject {

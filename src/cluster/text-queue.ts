@@ -1,13 +1,7 @@
+import { maxTextWaitMs, quotedTextMs } from '../thresholds.ts'
 import { type Clock, sleep } from './clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
 
-/**
- * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they come on different
- * connections.
- */
-const settleMs = 250
-/** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
-const maxWaitMs = 10_000
 /** How long the end waits for these lists. */
 const finishMs = 2_000
 const finishWhenCancelledMs = 500
@@ -80,7 +74,7 @@ export class TextQueue {
     if (last !== undefined) {
       const done = new AbortController()
       const late = sleep(this.#clock, cancelled.aborted ? finishWhenCancelledMs : finishMs, done.signal)
-      const settled = sleep(this.#clock, Math.max(0, last.at + settleMs - this.#clock.now()), done.signal)
+      const settled = sleep(this.#clock, Math.max(0, last.at + quotedTextMs - this.#clock.now()), done.signal)
       const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})
@@ -103,18 +97,18 @@ export class TextQueue {
     this.#cancelTimer = undefined
     const now = this.#clock.now()
     const listsAt = this.#listsUntil()
-    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + settleMs > now)
+    const count = listsAt > now ? 0 : this.#queue.findIndex(({ at, mayQuote }) => mayQuote && at + quotedTextMs > now)
     for (const { leave } of this.#queue.splice(0, count === -1 ? this.#queue.length : count)) leave()
     const [next] = this.#queue
     if (next === undefined) return
-    const delayMs = Math.max(next.at + settleMs, listsAt) - now
+    const delayMs = Math.max(next.at + quotedTextMs, listsAt) - now
     this.#cancelTimer = this.#clock.after(delayMs, () => this.#release())
   }
 
   /** Until when texts wait for lists, at the latest; in the past if they wait for none. */
   #listsUntil(): number {
     this.#updateRequests()
-    return Math.max(...this.#waitingSince.values(), Number.NEGATIVE_INFINITY) + maxWaitMs
+    return Math.max(...this.#waitingSince.values(), Number.NEGATIVE_INFINITY) + maxTextWaitMs
   }
 
   #updateRequests(): void {

@@ -1,12 +1,8 @@
 import { errorText } from '../errors.ts'
+import { watchSilenceMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError } from './failures.ts'
-
-/**
- * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
- */
-const silenceMs = 30_000
 
 /** A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
 const maxLineBytes = 16 << 20
@@ -51,7 +47,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
 
   const restartSilence = () => {
     cancelSilence()
-    cancelSilence = clock.after(silenceMs, check)
+    cancelSilence = clock.after(watchSilenceMs, check)
   }
   const check = async () => {
     const before = chunks

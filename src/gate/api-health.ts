@@ -5,18 +5,8 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { roleRule } from '../reasons/access.ts'
+import { neverReachedMs, refusalsMs, unknownMs, withdrawnMs } from '../thresholds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
-
-/** After this time without a success, the state of the rollout is unknown. */
-export const unknownMs = 2 * 60_000
-/** After this time, a server that never answered is a mistake in the kubeconfig. */
-const neverReachedMs = 30_000
-/** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
-const withdrawnMs = 30_000
-/** Kinds that are refused within this time are one line of the log. */
-const refusalsMs = 1_000
-/** The gate's timeout waits for an answer, but at most this long after the last success of a watch. */
-export const outageAtTimeoutMs = 30_000
 
 /** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {

@@ -1,7 +1,7 @@
+import { deletedMs } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
-  deletedMs,
   describeState,
   type GatedTarget,
   isUndecided,

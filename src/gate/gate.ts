@@ -7,7 +7,8 @@ import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
-import { ApiHealth, outageAtTimeoutMs, unknownMs } from './api-health.ts'
+import { failFastMs, heartbeatMs, outageAtTimeoutMs, unknownMs } from '../thresholds.ts'
+import { ApiHealth } from './api-health.ts'
 import {
   type Deadline,
   hasStallHold,
@@ -17,7 +18,7 @@ import {
   timeoutVerdict,
 } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
-import { decide, failFastMs, firstFailureAt } from './outcome.ts'
+import { decide, firstFailureAt } from './outcome.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import {
   describeState,
@@ -36,7 +37,7 @@ import {
   type Verdict,
   verdictOf,
 } from './timeline.ts'
-import { heartbeatMs, heartbeatText } from './timeline-entries.ts'
+import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 

@@ -3,9 +3,6 @@ import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
 import type { EndedTimeline, Outcome, Verdict } from './timeline.ts'
 
-/** How long the gate continues after the first failure, to show the problems of other targets. */
-export const failFastMs = 5_000
-
 /** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
 const precedence = [
   'cancelled',

@@ -9,6 +9,7 @@ import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { deletedMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
@@ -34,12 +35,6 @@ import {
   verdictText,
   withExistence,
 } from './timeline-entries.ts'
-
-/**
- * A deleted object may be created again within this time: `kubectl replace` and hooks delete objects to create them
- * anew.
- */
-export const deletedMs = 5_000
 
 /** The constant facts about a target, which a step may read. */
 export interface StepContext {

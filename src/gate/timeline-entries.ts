@@ -14,10 +14,9 @@ import {
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
+import { countsInFull, oldObjectMs, shortestSettlingMs } from '../thresholds.ts'
 import type { GateProblem, TargetOutcome, Verdict } from './timeline.ts'
 
-/** After this time without an entry, a heartbeat lists the open targets. */
-export const heartbeatMs = 30_000
 const heartbeatTargets = 5
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60
@@ -50,9 +49,6 @@ export function reachedText(reached: readonly Milestone[]): string {
     .join(' · ')
 }
 
-/** If pods settle in less time, the log does not mention it. */
-const shortestSettlingMs = 2_000
-
 /** `3 pods ready, settling for 10 s`; undefined if nothing settles. */
 export function settlingText({ milestones }: Assessment, now: number): string | undefined {
   const open = milestones.find(({ state }) => state === 'open')
@@ -61,9 +57,6 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
     ? undefined
     : `${open.message} for ${Math.round(leftMs / 1_000)} s`
 }
-
-/** If an object is older than this at the gate's start, the apply before the gate did not create it. */
-const oldObjectMs = 60_000
 
 /** If an object is older than the apply, its milestone `created` reads `exists`. */
 export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
@@ -118,8 +111,6 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
 
-/** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
-const countsInFull = 10
 /** Maximum number of wordings of one problem that are logged. */
 const maxWordings = 5
 

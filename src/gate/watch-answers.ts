@@ -2,13 +2,7 @@ import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.t
 import type { KubeObject } from '../cluster/objects.ts'
 import { covers } from '../cluster/store.ts'
 import { matchesSelector } from '../plan/names.ts'
-
-/** A list is this long recent: the first lists of a gate take some time. */
-const recentListMs = 1_000
-/** A change is this long recent: a controller writes the status of an object soon after the change of its pod. */
-const recentChangeMs = 250
-/** More objects than this are not listed again after a recent change: their list would take long. */
-const manyObjects = 100
+import { manyObjects, recentChangeMs, recentListMs } from '../thresholds.ts'
 
 /** Which watches answered recently: with a list, or, if they have many objects, with a change of one of them. */
 export class WatchAnswers {

@@ -2,6 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { emptyTimeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
 import { markdown } from '../report/escape.ts'
+import { closeLimitMs } from '../thresholds.ts'
 import { conclusionOf } from './check-run.ts'
 import { commentMarker, openMarker } from './comment.ts'
 import { commitState } from './commit-status.ts'
@@ -15,9 +16,6 @@ import { UpdateThrottle } from './update-throttle.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
 const latestStatuses = 100
-
-/** Time limit for all requests. Waits for most secondary rate limits to end. */
-const closeMs = 60_000
 
 /** What all closers need. */
 interface ClosingContext {
@@ -46,7 +44,7 @@ export async function closeExtras(
   const now = clock.now()
   const timeline = emptyTimeline({ outcome: verdict?.outcome ?? 'cancelled', reason: '', message: title }, now, now)
   const late = new AbortController()
-  const stop = clock.after(closeMs, () => late.abort())
+  const stop = clock.after(closeLimitMs, () => late.abort())
   await Promise.all(
     open.map(async (opened) => {
       const { extra } = opened
@@ -54,7 +52,11 @@ export async function closeExtras(
         if (await closers[extra](context, opened, signal)) log.onClosed(extra)
       }
       const onFailure = (failure: Failure) => log.onWarning(describeFailure(failure, extra, run))
-      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(timeline, late.signal, now + closeMs)
+      await new UpdateThrottle({ name: extra, show }, clock, onFailure).finish(
+        timeline,
+        late.signal,
+        now + closeLimitMs,
+      )
     }),
   )
   stop()

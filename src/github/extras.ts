@@ -4,6 +4,7 @@ import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
 import { forPlace } from '../report/public-logs.ts'
+import { outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { CheckRun } from './check-run.ts'
@@ -26,13 +27,6 @@ export interface ExtrasHooks {
   /** Called when an extra shows the outcome. */
   readonly onClosed: (extra: ExtraName) => void
 }
-
-/**
- * Time limit for showing the outcome: longer than most secondary rate limits of GitHub, after which a required check
- * would block merging. The runner kills a cancelled job after 10 s, so it gets less time.
- */
-const finishMs = 90_000
-const finishWhenCancelledMs = 4_000
 
 /** All enabled extras. They do not change the verdict: a failed extra is a warning. */
 export class Extras {
@@ -83,8 +77,8 @@ export class Extras {
     const late = new AbortController()
     const abort = () => late.abort()
     const stops: (() => void)[] = []
-    const onCancelled = () => stops.push(this.#clock.after(finishWhenCancelledMs, abort))
-    const limitMs = cancelled.aborted ? finishWhenCancelledMs : finishMs
+    const onCancelled = () => stops.push(this.#clock.after(outcomeLimitWhenCancelledMs, abort))
+    const limitMs = cancelled.aborted ? outcomeLimitWhenCancelledMs : outcomeLimitMs
     const endsAt = this.#clock.now() + limitMs
     stops.push(this.#clock.after(limitMs, abort))
     cancelled.addEventListener('abort', onCancelled)

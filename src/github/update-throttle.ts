@@ -1,9 +1,9 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Timeline } from '../gate/timeline.ts'
+import { updateIntervalMs } from '../thresholds.ts'
 import type { Extra } from './extra.ts'
 import { type Failure, readFailure } from './failure.ts'
 
-const minIntervalMs = 15_000
 /** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
 const intervalOfElapsed = 0.1
 /** Shorter than the update interval, so updates never overlap. */
@@ -78,7 +78,7 @@ export class UpdateThrottle {
     // `finish` shows the outcome, with its evidence.
     if (timeline.verdict !== undefined) return
     const elapsedMs = startedAt - timeline.startedAt
-    this.#earliest = startedAt + Math.max(minIntervalMs, elapsedMs * intervalOfElapsed)
+    this.#earliest = startedAt + Math.max(updateIntervalMs, elapsedMs * intervalOfElapsed)
     const failure = await this.#show(timeline, this.#ending.signal, updateTimeoutMs)
     if (failure === undefined) return
     this.#earliest = Math.max(this.#earliest, this.#clock.now() + failure.retryAfterMs)

@@ -1,6 +1,7 @@
 import { type Condition, type Fields, type KubeObject, shortName } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
+import { reportedFailureMs } from '../thresholds.ts'
 import { lastWriteOf } from './gate-time.ts'
 import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
@@ -89,9 +90,6 @@ export function conditionSignal(condition: Condition, part?: string): ConditionS
 export function signalKey({ part, name, value }: StatusSignal): string {
   return `${part === undefined ? '' : `${part}: `}${name}${value === undefined ? '' : `=${value}`}`
 }
-
-/** How long a reported failure must persist. */
-export const reportedFailureMs = 10_000
 
 /**
  * A slow problem: a condition is False. That alone is not a failure, because many controllers set it while they work.

@@ -4,6 +4,7 @@ import { groupOf } from '../cluster/store.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
+import { autoscalerSyncMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
 import { type GateTime, lastWriteOf } from './gate-time.ts'
@@ -236,11 +237,8 @@ function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found
   }
 }
 
-/**
- * The sync periods of controllers that reconcile by time, in milliseconds. For HorizontalPodAutoscalers:
- * `--horizontal-pod-autoscaler-sync-period` of kube-controller-manager.
- */
-const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': 15_000 }
+/** The sync periods of controllers that reconcile by time, in milliseconds. */
+const syncPeriodsMs: Readonly<Record<string, number>> = { 'autoscaling/HorizontalPodAutoscaler': autoscalerSyncMs }
 
 /**
  * Until when the status of an object may be older than its spec. Many controllers do not write the generation of their

@@ -1,10 +1,12 @@
 import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
+import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-checks.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { Target } from '../plan/target.ts'
+import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
@@ -123,8 +125,7 @@ export const knownKinds: readonly KnownKind[] = [
     kind: 'Service',
     rule: serviceRule,
     behind: [pods, { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice' }],
-    readyWhen:
-      'each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address, and for two minutes after a request of another one, that one; headless, ExternalName and selectorless Services are ready at once',
+    readyWhen: `each port has a ready endpoint whose pod matches the present selector and port, has settled and, where a gated workload owns it, is of the new revision; or no pod matches the selector and every workload behind it is scaled to zero; a LoadBalancer also has its address, and for ${duration(addressMovesMs)} after a request of another one, that one; headless, ExternalName and selectorless Services are ready at once`,
   },
   {
     apiVersion: 'v1',
@@ -158,8 +159,7 @@ export const knownKinds: readonly KnownKind[] = [
     apiVersion: 'autoscaling/v2',
     kind: 'HorizontalPodAutoscaler',
     rule: hpaRule,
-    readyWhen:
-      'it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has 15 s to reconcile',
+    readyWhen: `it is able to scale and reads its metric, or is disabled by zero replicas; after a change, its controller has ${duration(autoscalerSyncMs)} to reconcile`,
   },
   {
     apiVersion: 'policy/v1',

@@ -9,8 +9,9 @@ import type { Entry } from '../gate/timeline.ts'
 import { containersOf, type PodContainer } from '../lifecycle/workloads/pod-object.ts'
 import type { Target } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
+import { liveLogLines, liveLogStreams, liveLogTailLines, logsBeforeStartMs } from '../thresholds.ts'
 import { ContainerLog, type ContainerRun, type LogSource } from './container-log.ts'
-import { allowedLines, heldLines, type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
+import { type LineAllowance, LogThrottle, type ThrottledLine } from './log-throttle.ts'
 
 interface LiveLogsOptions {
   readonly gate: Pick<Gate, 'gatedPods'>
@@ -30,9 +31,6 @@ interface LiveLogsOptions {
   }
 }
 
-const streamsAtATime = 20
-/** Lines written longer than this before the gate's start are not read, because they belong to earlier rollouts. */
-const beforeStartMs = 10 * 60_000
 /** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
 const lastLinesMs = 1_000
 const lastLinesWhenCancelledMs = 300
@@ -50,8 +48,8 @@ interface Stream {
 export class LiveLogs {
   readonly #options: LiveLogsOptions
   readonly #queue: EntryQueue
-  readonly #slots = new Semaphore(streamsAtATime)
-  readonly #allowance: LineAllowance = { lines: allowedLines }
+  readonly #slots = new Semaphore(liveLogStreams)
+  readonly #allowance: LineAllowance = { lines: liveLogLines }
   readonly #streams = new Map<string, Stream>()
   readonly #warned = new Set<string>()
   #isScheduled = false
@@ -159,7 +157,7 @@ export class LiveLogs {
     })
     const log = new ContainerLog(
       ref,
-      startedAt - beforeStartMs,
+      startedAt - logsBeforeStartMs,
       {
         onLine: (line) => throttle.add(line),
         onGap: () => throttle.addGap(),
@@ -191,8 +189,8 @@ export class LiveLogs {
   }
 }
 
-const allowanceUsedUp = `${allowedLines} lines of logs were shown. From now on only the last ${heldLines} lines of each container are shown, at its end.`
-const allSlotsTaken = `${streamsAtATime} logs are shown at a time. Others follow as these end.`
+const allowanceUsedUp = `${liveLogLines} lines of logs were shown. From now on only the last ${liveLogTailLines} lines of each container are shown, at its end.`
+const allSlotsTaken = `${liveLogStreams} logs are shown at a time. Others follow as these end.`
 
 function closeAll(streams: Iterable<Stream>): void {
   for (const { log, throttle } of streams) {

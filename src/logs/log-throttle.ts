@@ -1,18 +1,11 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { LogLine } from '../cluster/logs.ts'
+import { liveLogHeadBytes, liveLogHeadLines, liveLogIntervalMs, liveLogTailLines } from '../thresholds.ts'
 
 /** How many more lines all containers together may show. The last lines of each container are always shown. */
 export interface LineAllowance {
   lines: number
 }
-
-export const allowedLines = 5_000
-/** How many first lines of each container are shown without delay: enough for a migration. */
-const headLines = 500
-const headBytes = 128 << 10
-/** Later lines are collected, and the newest of them are shown at this interval. */
-const intervalMs = 10_000
-export const heldLines = 25
 
 /** A log line, or the number of omitted lines. */
 export type ThrottledLine =
@@ -44,7 +37,7 @@ export class LogThrottle {
   add(line: LogLine): void {
     this.#lines += 1
     this.#bytes += Buffer.byteLength(line.text)
-    const isHead = this.#lines <= headLines && this.#bytes <= headBytes && this.#held.length === 0
+    const isHead = this.#lines <= liveLogHeadLines && this.#bytes <= liveLogHeadBytes && this.#held.length === 0
     if (isHead && this.#allowance.lines > 0) {
       this.#allowance.lines -= 1
       this.#showLeftOut()
@@ -52,11 +45,11 @@ export class LogThrottle {
       return
     }
     this.#held.push(line)
-    if (this.#held.length > heldLines) {
+    if (this.#held.length > liveLogTailLines) {
       this.#held.shift()
       this.#leftOut += 1
     }
-    this.#stopTimer ??= this.#clock.after(intervalMs, () => this.#showNewest())
+    this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
   }
 
   /** Notes that lines before the next one were never read. */

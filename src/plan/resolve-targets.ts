@@ -2,6 +2,7 @@ import { type Clock, sleep } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
+import { selectorCompleteMs } from '../thresholds.ts'
 import { apiVersionOf } from './kinds.ts'
 import { describeAnnotation, duplicateOf, type Manifest } from './manifests/manifest.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
@@ -53,8 +54,6 @@ export function matchLimitMs(
 }
 
 const pollMs = 1_000
-/** One apply creates the objects of a selector one after the other, so the first match may not be the only one. */
-export const completeMs = 5_000
 
 /**
  * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
@@ -98,7 +97,7 @@ export async function matchSelections(
     clock.now() - startedAt < limitMs(first.reference)
   if (waiting.some(isOpen))
     onWaiting(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target))))
-  while ((waiting.some(isOpen) || clock.now() - changedAt < completeMs) && !signal.aborted) {
+  while ((waiting.some(isOpen) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, pollMs, signal)
     if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }

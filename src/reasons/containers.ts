@@ -1,3 +1,5 @@
+import { duration } from '../duration.ts'
+import { deathsProvenMs, deathsProvenWhileOthersProgressMs, longStepMs, missingObjectMs } from '../thresholds.ts'
 import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
@@ -87,7 +89,7 @@ export interface ContainerDetails {
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
-    when: 'a container died for the third time, 30 s after its first death at the earliest',
+    when: `a container died for the third time, ${duration(deathsProvenMs)} after its first death at the earliest`,
     title: 'a container keeps crashing',
     headline: containerHeadline((name, problem) =>
       problem.detail.failedHook === undefined
@@ -147,7 +149,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'init-container-running': {
     class: 'slow',
-    when: 'an init container has run for 30 s: the next containers start when it has ended',
+    when: `an init container has run for ${duration(longStepMs)}: the next containers start when it has ended`,
     title: 'an init container is still running',
     headline: containerHeadline((name) => `init ${name} is still running`),
     sentence: () => predicate('is still running, and the next containers wait for its end'),
@@ -158,7 +160,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'post-start-hook-running': {
     class: 'slow',
-    when: 'a postStart hook has run for 30 s: the kubelet starts the next containers when it has ended',
+    when: `a postStart hook has run for ${duration(longStepMs)}: the kubelet starts the next containers when it has ended`,
     title: 'a postStart hook is still running',
     headline: containerHeadline((name) => `the postStart hook of ${name} is still running`),
     sentence: () => predicate('waits for its postStart hook, which is still running'),
@@ -200,7 +202,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'config-missing': {
     class: 'strike',
-    when: 'a Secret, ConfigMap or a key in it is still missing at a check of the kubelet 60 s after the first one, or 90 s while another target progresses',
+    when: `a Secret, ConfigMap or a key in it is still missing at a check of the kubelet ${duration(missingObjectMs)} after the first one, or ${duration(deathsProvenWhileOthersProgressMs)} while another target progresses`,
     title: 'a Secret, ConfigMap or key is missing',
     headline: ({ detail: { missing } }) => {
       if (missing?.name === undefined) return undefined
@@ -215,7 +217,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'container-create-failed': {
     class: 'strike',
-    when: 'the runtime cannot create the container, also 60 s after its first attempt, or cannot start it for the third time',
+    when: `the runtime cannot create the container, also ${duration(missingObjectMs)} after its first attempt, or cannot start it for the third time`,
     title: 'a container could not be created',
     headline: (problem) =>
       problem.detail.mount === undefined

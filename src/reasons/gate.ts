@@ -1,5 +1,6 @@
 import { isAbsolute, posix } from 'node:path'
 import { duration } from '../duration.ts'
+import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
@@ -96,7 +97,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   deleted: {
     class: 'clock',
-    when: 'it was deleted, and did not come back within 5 s',
+    when: `it was deleted, and did not come back within ${duration(deletedMs)}`,
     title: 'deleted during the rollout',
     sentence: () => predicate('was deleted during the wait'),
     hint: deletedHint,

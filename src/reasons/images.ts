@@ -1,3 +1,5 @@
+import { duration } from '../duration.ts'
+import { missingObjectMs } from '../thresholds.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
@@ -79,7 +81,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-unauthorized': {
     class: 'strike',
-    when: 'the registry refused the pull as unauthorized, for the third time; while a pull secret is missing, 60 s after the first time at the earliest',
+    when: `the registry refused the pull as unauthorized, for the third time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
     sentence: pullSentence,

@@ -1,4 +1,6 @@
 import type { PodSpec } from '../cluster/objects.ts'
+import { duration } from '../duration.ts'
+import { acknowledgedMs } from '../thresholds.ts'
 import { mountSentence } from './containers.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
@@ -100,7 +102,7 @@ export interface PodReport {
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
     class: 'slow',
-    when: 'the scheduler found no node, or reports nothing for 10 s: a node may come, or be freed',
+    when: `the scheduler found no node, or reports nothing for ${duration(acknowledgedMs)}: a node may come, or be freed`,
     title: 'no node can take the pods',
     headline: ({ detail }, cause) => {
       if ('schedulingGates' in detail) return 'the scheduling gates of the pods are not removed'
@@ -164,7 +166,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'node-unresponsive': {
     class: 'slow',
-    when: 'the kubelet has not acknowledged a pod 10 s after its assignment (its node may not exist), or the node of a running pod no longer reports',
+    when: `the kubelet has not acknowledged a pod ${duration(acknowledgedMs)} after its assignment (its node may not exist), or the node of a running pod no longer reports`,
     title: 'a node does not respond',
     headline: ({ detail: { node, state } }) =>
       `node ${withoutMiddle(node, nameLimit)} does not ${state === 'missing' ? 'exist' : 'respond'}`,

@@ -1,3 +1,5 @@
+import { duration } from '../duration.ts'
+import { lostClaimMs, reportedFailureMs, unchangedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, describeTarget, nameOf, withoutMiddle } from './wording.ts'
 
@@ -63,7 +65,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'claim-lost': {
     class: 'terminal',
-    when: 'the claim has been Lost for 30 s: its volume is gone',
+    when: `the claim has been Lost for ${duration(lostClaimMs)}: its volume is gone`,
     title: 'the volume claim lost its volume',
     sentence: () => predicate('has lost its volume'),
     hint: () => 'The volume behind the claim is gone. Restore it, or create the claim again.',
@@ -88,7 +90,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'reported-failed': {
     class: 'strike',
-    when: 'the object has reported for 10 s that its controller has given up, or a failure of the observed generation in a status that has been unchanged for 2 minutes',
+    when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up, or a failure of the observed generation in a status that has been unchanged for ${unchangedFailureMs / 60_000} minutes`,
     title: 'it reports a failure',
     headline: (_problem, cause) => cause?.headline,
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {

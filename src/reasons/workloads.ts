@@ -1,3 +1,5 @@
+import { duration } from '../duration.ts'
+import { deniedMs } from '../thresholds.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
@@ -112,7 +114,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'admission-denied': {
     class: 'terminal',
-    when: 'a policy or admission webhook denied the pods explicitly, and again after 3 s',
+    when: `a policy or admission webhook denied the pods explicitly, and again after ${duration(deniedMs)}`,
     title: 'denied by an admission policy',
     headline: ({ detail: { by } }) => {
       if (by === undefined) return undefined

@@ -10,7 +10,7 @@ import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/store.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
-import { completeMs } from '../plan/resolve-targets.ts'
+import { selectorCompleteMs } from '../thresholds.ts'
 import { readEvents } from './reader.ts'
 
 /**
@@ -85,7 +85,7 @@ export class RecordingIndex {
       .filter((object) => namespace === undefined || (object.namespace ?? namespace) === namespace)
       .filter(({ labels }) => matchesSelector(labelSelector, labels ?? {}))
     const firstAt = Math.min(...matches.map(({ createdAt = Number.NEGATIVE_INFINITY }) => createdAt))
-    const until = firstAt + completeMs
+    const until = firstAt + selectorCompleteMs
     return matches.filter(({ createdAt = firstAt }) => createdAt <= until).map(({ name }) => name)
   }
 

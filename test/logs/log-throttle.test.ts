@@ -1,7 +1,8 @@
-import { allowedLines, LogThrottle, type ThrottledLine } from '../../src/logs/log-throttle.ts'
+import { LogThrottle, type ThrottledLine } from '../../src/logs/log-throttle.ts'
+import { liveLogLines } from '../../src/thresholds.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 
-function start(allowance = { lines: allowedLines }) {
+function start(allowance = { lines: liveLogLines }) {
   const clock = new ManualClock(0)
   const lines: ThrottledLine[] = []
   const throttle = new LogThrottle(clock, allowance, (line) => lines.push(line))

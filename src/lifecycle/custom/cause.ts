@@ -2,6 +2,7 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
+import { causeSearchMs, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -15,7 +16,6 @@ import {
   isOwnedBy,
   isSelectedByStatus,
   type KindsBehind,
-  listsMs,
   objectsBehind,
   ownedRequests,
 } from './owned-objects.ts'
@@ -38,12 +38,6 @@ export interface Behind extends KindsBehind {
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
-
-/**
- * How long a custom resource that reports no failure may take before all objects behind it are watched: one that becomes
- * ready within this time costs at most the watches of its workloads.
- */
-const searchAfterMs = 10_000
 
 /** Each cause is one line of the log and one section of the summary. */
 const maxCauses = 5
@@ -78,7 +72,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
     const isUrgent = behind.isWorkload || own.problems.some(isReported)
-    const waited = provePersisted(seenAt, isUrgent ? 0 : searchAfterMs, context.now)
+    const waited = provePersisted(seenAt, isUrgent ? 0 : causeSearchMs, context.now)
     if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
     const found = search(object, { custom: object, behind, context })
     const requests = [...ownedRequests(object, behind), ...found.requests]
@@ -93,7 +87,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
       explainedBy,
     }
     const isListing = explainedBy.some((request) => context.listState(request) === 'pending')
-    const listed = provePersisted(seenAt, listsMs, context.now)
+    const listed = provePersisted(seenAt, ownedListsMs, context.now)
     const isHeld = explained.failure !== undefined && isListing && !listed.proven
     if (!isHeld) return explained
     return { ...explained, failure: undefined, recheckAt: earliest([explained.recheckAt, listed.recheckAt]) }

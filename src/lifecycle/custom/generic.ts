@@ -2,6 +2,7 @@ import type { KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
+import { unchangedFailureMs, unchangedFailureWhileOthersProgressMs, unclearSettles } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionProblem, isEmpty, notReconciled, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
@@ -13,13 +14,6 @@ import { isUnobserved } from './status-conditions.ts'
 import { progressCounters } from './status-counts.ts'
 import { isTimedPause, progressStates } from './status-progress.ts'
 import { type Signal, tokensOf, words } from './status-vocabulary.ts'
-
-/**
- * How long a failure must be unchanged unless the controller has given up: most controllers retry. `retriedBesideOthersMs`
- * applies while another target still progresses, because the object may need that target.
- */
-const retriedMs = 120_000
-const retriedBesideOthersMs = 180_000
 
 /**
  * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
@@ -110,9 +104,6 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
   return context.declaresStatus(object) ?? (isBare || object.spec !== undefined || object.status !== undefined)
 }
 
-/** How many settle times a status of unknown meaning must be unchanged: its states may be those of a start. */
-const unclearSettles = 3
-
 /**
  * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The
  * status is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the
@@ -153,7 +144,7 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
     if (hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
     if (namesDependency(object, signals) || isWorkingOn(first, object))
       return [conditionProblem(object, signals, context)]
-    const unchangedMs = context.othersProgress ? retriedBesideOthersMs : retriedMs
+    const unchangedMs = context.othersProgress ? unchangedFailureWhileOthersProgressMs : unchangedFailureMs
     return [reportedProblem(object, [first, ...others], context, unchangedMs)]
   }
   if (meaning !== 'suspended' || (first.weight !== 'spec' && isTimedPause(object)))

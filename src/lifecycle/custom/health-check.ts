@@ -2,6 +2,7 @@ import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
+import { reportedFailureMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import {
   conditionProblem,
@@ -11,7 +12,6 @@ import {
   isStale,
   notReconciled,
   ownProblem,
-  reportedFailureMs,
   withoutCondition,
 } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'

@@ -1,6 +1,7 @@
 import type { KindName, KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
+import { comparisonIntervalMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
@@ -74,9 +75,6 @@ export function withAwaitedObject(rule: Rule, { awaits, ruleOf }: Behind): Rule 
   })
 }
 
-/** The interval of an operator whose resource names none. */
-const defaultEveryMs = 60_000
-
 /**
  * For a custom resource whose status is about another object: it is neither ready nor failed while that object has
  * changed since the last state, until its operator had the time to compare it: not every change causes a new state. If the
@@ -101,7 +99,7 @@ export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
       if (!hasChanged) return own
       const message = `${title} has changed since`
       if (follows.generation !== undefined) return heldBack(own, { message, recheckAt: undefined })
-      const everyMs = parseDuration(follows.every?.(object) ?? '', () => undefined) ?? defaultEveryMs
+      const everyMs = parseDuration(follows.every?.(object) ?? '', () => undefined) ?? comparisonIntervalMs
       const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
       const interval = `its controller compares it every ${formatDuration(everyMs)}`
       return proven ? own : heldBack(own, { message: `${message}, and ${interval}`, recheckAt })

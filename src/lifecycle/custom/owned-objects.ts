@@ -9,9 +9,6 @@ import type { RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
 import { isBuiltIn } from './generic.ts'
 
-/** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
-export const listsMs = 5_000
-
 /** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {
   readonly kinds: readonly KindName[]

@@ -1,13 +1,14 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Fields, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/store.ts'
+import { ownedListsMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
 import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { isOwnedBy, listsMs, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import { isOwnedBy, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 import { summarizeSignals } from './signal-summary.ts'
 import { isSchedule, readSignals } from './signals.ts'
 
@@ -62,7 +63,7 @@ interface Awaited {
 
 function awaitLists(requests: readonly WatchRequest[], context: RuleContext): Awaited | undefined {
   const { now, history } = context
-  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), listsMs, now)
+  const { proven, recheckAt } = provePersisted(Math.max(history.firstSeenAt, history.specSeenAt), ownedListsMs, now)
   if (proven || requests.every((request) => context.listState(request) !== 'pending')) return undefined
   return { message: 'waiting for the list of its workloads', recheckAt }
 }

@@ -11,6 +11,7 @@ import {
 import { otherAddressText } from '../../reasons/network.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
+import { addressMovesMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
@@ -115,9 +116,6 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
   const texts = [spec.loadBalancerIP ?? '', ...addressAnnotations.map((name) => annotations[name] ?? '')]
   return texts.flatMap((text) => text.split(',').map((each) => each.trim())).filter((each) => each !== '')
 }
-
-/** How long a load balancer may need to move to an address that is requested of it. */
-const addressMovesMs = 120_000
 
 /**
  * Until when an address may predate the request: if it was written after the request, or stays longer, the load balancer ignores

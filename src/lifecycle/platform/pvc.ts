@@ -10,6 +10,7 @@ import {
 import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
+import { lostClaimMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
@@ -33,11 +34,6 @@ export const pvcRule: Rule<PersistentVolumeClaim> = {
 }
 
 const lostKey = 'phase=Lost'
-/**
- * How long a claim must be Lost. If its volume is restored, the controller binds the claim again at its next sync,
- * every 15 s (syncBoundClaim, pkg/controller/volume/persistentvolume).
- */
-const lostMs = 30_000
 
 /** `Resizing`, `FileSystemResizePending`, `ModifyingVolume` (PersistentVolumeClaimConditionType). */
 const resizing = /Resiz|ModifyingVolume|ModifyVolume/
@@ -126,7 +122,7 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
   const { firstSeenAt, failures } = context.history
   if (phase === 'Lost') {
     const since = failures.get(lostKey) ?? context.now
-    const proof = provePersisted(since, lostMs, context.now)
+    const proof = provePersisted(since, lostClaimMs, context.now)
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
   const message = bindingEvent(context.events(claim))?.message

@@ -1,6 +1,15 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import {
+  deathsProvenMs,
+  deathsProvenWhileOthersProgressMs,
+  earlierPodMs,
+  kubeletRetryMs,
+  longStepMs,
+  maxPullBackOffMs,
+  missingObjectMs,
+} from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -16,19 +25,6 @@ import {
   isStartError,
   type PodContainer,
 } from './pod-object.ts'
-
-/** A third death proves a crash loop, but only after this time since the first. */
-const strikeMs = 30_000
-/** This time instead while another target still progresses, because the container may wait for that target. */
-const strikeWhileOthersProgressMs = 90_000
-/** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
-const missingObjectMs = 60_000
-/**
- * If the kubelet could not create a container, it retries after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet).
- */
-const kubeletRetryMs = 20_000
-/** A pod that is older than this at the gate's start was not created by the apply that the gate checks. */
-const oldPodMs = 60_000
 
 /** A container of a pod, with everything that a rule reads about it. */
 interface ContainerFacts extends ContainerOfPod {
@@ -72,7 +68,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
 function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts
   const since = history.waiting?.since ?? context.now
-  const isOld = (context.time(pod.metadata.creationTimestamp) ?? context.now) < context.startedAt - oldPodMs
+  const isOld = (context.time(pod.metadata.creationTimestamp) ?? context.now) < context.startedAt - earlierPodMs
   const atLeastMs = !isInvalid && isOld && history.waiting?.predatesGate ? kubeletRetryMs : 0
   return problemOfContainer(facts, {
     reason: isInvalid ? 'image-name-invalid' : 'image-never-pull',
@@ -103,8 +99,8 @@ interface MissingChecks {
  * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not count.
  */
 export function proveMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): Proof {
-  const since = first < context.startedAt - oldPodMs ? context.startedAt : first
-  const neededMs = mayAwaitOther(last, context) ? strikeWhileOthersProgressMs : missingObjectMs
+  const since = first < context.startedAt - earlierPodMs ? context.startedAt : first
+  const neededMs = mayAwaitOther(last, context) ? deathsProvenWhileOthersProgressMs : missingObjectMs
   const isLate = last - since >= neededMs
   return provePersisted(since, isLate ? 0 : neededMs + retryMs, context.now)
 }
@@ -144,9 +140,6 @@ function refusalEvent({ pod, container, context }: ContainerFacts, message: stri
     .events(pod)
     .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
 }
-
-/** The longest time between two pulls of an image (MaxContainerBackOff, pkg/kubelet). */
-const maxPullBackOffMs = 300_000
 
 /**
  * When the kubelet next starts or pulls a container that last failed before the gate began, at the latest: the cause may have
@@ -249,7 +242,7 @@ function deathProblem(facts: ContainerFacts): Problem | undefined {
       needed: context.settings.maxRestarts + 1,
       // The other targets progress only since the gate's start.
       since: isWaiting ? Math.max(firstDeathAt, context.startedAt) : firstDeathAt,
-      atLeastMs: isWaiting ? strikeWhileOthersProgressMs : strikeMs,
+      atLeastMs: isWaiting ? deathsProvenWhileOthersProgressMs : deathsProvenMs,
       isCurrent: history.isCurrent,
     },
     context.now,
@@ -345,9 +338,6 @@ export function failingProbe(pod: Pod, context: RuleContext): Problem | undefine
   }
   return undefined
 }
-
-/** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
-const longStepMs = 30_000
 
 /** A slow problem: an init container or a postStart hook runs for long, and the next containers wait for its end. */
 function longStep(facts: ContainerFacts): Problem | undefined {

@@ -1,4 +1,5 @@
 import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
+import { earlierDeathsMs, firstRestartBackOffSeconds, recoveredMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
@@ -45,13 +46,6 @@ interface RestartTraits {
   /** Exit code 0 is its success, not a death. */
   readonly runsOnce: boolean
 }
-
-/** A pod older than this at the gate's start may have died before this rollout. */
-const oldPodMs = 10 * 60_000
-/** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
-export const recoveredMs = 10 * 60_000
-/** The kubelet's first back-off, unless a node is configured with less. */
-const firstBackOffSeconds = 10
 
 export const noDeaths: DeathObservations = {
   total: 0,
@@ -162,8 +156,8 @@ export function countDeaths(
   gateTime: Pick<GateTime, 'startedAt'>,
 ): DeathCount {
   const { startedAt } = gateTime
-  const isOld = created !== undefined && created < startedAt - oldPodMs
-  const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - oldPodMs)
+  const isOld = created !== undefined && created < startedAt - earlierDeathsMs
+  const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - earlierDeathsMs)
   const atFirstSight = seen.firstRestarts ?? 0
   const baseline = isOlderThanTemplate
     ? atFirstSight
@@ -198,7 +192,7 @@ function loopStart(status: ContainerStatus, total: number): number | undefined {
   if (status.state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
   const backOff = backOffSeconds(status)
   if (backOff === undefined) return 0
-  const deaths = 2 + Math.max(0, Math.ceil(Math.log2(backOff / firstBackOffSeconds)))
+  const deaths = 2 + Math.max(0, Math.ceil(Math.log2(backOff / firstRestartBackOffSeconds)))
   return Math.max(0, total - deaths)
 }
 

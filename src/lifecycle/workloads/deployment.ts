@@ -1,5 +1,6 @@
 import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
+import { standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { isSinceStart, provePersisted } from '../proof.ts'
@@ -27,9 +28,6 @@ import {
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
-
-/** If the deadline had passed before the gate first saw the object, it counts only after this time without progress. */
-const standingDeadlineMs = 10_000
 
 /**
  * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status Ready by the

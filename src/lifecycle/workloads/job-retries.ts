@@ -1,4 +1,5 @@
 import type { Job, Pod } from '../../cluster/objects.ts'
+import { firstJobBackOffMs, maxJobBackOffMs } from '../../thresholds.ts'
 import { latest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { backOffSeconds } from './death-count.ts'
@@ -25,10 +26,6 @@ export function nextRetry(job: Job, pods: readonly Pod[], context: RuleContext):
     .toSorted((a, b) => a.at - b.at)[0]
 }
 
-/** The Job controller's wait after the first failure; it doubles with each further one, up to the longest. */
-const firstWaitMs = 10_000
-const longestWaitMs = 10 * 60_000
-
 /**
  * The new pods for failed ones. The controller counts the failures since the last success: of the Job, or of each index
  * if the Job has backoffLimitPerIndex (backoff_utils.go, pkg/controller/job). While enough pods are active, none waits.
@@ -45,7 +42,7 @@ function podRetries({ spec = {}, status = {} }: Job, pods: readonly Pod[], conte
     const failures = ends('Failed').filter((at) => at > succeededAt)
     const failedAt = latest(failures)
     if (failedAt === undefined || tries.filter(isActive).length >= wanted || isGivenUp(index)) return []
-    const waitMs = Math.min(firstWaitMs * 2 ** (failures.length - 1), longestWaitMs)
+    const waitMs = Math.min(firstJobBackOffMs * 2 ** (failures.length - 1), maxJobBackOffMs)
     return [{ at: failedAt + waitMs, waitMs }]
   })
 }

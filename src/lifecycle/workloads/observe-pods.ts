@@ -1,6 +1,7 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { type Change, type Store, uidKey } from '../../cluster/store.ts'
+import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RemovedPod, RunningInstance } from '../pod-history.ts'
 import { isSinceStart, latest } from '../proof.ts'
@@ -137,11 +138,6 @@ function minReadySeconds(object: KubeObject | undefined): number | undefined {
   const seconds = (object.spec as { minReadySeconds?: unknown } | undefined)?.minReadySeconds
   return typeof seconds === 'number' ? seconds : 0
 }
-
-/** The kubelet may write the status this long after the attempt; its events have no such delay. */
-const statusLagMs = 20_000
-/** The kubelet's first back-off between pulls, unless a node is configured with less (pkg/kubelet). */
-const pullBackOffMs = 10_000
 
 const unobserved: ContainerObservations = { deaths: noDeaths, refusals: {} }
 
@@ -289,7 +285,7 @@ function observeWaiting(
   const kind = pullReason(waiting.message ?? '')
   const before = known.refusals[kind]
   const attempts = before?.attempts ?? 0
-  const attemptedAt = Math.max(now - statusLagMs, created + attempts * pullBackOffMs)
+  const attemptedAt = Math.max(now - statusLagMs, created + attempts * firstPullBackOffMs)
   const refusals: Refusals = {
     attempts: attempts + 1,
     events: before?.events ?? 0,

@@ -3,6 +3,7 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
@@ -23,9 +24,6 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
   if (isSetUp(pod, context)) return undefined
   return last === undefined ? unacknowledged(pod, context) : setupProblem(pod, last, context)
 }
-
-/** Schedulers and kubelets acknowledge a new pod after about a second. */
-const acknowledgedMs = 10_000
 
 /**
  * When a pod is overdue: its scheduler has not acknowledged it 10 s after its creation, or its kubelet has not 10 s after
@@ -98,8 +96,6 @@ function isLostWithNode(pod: Pod): boolean {
   return ready?.status === 'False' && !ready.reason && condition(pod, 'ContainersReady')?.status === 'True'
 }
 
-/** After the toleration, the controller still has to delete the pod, and its owner to replace it. */
-const replacedMs = 10_000
 const nodeTaints: readonly string[] = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready']
 
 /**
@@ -133,14 +129,11 @@ function isStarting(pod: Pod): boolean {
   return isAlive && !!spec?.nodeName && condition(pod, 'Ready')?.status !== 'True'
 }
 
-/** The node controller marks a lost node after 50 s; nothing else reports a pod of the node that was not ready before. */
-const quietMs = 120_000
-
 /** From when the node of a pod may be lost: the pod starts, and nothing has been reported about it for long. */
 export function quietAt(pod: Pod, context: RuleContext): number | undefined {
   if (!isStarting(pod)) return undefined
   const reportedAt = context.events(pod).map((event) => context.time(lastOccurrence(event)))
-  return (latest([...reportedAt, context.podHistory(pod).seenAt]) ?? context.now) + quietMs
+  return (latest([...reportedAt, context.podHistory(pod).seenAt]) ?? context.now) + quietNodeMs
 }
 
 /** Whether it is known that no node has this name; `conclude` requests the nodes that do not respond. */
@@ -307,8 +300,6 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   }
 }
 
-/** The kubelet doubles the time between two attempts to mount a volume, up to this limit (exponentialbackoff, pkg/util/goroutinemap). */
-const mountRetryMs = 122_000
 const deviceFailure = 'FailedPrepareDynamicResources'
 const sandboxFailures: ReadonlySet<string> = new Set(['FailedCreatePodSandBox', 'NetworkNotReady'])
 /** The events of kubelet and attach controller before the containers (pkg/kubelet/events). */

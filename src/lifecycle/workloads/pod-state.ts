@@ -1,10 +1,10 @@
 import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
-import { recoveredMs } from './death-count.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
 import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-setup.ts'
 

@@ -3,6 +3,7 @@ import type { Pod } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
 import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
+import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { earliest, isSinceStart } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -50,9 +51,6 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
     notes: lostPodNotes(all),
   }
 }
-
-/** If nothing is reported about the pods of many nodes, the nodes are hardly the cause. */
-const maxQuietNodes = 5
 
 function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] {
   const names = new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))
@@ -182,9 +180,6 @@ export function notesOf(state: PodsState | undefined, isReady: boolean): readonl
   return isProblem && !isReady ? [] : (state?.notes ?? [])
 }
 
-/** After the grace period the kubelet ends a container, and deletes the pod shortly after. */
-const overdueMs = 10_000
-
 /** The problem of pods that exist after their grace period, and when the next one may have it. */
 export interface StuckPods {
   readonly problems: readonly Problem[]
@@ -200,7 +195,7 @@ export interface StuckPods {
 export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPods {
   const terminating = owned.flatMap((pod) => {
     const at = context.time(pod.metadata.deletionTimestamp)
-    return at === undefined ? [] : [{ pod, at, dueAt: at + overdueMs }]
+    return at === undefined ? [] : [{ pod, at, dueAt: at + overdueDeletionMs }]
   })
   const stuck = terminating.filter(({ dueAt }) => dueAt <= context.now).toSorted((a, b) => a.at - b.at)
   const recheckAt = earliest(terminating.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > context.now))

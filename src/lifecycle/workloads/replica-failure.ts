@@ -9,6 +9,7 @@ import {
 } from '../../cluster/objects.ts'
 import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
+import { creationRetrySlackMs, deniedMs, firstCreationRetryMs, maxCreationRetryMs } from '../../thresholds.ts'
 import { earliest, isSinceStart, latest, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -168,12 +169,6 @@ export function rolloutCreationProblem(
   return [refusedProblem(deployment, 'create pods', own, attempts, context)]
 }
 
-/**
- * How long after its first refusal, or the gate's start, a policy must deny the pods again. A controller first retries
- * after milliseconds, and a change of the policy may be applied together with the workload.
- */
-const deniedMs = 3_000
-
 type Controller = KubeObject & { status?: { conditions?: Condition[] } }
 
 function replicaFailure(controller: Controller): Condition | undefined {
@@ -250,11 +245,6 @@ function refusedProblem(
   })
 }
 
-/** The wait after the first refusal, the longest time between two attempts of a controller, and what its work may be late by. */
-const firstRetryMs = 5
-const maxRetryMs = 1_000_000
-const retrySlackMs = 10_000
-
 /**
  * When a controller tries again at the latest: each refusal doubles the wait in its queue (ItemExponentialFailureRateLimiter,
  * k8s.io/client-go/util/workqueue), also one after an event of another pod, which starts an attempt too. A quota or a policy
@@ -265,8 +255,8 @@ function retryAt(refused: readonly EventObject[], { time }: RuleContext): number
   const lastAt = latest(refused.map((event) => time(lastOccurrence(event))))
   if (firstAt === undefined || lastAt === undefined) return undefined
   const count = refused.reduce((sum, event) => sum + eventCount(event), 0)
-  const waitMs = Math.max(lastAt - firstAt, firstRetryMs * 2 ** (count - 1))
-  return lastAt + Math.min(waitMs, maxRetryMs) + retrySlackMs
+  const waitMs = Math.max(lastAt - firstAt, firstCreationRetryMs * 2 ** (count - 1))
+  return lastAt + Math.min(waitMs, maxCreationRetryMs) + creationRetrySlackMs
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
 import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
+import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import type { RemovedPod } from '../pod-history.ts'
 import { earliest } from '../proof.ts'
@@ -66,12 +67,6 @@ interface SettleFacts {
   readonly unchangedSince?: number
   readonly removedAt?: number | undefined
 }
-
-/**
- * Controllers that have lost their leader report the end of a pod after this time at the latest: a lease lasts 15 s
- * (leaseDuration, k8s.io/component-base/config), and the next leader first lists all objects.
- */
-const leaderChangeMs = 30_000
 
 /**
  * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of the

@@ -1,0 +1,117 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { hintFor } from '../src/diagnosis/hints.ts'
+import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
+import { catalogueFiles } from '../src/lifecycle/custom/catalogue-files.ts'
+import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
+import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
+import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
+import { reportJsonSchema } from '../src/report/report-schema.ts'
+import * as thresholds from '../src/thresholds.ts'
+import { actionMetadata, actionTypes } from './action-metadata.ts'
+import { architectureDiagram, readSources } from './imports.ts'
+import { renderThresholds, replaceRegion, table } from './markdown.ts'
+import { operatorDocs } from './operator-docs.ts'
+import { inputPage, readmeDocs } from './readme-docs.ts'
+
+/** The checkout. */
+export const root = join(import.meta.dirname, '..')
+const present = (name: string) => readFileSync(join(root, name), 'utf8')
+
+/**
+ * The files that are generated, or have marked regions or thresholds that are; each with its content:
+ *
+ * - `action.yml`, `action-types.yml`, those of `merge/`, `docs/inputs.md`, README: the inputs and outputs
+ * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
+ * - `docs/operators.md`: the catalogue of operators
+ * - `docs/architecture.md`: the picture of the imports
+ * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
+ * - the other documents: the thresholds in them
+ */
+export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
+  const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
+  const groups = [...Map.groupBy(entries, ({ group }) => group)].map(([group, entries]) => ({ group, entries }))
+  const pictured = replaceRegion(present('docs/architecture.md'), 'imports', architectureDiagram(readSources(root)))
+  const documents = ['SECURITY.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const files = new Map([
+    ...documents.filter((name) => name.endsWith('.md')).map((name): [string, string] => [name, present(name)]),
+    ['docs/reference.md', reference()],
+    ['docs/operators.md', operatorDocs(groups, join(root, 'test/operators/results.json'))],
+    ['docs/architecture.md', pictured],
+    ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
+    ['README.md', readmeDocs(present('README.md'), root, groups)],
+    ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],
+    ['action-types.yml', actionTypes(inputDefinitions)],
+    ['merge/action.yml', actionMetadata(present('merge/action.yml'), mergeInputDefinitions)],
+    ['merge/action-types.yml', actionTypes(mergeInputDefinitions)],
+    ...(await schemaFiles('report', reportJsonSchema())),
+    ...(await schemaFiles('recording', recordingJsonSchema())),
+  ])
+  return new Map([...files].map(([name, text]) => [name, renderThresholds(text, thresholds)]))
+}
+
+/** A JSON Schema and the types of what it describes. */
+async function schemaFiles(name: string, schema: object): Promise<[string, string][]> {
+  const types = await compile(schema as JSONSchema, name, {
+    additionalProperties: false,
+    bannerComment: '/** Made from the code by `npm run docs`. */',
+    style: { semi: false, singleQuote: true, printWidth: 120 },
+  })
+  return [
+    [`schemas/${name}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`],
+    [`schemas/${name}.d.ts`, types],
+  ]
+}
+
+function reference(): string {
+  const kinds = knownKinds.map(({ apiVersion, kind, rule, readyWhen }) => [
+    `${kind} (\`${apiVersion}\`)`,
+    rule.milestones.map((name) => `\`${name}\``).join(' '),
+    readyWhen,
+  ])
+  const target = { apiVersion: 'v1', kind: 'Kind', namespace: 'shop', name: 'name', clocks: {} }
+  const codes = reasonCodes.map((code) => [
+    `\`${code}\``,
+    reasons[code].class,
+    reasons[code].when,
+    hintFor(target, code),
+  ])
+  return [
+    '# Kinds and reasons',
+    '',
+    'Made from the code by `npm run docs`.',
+    '',
+    '## Kinds',
+    '',
+    'An object that is being deleted is never ready. Milestones are reached in this order.',
+    '',
+    ...table(['kind', 'milestones', 'ready when'], kinds),
+    '',
+    `Ready once they exist: ${[...kindsReadyOnceCreated].map((key) => key.replace(/^.*\//, '')).join(', ')}.`,
+    '',
+    'The kinds of popular operators have entries in a catalogue: [Operators](operators.md).',
+    '',
+    'Every other kind is judged by its own status: the observed generation, positive or negative conditions, and words in its',
+    'phase, state, health, summary and result, also those of its parts. Ready=True decides, unless the status shows a rollout in',
+    'progress (UpToDate=False, Updating=True). An object without any of them is ready once it exists, and one whose status only shows a',
+    'start (JobCreated=True) or unknown states once it is unchanged for three times the settle time; the report contains a note about',
+    'this. It is not ready before the Deployments, StatefulSets and DaemonSets that it owns, if they were written since its spec, nor,',
+    'without Ready=True, before its Jobs. A failure counts after <!-- reportedFailureMs --><!-- / --> if its controller has given up (Stalled=True, the end of a Job-like',
+    'object), and otherwise once the status is unchanged for <!-- unchangedFailureMs --><!-- / -->, unless it names something else that is not ready or not found.',
+    'Ready=False alone is never a failure.',
+    'Milestones: `created` `observed` `ready`.',
+    '',
+    '## Reasons',
+    '',
+    '- **terminal**: nothing but a new apply can fix it. It fails its resource as soon as it is proven.',
+    '- **strike**: only repetition or time proves it; then it fails its resource.',
+    '- **slow**: it may recover. It is shown at once, and only a deadline ends it, with this reason.',
+    '- **clock**, **identity**, **api**, **input**: they end the wait, and are no problems of an object.',
+    '',
+    'In the commands, `kind/name` in the namespace `shop` stands for the object.',
+    '',
+    ...table(['reason', 'class', 'what proves it', 'what to do'], codes),
+    '',
+  ].join('\n')
+}
