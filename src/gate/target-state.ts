@@ -459,20 +459,9 @@ function afterAssessment(
   const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
-  const text = (problem: Problem) => problemStatement(problem, target).text
-  let { loggedProblems } = seen
-  const problemEntries: TargetEntry[] = []
-  for (const problem of assessment.problems) {
-    // The verdict reports the failure.
-    if (failure !== undefined && text(problem) === text(failure)) continue
-    if (event.awaitsOther && rule.quietWhileAwaiting?.includes(problem.reason)) continue
-    const logged = addLoggedProblem(loggedProblems, problem)
-    if (logged === undefined) continue
-    // A status may contain one sentence in several conditions, which are problems with different reasons.
-    const isRepeated = isOwnProblem(problem, target) && hasLoggedMessage(loggedProblems, problem)
-    loggedProblems = logged
-    if (!isRepeated) problemEntries.push({ kind: 'problem', text: text(problem) })
-  }
+  const quiet = event.awaitsOther ? (rule.quietWhileAwaiting ?? []) : []
+  const problems = assessment.problems.filter(({ reason }) => !quiet.includes(reason))
+  const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
   const after = {
     milestones: progress,
     stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
@@ -484,7 +473,7 @@ function afterAssessment(
     ...fallen.entries,
     // The milestones of workloads have counts; others may quote a status.
     ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
-    ...problemEntries,
+    ...texts.map((text) => ({ kind: 'problem', text }) as const),
   ]
   if (failure !== undefined) {
     const verdict = problemVerdict('failed', failure, assessment, target)
@@ -495,6 +484,29 @@ function afterAssessment(
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
   const verdict = readyEntry([assessment.message, ...remarksOf(assessment)].join(' · '))
   return { state: { ...after, type: 'ready', at: now }, entries: [...entries, verdict] }
+}
+
+/** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */
+function logProblems(
+  problems: readonly Problem[],
+  failure: Problem | undefined,
+  before: LoggedProblems,
+  target: Target,
+): { readonly loggedProblems: LoggedProblems; readonly texts: readonly string[] } {
+  const textOf = (problem: Problem) => problemStatement(problem, target).text
+  const failureText = failure && textOf(failure)
+  let loggedProblems = before
+  const texts: string[] = []
+  for (const problem of problems) {
+    const text = textOf(problem)
+    const logged = text === failureText ? undefined : addLoggedProblem(loggedProblems, problem)
+    if (logged === undefined) continue
+    // A status may contain one sentence in several conditions, which are problems with different reasons.
+    const isRepeated = isOwnProblem(problem, target) && hasLoggedMessage(loggedProblems, problem)
+    loggedProblems = logged
+    if (!isRepeated) texts.push(text)
+  }
+  return { loggedProblems, texts }
 }
 
 /** The user's timeouts that the object cannot meet. */

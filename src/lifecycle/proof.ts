@@ -46,6 +46,11 @@ export function earliest(moments: readonly (number | undefined)[]): number | und
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
+/** The earliest known moment after `now`. */
+export function earliestAfter(now: number, moments: readonly (number | undefined)[]): number | undefined {
+  return earliest(moments.filter((moment) => moment !== undefined && moment > now))
+}
+
 /** The latest known moment. */
 export function latest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined)

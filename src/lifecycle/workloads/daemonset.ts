@@ -12,6 +12,7 @@ import {
   assessWorkload,
   countMilestone,
   countSettled,
+  type ExaminedPods,
   examineWorkloadPods,
   onDeleteMilestone,
   onDeleteNote,
@@ -49,44 +50,32 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const observed = isObserved(set)
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const desired = status.desiredNumberScheduled ?? 0
-  const present = findTemplateRevision(set, context)
-  const isNew = revisionTest(set, present, context)
-  const owned = context.owned(metadata.uid, 'Pod')
-  const isFinished = (pod: Pod) =>
-    (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
-  const { excuse, isCounted, isReliable } = awaitedNodes(set, owned, isFinished, context)
-  const isExcused = (node: string) => excuse(node) !== undefined
-  const awaitedPods = observed ? owned.filter((pod) => !isExcused(nodeOf(pod))) : []
-  const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
-  const lost = context.lostPods(metadata.uid).filter(isNew)
-  const mayFail = (pod: Pod) => isNew(pod) && isReliable(nodeOf(pod))
-  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
+  const onNodes = status.currentNumberScheduled ?? 0
+  const counted = status.updatedNumberScheduled ?? 0
+  const pods = findPods(set, context)
+  const { owned, examined, present, isNew, isFinished, nodes } = pods
+  const { gated } = examined
+  const isExcused = (node: string) => nodes.excuse(node) !== undefined
 
   const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isFinished)
   // The controller does not count nodes that are gone, or that should not have a pod.
-  const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - (status.currentNumberScheduled ?? 0))
+  const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - onNodes)
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
-  const isKept = (pod: Pod) => isFinished(pod) && isExcused(nodeOf(pod)) && isCounted(nodeOf(pod))
+  const isKept = (pod: Pod) => isFinished(pod) && isExcused(nodeOf(pod)) && nodes.isCounted(nodeOf(pod))
   const awaitedElsewhere = Math.max(0, awaited - new Set(owned.filter(isKept).map(nodeOf)).size)
-  const updated = isOnDelete ? desired : (status.updatedNumberScheduled ?? 0)
+  const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
   const settled = whenSettled(examined, awaitedElsewhere, context, {
     removedAt: context.removedPod(metadata.uid, present?.metadata.labels?.[hashLabel])?.at,
   })
-  const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
-  const old = owned.filter(isOld).length
-  // The controller's counts include excused nodes, and omit nodes that should no longer have a pod
-  // (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other nodes are done.
-  const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
-  const leftOver = isOnDelete || (unfinished.length === 0 && !canReadRevisions) ? 0 : awaitedPods.filter(isOld).length
+  const leftOver = leftOverPods(set, pods, unfinished.length > 0, context)
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere
   const ready = isUpdated && available >= awaited && isDoneElsewhere && leftOver === 0 && settled.done
 
   const created = Math.max(desired === 0 ? 0 : 1, gated.length)
   const readyPods = countSettled(examined, observed ? available : 0)
   const isReadyDone = ready || (observed ? undefined : false)
-  const isShort = observed && (status.currentNumberScheduled ?? 0) < desired
   const findings = {
     ready,
     readyMessage:
@@ -98,22 +87,75 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
     milestones: [
       readyMilestone(examined, readyPods, awaited, isReadyDone),
       isOnDelete
-        ? onDeleteMilestone(status.updatedNumberScheduled ?? 0, awaited, observed)
+        ? onDeleteMilestone(counted, awaited, observed)
         : updatedMilestone(updated, awaited, isUpdated, leftOver),
     ],
     problems: [
-      ...creationProblem(set, context, isShort, templateCreatedAt(set, present, context)),
+      ...creationProblem(set, context, observed && onNodes < desired, templateCreatedAt(set, present, context)),
       ...unreliableProblems(
-        gated.filter((pod) => isNew(pod) && !mayFail(pod)),
+        gated.filter((pod) => isNew(pod) && !nodes.isReliable(nodeOf(pod))),
         context,
       ),
     ],
     notes: [
-      ...(isOnDelete && old > 0 ? [onDeleteNote(old)] : []),
-      ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${excuse(node)})`))] : []),
+      ...(isOnDelete ? oldPodNotes(pods) : []),
+      ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${nodes.excuse(node)})`))] : []),
     ],
   }
   return assessWorkload(set, examined, findings, context)
+}
+
+/** The pods of a set by their revision and node. */
+interface SetPods {
+  readonly owned: readonly Pod[]
+  /** Those on awaited nodes. */
+  readonly awaitedPods: readonly Pod[]
+  readonly examined: ExaminedPods
+  /** The revision of the present template. */
+  readonly present: KubeObject | undefined
+  readonly isNew: (pod: Pod) => boolean
+  readonly isOld: (pod: Pod) => boolean
+  readonly isFinished: (pod: Pod) => boolean
+  readonly nodes: AwaitedNodes
+}
+
+function findPods(set: DaemonSet, context: RuleContext): SetPods {
+  const isOnDelete = set.spec?.updateStrategy?.type === 'OnDelete'
+  const present = findTemplateRevision(set, context)
+  const isNew = revisionTest(set, present, context)
+  const owned = context.owned(set.metadata.uid, 'Pod')
+  const isFinished = (pod: Pod) =>
+    (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
+  const nodes = awaitedNodes(set, owned, isFinished, context)
+  const awaitedPods = isObserved(set) ? owned.filter((pod) => nodes.excuse(nodeOf(pod)) === undefined) : []
+  const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
+  const lost = context.lostPods(set.metadata.uid).filter(isNew)
+  const mayFail = (pod: Pod) => isNew(pod) && nodes.isReliable(nodeOf(pod))
+  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
+  const isOld = (pod: Pod) => !isReplaced(pod) && !isNew(pod)
+  return { owned, awaitedPods, examined, present, isNew, isOld, isFinished, nodes }
+}
+
+/**
+ * The number of old pods that the update still replaces. The controller's counts include excused nodes, and omit nodes that
+ * should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other
+ * nodes are done.
+ * @param isAnyExcused whether the pod of an excused node is not finished
+ */
+function leftOverPods(
+  { metadata, spec }: DaemonSet,
+  { awaitedPods, isOld }: SetPods,
+  isAnyExcused: boolean,
+  context: RuleContext,
+): number {
+  const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
+  const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!isAnyExcused && !canReadRevisions)
+  return isByCounts ? 0 : awaitedPods.filter(isOld).length
+}
+
+function oldPodNotes({ owned, isOld }: SetPods): readonly string[] {
+  const old = owned.filter(isOld).length
+  return old === 0 ? [] : [onDeleteNote(old)]
 }
 
 /** @param nodes each node with its excuse */

@@ -1,8 +1,9 @@
-import type { ContainerStatus, Pod } from '../../cluster/objects.ts'
+import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../cluster/objects.ts'
 import { earlierDeathsMs, firstRestartBackOffSeconds, recoveredMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
+import { condition } from './pod-object.ts'
 
 /**
  * The observed deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death that no
@@ -73,6 +74,13 @@ export function presentDeath(status: ContainerStatus, runsOnce: boolean) {
   return death?.exitCode === 0 && runsOnce ? undefined : death
 }
 
+/** A death in the status of a container, with its number and its times on the runner's clock. */
+interface KnownDeath extends ContainerStateTerminated {
+  readonly nth: number
+  readonly started: number | undefined
+  readonly finished: number | undefined
+}
+
 /**
  * Adds a status of a container to the observed deaths. `restartCount` is the kubelet's own count of earlier instances
  * (pkg/kubelet/kuberuntime), so no death is missed when the watch is interrupted.
@@ -81,54 +89,31 @@ export function observeDeaths(
   seen: DeathObservations,
   pod: Pod,
   { isProbed, runsOnce }: RestartTraits,
-  { status, readySince, previous, wasReadySince, now }: StatusChange,
+  change: StatusChange,
   gateTime: GateTime,
 ): DeathObservations {
+  const { status, now } = change
   const created = gateTime.time(pod.metadata.creationTimestamp) ?? 0
   const restarts = status.restartCount ?? 0
   const death = presentDeath(status, runsOnce)
   const total = restarts + (death === undefined ? 0 : 1)
-  const last = status.lastState?.terminated
-  const known = [
-    // While it waits for its restart, lastState is the present instance, else the previous one.
-    ...(last === undefined ? [] : [{ ...last, nth: status.state?.waiting ? total : restarts }]),
-    ...(death === undefined || death === last ? [] : [{ ...death, nth: total }]),
-  ].map((each) => ({ ...each, finished: gateTime.time(each.finishedAt), started: gateTime.time(each.startedAt) }))
+  const known = knownDeaths(status, death, restarts, gateTime)
+  const hasRun = ({ started }: KnownDeath) => started !== undefined && started >= created
 
-  const readyFor = new Map(seen.readyFor)
-  const recover = (after: number, ms: number) => readyFor.set(after, Math.max(readyFor.get(after) ?? 0, ms))
-  const startedAt = gateTime.time(status.state?.running?.startedAt)
-  if (startedAt !== undefined && now - startedAt >= recoveredMs) recover(total, Infinity)
-  if (readySince !== undefined) recover(total, now - readySince)
-  const ran = gateTime.time(previous?.state?.running?.startedAt)
-  if (ran !== undefined && total > seen.total) {
-    const next = known.find(({ nth }) => nth > seen.total)
-    const endedAt = (next?.nth === seen.total + 1 ? next.finished : next?.started) ?? now
-    // Its status may have arrived late, from a connection that was held up: then it was dead when it was seen to be ready.
-    if (readyFor.has(seen.total)) readyFor.set(seen.total, Math.min(readyFor.get(seen.total) ?? 0, endedAt - ran))
-    if (wasReadySince !== undefined) recover(seen.total, endedAt - wasReadySince)
-  }
-  const unreadySince = gateTime.time(unreadyCondition(pod)?.lastTransitionTime)
   const begins = new Map(seen.begins)
-  for (const { started, finished, nth } of known) {
-    const hasRun = started !== undefined && started >= created
-    const begin = hasRun ? started : finished
-    if (begin !== undefined) begins.set(nth, begin)
-    if (!hasRun) continue
-    if (finished !== undefined && finished - started >= recoveredMs) recover(nth - 1, Infinity)
-    // The pod became unready after this instance had started, so its probes had passed before. When they passed is only
-    // known of a watched instance.
-    if (isProbed && !readyFor.has(nth - 1) && unreadySince !== undefined && unreadySince > started)
-      recover(nth - 1, Math.min(unreadySince, finished ?? unreadySince) - started)
+  for (const each of known) {
+    const begin = hasRun(each) ? each.started : each.finished
+    if (begin !== undefined) begins.set(each.nth, begin)
   }
-
   const moments = new Map(seen.moments)
-  for (const { nth, finished } of known) {
-    if (nth === 0) continue
+  for (const { nth, finished } of known.filter((each) => each.nth > 0)) {
     const at = finished !== undefined && finished >= created ? Math.min(finished, now) : now
     moments.set(nth, Math.min(moments.get(nth) ?? at, at))
   }
   if (total > 0 && !moments.has(total)) moments.set(total, now)
+
+  const readyFor = observeReadyTimes(seen, total, known, change, gateTime)
+  observeRecoveries(readyFor, known.filter(hasRun), isProbed ? unreadySince(pod, gateTime) : undefined)
   return {
     ...seen,
     total,
@@ -141,6 +126,69 @@ export function observeDeaths(
     ]),
     moments,
     begins,
+  }
+}
+
+/**
+ * The deaths that a status contains.
+ * @param death that of the present instance
+ */
+function knownDeaths(
+  status: ContainerStatus,
+  death: ContainerStateTerminated | undefined,
+  restarts: number,
+  { time }: GateTime,
+): readonly KnownDeath[] {
+  const last = status.lastState?.terminated
+  const present = restarts + (death === undefined ? 0 : 1)
+  return [
+    // While it waits for its restart, lastState is the present instance, else the previous one.
+    ...(last === undefined ? [] : [{ ...last, nth: status.state?.waiting ? present : restarts }]),
+    ...(death === undefined || death === last ? [] : [{ ...death, nth: present }]),
+  ].map((each) => ({ ...each, finished: time(each.finishedAt), started: time(each.startedAt) }))
+}
+
+function recover(readyFor: Map<number, number>, after: number, ms: number): void {
+  readyFor.set(after, Math.max(readyFor.get(after) ?? 0, ms))
+}
+
+/** The ready times with those of the present instance and of the one that was watched before. */
+function observeReadyTimes(
+  seen: DeathObservations,
+  total: number,
+  known: readonly KnownDeath[],
+  { status, readySince, previous, wasReadySince, now }: StatusChange,
+  { time }: GateTime,
+): Map<number, number> {
+  const readyFor = new Map(seen.readyFor)
+  const startedAt = time(status.state?.running?.startedAt)
+  if (startedAt !== undefined && now - startedAt >= recoveredMs) recover(readyFor, total, Infinity)
+  if (readySince !== undefined) recover(readyFor, total, now - readySince)
+  const ran = time(previous?.state?.running?.startedAt)
+  if (ran === undefined || total <= seen.total) return readyFor
+  const next = known.find(({ nth }) => nth > seen.total)
+  const endedAt = (next?.nth === seen.total + 1 ? next.finished : next?.started) ?? now
+  // Its status may have arrived late, from a connection that was held up: then it was dead when it was seen to be ready.
+  const seenReadyFor = readyFor.get(seen.total)
+  if (seenReadyFor !== undefined) readyFor.set(seen.total, Math.min(seenReadyFor, endedAt - ran))
+  if (wasReadySince !== undefined) recover(readyFor, seen.total, endedAt - wasReadySince)
+  return readyFor
+}
+
+/**
+ * Adds the recoveries that the deaths of instances show: after a run of ten minutes; and if the pod became unready after the
+ * start of an instance, whose probes had passed before. When they passed is only known of a watched instance.
+ * @param unreadyAt when the pod with a probed container became unready
+ */
+function observeRecoveries(
+  readyFor: Map<number, number>,
+  known: readonly KnownDeath[],
+  unreadyAt: number | undefined,
+): void {
+  for (const { started = 0, finished, nth } of known) {
+    if (finished !== undefined && finished - started >= recoveredMs) recover(readyFor, nth - 1, Infinity)
+    if (unreadyAt !== undefined && unreadyAt > started && !readyFor.has(nth - 1))
+      recover(readyFor, nth - 1, Math.min(unreadyAt, finished ?? unreadyAt) - started)
   }
 }
 
@@ -179,8 +227,9 @@ export function countDeaths(
   return { deaths, isCurrent, firstDeathAt: Number.isFinite(firstDeathAt) ? firstDeathAt : undefined }
 }
 
-function unreadyCondition({ status }: Pod) {
-  return status?.conditions?.find((each) => each.type === 'Ready' && each.status === 'False')
+function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
+  const ready = condition(pod, 'Ready')
+  return ready?.status === 'False' ? time(ready.lastTransitionTime) : undefined
 }
 
 /**

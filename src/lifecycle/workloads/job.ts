@@ -12,7 +12,7 @@ import { startFailure } from './container.ts'
 import { isBuiltIn, nextRetry, type Retry } from './job-retries.ts'
 import { condition, containersOf } from './pod-object.ts'
 import type { PodState } from './pod-state.ts'
-import { byImportance, examinePods, type StuckPods, stuckPods } from './pods.ts'
+import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './pods.ts'
 import { creationProblem } from './replica-failure.ts'
 import { stallHold } from './workload.ts'
 
@@ -42,41 +42,89 @@ export const jobRule: Rule<Job> = {
 }
 
 function assessJob(job: Job, context: RuleContext): Assessment {
-  const { status = {}, spec = {} } = job
+  const { status = {} } = job
+  const examined = examineJob(job, context)
+  const { owned, isComplete, ended, hasEnded, lost, state } = examined
+  const stuck: StuckPods = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : { problems: [] }
+  const problems = [...problemsOf(job, examined, context), ...stuck.problems].toSorted(byImportance)
+  const hold = stallHold(state, owned, undefined, context)
+  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
+  const succeeded = status.succeeded ?? 0
+  return conclude(job, context, {
+    ready: isComplete,
+    readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
+    milestones: milestonesOf(job, examined, retry),
+    problems,
+    failure: ended ?? decisiveProblem(problems, state?.failure !== undefined),
+    isEnd: ended !== undefined,
+    stallHold: isWorking(job, state)
+      ? 'its containers are running'
+      : (hold.stallHold ?? (retry && 'its next try has to wait')),
+    explainedBy: state?.explainedBy,
+    completed: isComplete && job.metadata.deletionTimestamp === undefined,
+    recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
+    pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
+    notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
+  })
+}
+
+/** A Job and its pods. */
+interface ExaminedJob {
+  readonly isComplete: boolean
+  /** Its own failure. */
+  readonly ended: Problem | undefined
+  readonly hasEnded: boolean
+  readonly owned: readonly Pod[]
+  readonly lost: readonly Pod[]
+  /** Undefined if pods cannot be read. */
+  readonly state: PodsState | undefined
+}
+
+function examineJob(job: Job, context: RuleContext): ExaminedJob {
   const owned = context.owned(job.metadata.uid, 'Pod')
   const isComplete = condition(job, 'Complete')?.status === 'True'
   const ended = failedProblem(job, owned, context)
-  // The end of the Job explains its failed pods.
   const hasEnded = isComplete || ended !== undefined
+  // The end of the Job explains its failed pods.
   const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
   const state = context.listState(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
-  const succeeded = status.succeeded ?? 0
-  const wanted = spec.completions ?? 1
-  // The counts omit the failed pods that podFailurePolicy ignores.
-  const hasStarted =
-    isComplete || succeeded > 0 || (status.active ?? 0) > 0 || (status.failed ?? 0) > 0 || lost.length > 0
-  const stuck: StuckPods = !hasEnded && waitsForTermination(job) ? stuckPods(owned, context) : { problems: [] }
-  const podProblems = (state?.problems ?? []).map(toJobProblem)
-  const problems = [
+  return { isComplete, ended, hasEnded, owned, lost, state }
+}
+
+function problemsOf(job: Job, { ended, hasEnded, state }: ExaminedJob, context: RuleContext): readonly Problem[] {
+  return [
     ...(ended === undefined ? [] : [ended]),
     ...suspendedProblem(job, context),
-    ...creationProblem(job, context, !hasEnded && (status.active ?? 0) === 0),
-    ...podProblems,
+    ...creationProblem(job, context, !hasEnded && (job.status?.active ?? 0) === 0),
+    ...(state?.problems ?? []).map(toJobProblem),
     ...(hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptProblem(each, job, context))),
-    ...stuck.problems,
-  ].toSorted(byImportance)
-  const refused = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
-  const failure = ended ?? refused ?? (state?.failure && podProblems.find(({ proven }) => proven))
-  const hold = stallHold(state, owned, undefined, context)
-  const retry = hasEnded ? undefined : nextRetry(job, withoutDuplicates([...lost, ...owned]), context)
-  // Only the counts show pods that cannot be read, or that another controller runs in another cluster.
+  ]
+}
+
+/** The problem that fails a Job which has not ended: its pods are refused, or one of them has a proven problem. */
+function decisiveProblem(problems: readonly Problem[], havePodsFailed: boolean): Problem | undefined {
+  const isOfPod = ({ subject }: Problem) => subject.startsWith('pod/')
+  const proven = problems.filter((problem) => problem.proven)
+  return proven.find((problem) => !isOfPod(problem)) ?? (havePodsFailed ? proven.find(isOfPod) : undefined)
+}
+
+/** Whether its pods work. Only the counts show pods that cannot be read, or that another controller runs in another cluster. */
+function isWorking(job: Job, state: PodsState | undefined): boolean {
   const areCountsAll = state === undefined || !isBuiltIn(job)
-  const isWorking =
-    (state?.pods.some((each) => hasRunningWork(each, job)) ?? false) || (areCountsAll && (status.ready ?? 0) > 0)
-  const milestones: readonly Milestone[] = [
+  const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
+  return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
+}
+
+function milestonesOf(job: Job, { isComplete, lost }: ExaminedJob, retry: Retry | undefined): readonly Milestone[] {
+  const { status = {}, spec = {} } = job
+  const { succeeded = 0, active = 0, failed = 0 } = status
+  const wanted = spec.completions ?? 1
+  // The counts omit the failed pods that podFailurePolicy ignores.
+  const hasStarted = isComplete || succeeded + active + failed + lost.length > 0
+  return [
     createdMilestone,
     hasStarted
-      ? { name: 'started', state: 'done', message: status.active ? `started, ${status.active} active` : 'started' }
+      ? { name: 'started', state: 'done', message: active > 0 ? `started, ${active} active` : 'started' }
       : { name: 'started', state: 'open', message: startText(job) },
     {
       name: 'succeeded',
@@ -90,20 +138,6 @@ function assessJob(job: Job, context: RuleContext): Assessment {
       message: isComplete ? 'complete' : 'waiting for the controller to report Complete',
     },
   ]
-  return conclude(job, context, {
-    ready: isComplete,
-    readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
-    milestones,
-    problems,
-    failure,
-    isEnd: ended !== undefined,
-    stallHold: isWorking ? 'its containers are running' : (hold.stallHold ?? (retry && 'its next try has to wait')),
-    explainedBy: state?.explainedBy,
-    completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
-    pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
-    notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
-  })
 }
 
 /** The reasons of the controller's event about a failed Job (recordJobFinished, pkg/controller/job). */

@@ -2,7 +2,7 @@ import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
-import { earliest } from '../proof.ts'
+import { earliest, earliestAfter } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
@@ -75,54 +75,38 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const { now } = context
   const containers = containersOf(pod)
   const { containers: histories, minReadyMs } = context.podHistory(pod)
-  const problems = [
-    examineSetup(pod, context),
-    ...containers.map((each) => {
-      const history = histories.get(each.container.name)
-      return history && examineContainer({ ...each, pod, history, context })
-    }),
-  ].filter((problem) => problem !== undefined)
+  const observed = containers.flatMap((each) => {
+    const history = histories.get(each.container.name)
+    return history === undefined ? [] : [{ ...each, pod, history, context }]
+  })
+  const problems = [examineSetup(pod, context), ...observed.map(examineContainer)].filter(
+    (problem) => problem !== undefined,
+  )
   const { ready, settledAt } = readiness(pod, context)
-  const settlesAt = ready && now < settledAt ? settledAt : undefined
-  const probesDue = containers.map((each) => probesDueAt(each, context)).filter((at) => at !== undefined && at > now)
-  const longSteps = containers
-    .map((each) => longStepAt({ ...each, pod }, context))
-    .filter((at) => at !== undefined && at > now)
+  const settlesAt = ready ? earliestAfter(now, [settledAt]) : undefined
+  const probesDue = earliestAfter(
+    now,
+    containers.map((each) => probesDueAt(each, context)),
+  )
+  const longStep = earliestAfter(
+    now,
+    containers.map((each) => longStepAt({ ...each, pod }, context)),
+  )
+  const firstRetry = earliestAfter(now, observed.map(firstRetryAt))
+  const toleratedUntil = earliestAfter(now, [lostNodeToleratedUntil(pod, context)])
   const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
-  const acknowledgeBy = acknowledgedBy(pod, context) ?? now
-  const evictedAt = lostNodeToleratedUntil(pod, context) ?? now
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
-  const firstRetries = containers.flatMap((each) => {
-    const history = histories.get(each.container.name)
-    const at = history && firstRetryAt({ ...each, pod, history, context })
-    return at !== undefined && at > now ? [at] : []
-  })
-  const knownWait = isPulling
-    ? 'an image is being pulled'
-    : probesDue.length > 0
-      ? 'probes are within the time they ask for'
-      : firstRetries.length > 0
-        ? 'a container is tried again for the first time since the gate began'
-        : scaleUpHold(pod, context)
-  const stallHold =
-    knownWait ?? (evictedAt > now ? 'its node does not respond, and it tolerates that for a time' : undefined)
-  const quietFrom = knownWait === undefined ? quietAt(pod, context) : undefined
+  const wait = knownWait(pod, { isPulling, probesDue, firstRetry }, context)
+  const quietFrom = wait === undefined ? quietAt(pod, context) : undefined
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
-  const running = containers.every(({ status, isInit, runsOnce }) =>
-    status?.state?.running ? !isInit : (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0,
-  )
+  const running = containers.every(runsOrHasCompleted)
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
   const recheckAt = earliest([
     ...problems.map((problem) => problem.recheckAt),
-    ...probesDue,
-    ...longSteps,
-    ...firstRetries,
-    settlesAt,
-    acknowledgeBy > now ? acknowledgeBy : undefined,
-    evictedAt > now ? evictedAt : undefined,
-    quietFrom !== undefined && quietFrom > now ? quietFrom : undefined,
+    ...[probesDue, longStep, firstRetry, settlesAt, toleratedUntil],
+    earliestAfter(now, [acknowledgedBy(pod, context), quietFrom]),
   ])
   const state: PodState = {
     pod,
@@ -139,11 +123,33 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     better: (ready && now >= availableAt) || (running && hasNoDeaths),
     problems,
     runningStep: runningStep(containers, isHookRunning),
-    stallHold,
+    stallHold:
+      wait ??
+      (toleratedUntil === undefined ? undefined : 'its node does not respond, and it tolerates that for a time'),
     quietNode: quietFrom !== undefined && quietFrom <= now ? pod.spec?.nodeName : undefined,
     recheckAt,
   }
-  return { state, until: earliest([recheckAt, availableAt > now ? availableAt : undefined]) }
+  return { state, until: earliest([recheckAt, earliestAfter(now, [availableAt])]) }
+}
+
+/** The moments until which a pod may wait for its containers. */
+interface Waits {
+  readonly isPulling: boolean
+  readonly probesDue: number | undefined
+  readonly firstRetry: number | undefined
+}
+
+/** What a pod waits for, which takes a known time. */
+function knownWait(pod: Pod, { isPulling, probesDue, firstRetry }: Waits, context: RuleContext): string | undefined {
+  if (isPulling) return 'an image is being pulled'
+  if (probesDue !== undefined) return 'probes are within the time they ask for'
+  if (firstRetry !== undefined) return 'a container is tried again for the first time since the gate began'
+  return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
+}
+
+function runsOrHasCompleted({ status, isInit, runsOnce }: PodContainer): boolean {
+  if (status?.state?.running) return !isInit
+  return (isInit || runsOnce) && status?.state?.terminated?.exitCode === 0
 }
 
 function runningStep(
@@ -226,11 +232,6 @@ function isVolumeBeingPulled(pod: Pod, containers: readonly PodContainer[], cont
   if (!pod.spec?.volumes?.some(({ image }) => image !== undefined)) return false
   const last = context.events(pod).findLast((event) => containerOfEvent(event) === undefined)
   return last?.reason === 'Pulling' && !containers.some(({ status }) => hasStarted(status))
-}
-
-/** The stall hold while an autoscaler adds a node for the pod. */
-function scaleUpHold(pod: Pod, context: RuleContext): string | undefined {
-  return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
 /** Reads the longest pull from the events: `Successfully pulled image "…" in 12.234s (12.234s including waiting).` */

@@ -4,7 +4,7 @@ import type { EndedDetail } from '../../reasons/pods.ts'
 import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
-import { earliest, isSinceStart } from '../proof.ts'
+import { earliest, earliestAfter, isSinceStart } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
@@ -198,7 +198,10 @@ export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPod
     return at === undefined ? [] : [{ pod, at, dueAt: at + overdueDeletionMs }]
   })
   const stuck = terminating.filter(({ dueAt }) => dueAt <= context.now).toSorted((a, b) => a.at - b.at)
-  const recheckAt = earliest(terminating.map(({ dueAt }) => dueAt).filter((dueAt) => dueAt > context.now))
+  const recheckAt = earliestAfter(
+    context.now,
+    terminating.map(({ dueAt }) => dueAt),
+  )
   const [first] = stuck
   if (first === undefined) return { problems: [], recheckAt }
   const { metadata, spec } = first.pod

@@ -14,6 +14,7 @@ import {
   assessWorkload,
   countMilestone,
   countSettled,
+  type ExaminedPods,
   examineWorkloadPods,
   onDeleteMilestone,
   onDeleteNote,
@@ -47,30 +48,14 @@ export const statefulSetRule: Rule<StatefulSet> = {
 function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const { spec = {}, status = {} } = set
   const replicas = spec.replicas ?? 1
+  const readyReplicas = status.readyReplicas ?? 0
+  const existing = status.replicas ?? 0
   const isOnDelete = spec.updateStrategy?.type === 'OnDelete'
   const observed = isObserved(set)
-  const owned = context.owned(set.metadata.uid, 'Pod')
-  const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
-  const updateRevision = findUpdateRevision(set, context)
-  const revision = status.updateRevision ?? updateRevision?.metadata.name
-  const counted = updatedReplicas(set, revision, owned)
-  const isNew = (pod: Pod) =>
-    revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
-  const old = wanted.filter((pod) => !isReplaced(pod) && !isNew(pod))
-  const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
-  const lost = observed ? context.lostPods(set.metadata.uid).filter(isNew) : []
-  const mayFail = isOnDelete ? isNew : undefined
-  const examined = examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context)
-
+  const { examined, old, updateRevision, revision, updated, newBelow, unwanted } = findPods(set, context)
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
-  const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
-  const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
-  const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
-  const updated = Math.max(0, counted - newBelow - newOutside)
   const total = isOnDelete ? replicas : toUpdate
-
-  const unwanted = owned.length - wanted.length
-  const isUpdated = observed && (isOnDelete || updated >= toUpdate)
+  const isUpdated = observed && updated >= toUpdate
   const removedPod = context.removedPod(set.metadata.uid, revision)
   const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
     unwanted,
@@ -79,22 +64,16 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const oldPods = examinePods(old, context)
   // A scale creates pods below the partition with the older revision: they must settle too.
   const settled = gatedSettled.done && isUpdated ? whenSettled({ state: oldPods }, 0, context) : gatedSettled
-  const isReady =
-    observed &&
-    (status.readyReplicas ?? 0) >= replicas &&
-    (status.replicas ?? 0) <= replicas &&
-    isUpdated &&
-    settled.done
+  const isReady = observed && readyReplicas >= replicas && existing <= replicas && isUpdated && settled.done
   const isAvailable = (spec.minReadySeconds ?? 0) === 0 || (status.availableReplicas ?? 0) >= replicas
-  const readyPods = countSettled(examined, observed ? (status.readyReplicas ?? 0) : 0)
-  const isShort = observed && (status.replicas ?? 0) < replicas
+  const readyPods = countSettled(examined, observed ? readyReplicas : 0)
   const findings = {
     ready: isReady && isAvailable,
-    readyMessage: readyText(status.readyReplicas ?? 0, replicas, 'ready'),
+    readyMessage: readyText(readyReplicas, replicas, 'ready'),
     settled,
     removedPod: replicas === 0 ? removedPod : undefined,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
-    created: Math.min(total, Math.max(1, gated.length)),
+    created: Math.min(total, Math.max(1, examined.gated.length)),
     milestones: [
       readyMilestone(examined, readyPods, total, isReady || undefined),
       isOnDelete
@@ -103,7 +82,12 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     ],
     problems: [
       ...oldPodProblems(oldPods.problems, isOnDelete ? 'stays' : isUpdated ? undefined : 'blocks-update'),
-      ...creationProblem(set, context, isShort, templateCreatedAt(set, updateRevision, context)),
+      ...creationProblem(
+        set,
+        context,
+        observed && existing < replicas,
+        templateCreatedAt(set, updateRevision, context),
+      ),
     ],
     stallHold:
       oldPodsHold(oldPods, spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
@@ -113,6 +97,49 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     warnings: missingServiceWarnings(set, context),
   }
   return assessWorkload(set, examined, findings, context)
+}
+
+/** The pods of a set by their revision and ordinal. */
+interface SetPods {
+  readonly examined: ExaminedPods
+  readonly old: readonly Pod[]
+  readonly updateRevision: KubeObject | undefined
+  /** The name of the update revision, also if that cannot be read. */
+  readonly revision: string | undefined
+  /** The number of updated pods from the partition on. */
+  readonly updated: number
+  /** The number of updated pods below the partition. */
+  readonly newBelow: number
+  /** The number of pods outside the ordinals. */
+  readonly unwanted: number
+}
+
+function findPods(set: StatefulSet, context: RuleContext): SetPods {
+  const { metadata, spec, status } = set
+  const isOnDelete = spec?.updateStrategy?.type === 'OnDelete'
+  const observed = isObserved(set)
+  const owned = context.owned(metadata.uid, 'Pod')
+  const wanted = owned.filter((pod) => isWithinOrdinals(pod, set))
+  const updateRevision = findUpdateRevision(set, context)
+  const revision = status?.updateRevision ?? updateRevision?.metadata.name
+  const counted = updatedReplicas(set, revision, owned)
+  const isNew = (pod: Pod) =>
+    revision === undefined ? counted >= owned.length : pod.metadata.labels?.[hashLabel] === revision
+  const gated = observed ? wanted.filter((pod) => isOnDelete || isNew(pod)) : []
+  const lost = observed ? context.lostPods(metadata.uid).filter(isNew) : []
+  const mayFail = isOnDelete ? isNew : undefined
+  const isNewCounted = (pod: Pod) => pod.metadata.deletionTimestamp === undefined && isNew(pod)
+  const newBelow = wanted.filter((pod) => isNewCounted(pod) && isBelowPartition(pod, set)).length
+  const newOutside = owned.filter((pod) => isNewCounted(pod) && !wanted.includes(pod)).length
+  return {
+    examined: examineWorkloadPods(set, { owned, gated, lost, mayFail, waitsForTermination: true }, context),
+    old: wanted.filter((pod) => !isReplaced(pod) && !isNew(pod)),
+    updateRevision,
+    revision,
+    updated: Math.max(0, counted - newBelow - newOutside),
+    newBelow,
+    unwanted: owned.length - wanted.length,
+  }
 }
 
 /** Whether a rollout is complete, and only other fields than the template have changed since. */

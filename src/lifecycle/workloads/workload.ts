@@ -4,7 +4,7 @@ import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import type { RemovedPod } from '../pod-history.ts'
-import { earliest } from '../proof.ts'
+import { earliest, earliestAfter } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -161,7 +161,7 @@ export function assessWorkload(
     failure,
     ...hold,
     explainedBy: state?.explainedBy,
-    recheckAt: earliest(rechecks.filter((at) => at !== undefined && at > context.now)),
+    recheckAt: earliestAfter(context.now, rechecks),
     pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
     keptPods,
     notes,
@@ -305,7 +305,10 @@ export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: bo
 
 /** Stops the stall clock until the controller tries again what was refused. */
 function retryHold(problems: readonly Problem[], { now }: RuleContext): StallHold | undefined {
-  const recheckAt = earliest(problems.map((problem) => problem.retryAt).filter((at) => at !== undefined && at > now))
+  const recheckAt = earliestAfter(
+    now,
+    problems.map((problem) => problem.retryAt),
+  )
   return recheckAt === undefined ? undefined : { stallHold: 'its controller tries again later', recheckAt }
 }
 
@@ -343,13 +346,13 @@ export function minReadyUntil(
   const moments = (state?.pods ?? [])
     .filter(({ ready }) => ready)
     .map(({ pod }) => (context.time(condition(pod, 'Ready')?.lastTransitionTime) ?? 0) + minReadySeconds * 1_000)
-    .filter((moment) => moment > context.now)
-  return earliest(moments)
+  return earliestAfter(context.now, moments)
 }
 
 /** When the next grace period of a terminating pod ends, by its `deletionTimestamp`. */
 function graceUntil(pods: readonly Pod[], { now, time }: RuleContext): number | undefined {
-  return earliest(
-    pods.map(({ metadata }) => time(metadata.deletionTimestamp)).filter((at) => at !== undefined && at > now),
+  return earliestAfter(
+    now,
+    pods.map(({ metadata }) => time(metadata.deletionTimestamp)),
   )
 }
