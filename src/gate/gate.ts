@@ -64,14 +64,18 @@ export class Gate {
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
-  /** The earliest deadline; undefined if it must be found again. */
-  #earliest: NextDeadline | undefined
+  #earliest: NextDeadline = { at: Infinity, needsAnswers: false }
   #now: number
   readonly #answers = new WatchAnswers()
   /** Since when every target is ready; undefined if one is not. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number } | undefined
-  #requests: { readonly needed: readonly WatchRequest[]; readonly watched: readonly WatchRequest[] } | undefined
+  /** The consolidated requests, and what they depend on. */
+  #requests?: {
+    readonly needed: readonly WatchRequest[]
+    readonly refused: number
+    readonly watched: readonly WatchRequest[]
+  }
 
   readonly #log = (entry: Omit<Entry, 'at'>): void => {
     const timed: Entry = { at: this.#now, ...entry }
@@ -118,7 +122,8 @@ export class Gate {
   /** The watches that the targets need; found objects add more. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
-    if (this.#requests?.needed !== needed) {
+    const { size } = this.#refusedWide
+    if (this.#requests?.needed !== needed || this.#requests.refused !== size) {
       const found = this.#targets.all.filter(({ target }) => target.selector === undefined)
       const namespaces = new Set(found.map(({ target }) => target.namespace ?? 'default'))
       const events = [...namespaces].map((namespace) => ({ ...eventKind, namespace }))
@@ -129,7 +134,7 @@ export class Gate {
         (namespace) => namespace !== undefined && !own.has(namespace),
       )
       this.#watched.add(watched)
-      this.#requests = { needed, watched }
+      this.#requests = { needed, refused: size, watched }
     }
     return this.#requests.watched
   }
@@ -155,7 +160,6 @@ export class Gate {
   /** The next deadline; undefined when the gate has ended. */
   nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
-    this.#earliest ??= this.#findEarliest()
     const { at, needsAnswers } = this.#earliest
     return { at: Math.max(at, this.#now), needsAnswers }
   }
@@ -169,16 +173,6 @@ export class Gate {
       at = first.at
     }
     return { at, needsAnswers: asks }
-  }
-
-  /** Sets the sorted deadlines of a target or of the gate. A later one does not change the earliest deadline. */
-  #setDeadlines(owner: GatedTarget | 'gate', deadlines: readonly Deadline[]): void {
-    const [before] = this.#deadlines.get(owner) ?? []
-    const [first] = deadlines
-    this.#deadlines.set(owner, deadlines)
-    const isSame = before?.at === first?.at && (before && needsAnswers(before)) === (first && needsAnswers(first))
-    const soonestAt = Math.min(before?.at ?? Infinity, first?.at ?? Infinity)
-    if (!isSame && this.#earliest !== undefined && soonestAt <= this.#earliest.at) this.#earliest = undefined
   }
 
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
@@ -307,7 +301,7 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
-      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered))
+      this.#deadlines.set(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
     const ofGate: readonly Deadline[] = [
       { at: this.#timeoutAt, ends: 'all-targets' },
@@ -317,7 +311,8 @@ export class Gate {
       { at: this.#heartbeatAt, ends: 'nothing' },
       { at: this.#health.refusalsDueAt, ends: 'nothing' },
     ]
-    this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
+    this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
+    this.#earliest = this.#findEarliest()
   }
 
   /**
@@ -339,8 +334,9 @@ export class Gate {
   }
 
   get #failFastAt(): number {
-    if (!this.#settings.failFast || !this.#targets.hasEnded) return Infinity
-    return (firstFailureAt(this.#targets.all, this.#settings) ?? Infinity) + failFastMs
+    const { all, unended } = this.#targets
+    if (!this.#settings.failFast || unended.length === all.length) return Infinity
+    return (firstFailureAt(all, this.#settings) ?? Infinity) + failFastMs
   }
 
   get #heartbeatAt(): number {
@@ -369,7 +365,6 @@ export class Gate {
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     if (isConsolidated(event, this.requests, this.#targets.requests)) {
       this.#refusedWide.add(requestKey(event))
-      this.#requests = undefined
       return
     }
     const gated = this.#targets.all.find(

@@ -64,10 +64,15 @@ export class GatedTargets {
   readonly #others = new OtherTargets()
   readonly #hasReaders: boolean
   readonly #published = new Map<GatedTarget, PublishedPods>()
-  readonly #undecided: Set<GatedTarget>
-  #hasEnded = false
-  #requests: readonly WatchRequest[] | undefined
-  #needed: readonly WatchRequest[] | undefined
+  /** Changes when a target ends, or its requests may have changed: the lists of all targets are read again. */
+  #version = 0
+  readonly #requests = this.#listOf((gated) => [
+    ...requestsOf(gated),
+    ...explainingRequestsOf(gated),
+    ...optionalRequestsOf(gated),
+  ])
+  readonly #unended = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : [gated]))
+  readonly #needed = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
   #changed = new Set<GatedTarget>()
 
   constructor(targets: readonly Target[], { settings, store, health, now, log }: GateParts) {
@@ -87,7 +92,6 @@ export class GatedTargets {
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
     )
     this.#hasReaders = this.all.some(({ rule }) => rule.readsGatedPods)
-    this.#undecided = new Set(this.open)
     for (const gated of this.all) this.#changed.add(gated)
   }
 
@@ -110,14 +114,9 @@ export class GatedTargets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no target is open. Stored, because the gate reads it at each event. */
+  /** Whether no target is open. */
   get isDone(): boolean {
-    return this.#undecided.size === 0
-  }
-
-  /** Whether a target ended without being ready. */
-  get hasEnded(): boolean {
-    return this.#hasEnded
+    return !this.all.some(({ state }) => isUndecided(state))
   }
 
   /** The targets with this name: several references may name one object. */
@@ -127,12 +126,22 @@ export class GatedTargets {
 
   /** The watches that all targets need, those that explain them, and optional ones. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
-    this.#requests ??= this.all.flatMap((gated) => [
-      ...requestsOf(gated),
-      ...explainingRequestsOf(gated),
-      ...optionalRequestsOf(gated),
-    ])
-    return this.#requests
+    return this.#requests()
+  }
+
+  /** Reads a list from the states of all targets, once for each version: the same array while its items are equal. */
+  #listOf<Item>(read: (gated: GatedTarget) => readonly Item[]): () => readonly Item[] {
+    let version: number | undefined
+    let known: readonly Item[] = []
+    return () => {
+      if (version === this.#version) return known
+      version = this.#version
+      const next = this.all.flatMap(read)
+      const isKnown = (each: Item, index: number) => each === known[index] || isDeepStrictEqual(each, known[index])
+      const isSame = next.length === known.length && next.every(isKnown)
+      if (!isSame) known = next
+      return known
+    }
   }
 
   /** Whether only warnings need what a request reads. */
@@ -146,12 +155,11 @@ export class GatedTargets {
 
   /** The watches that the targets need which have not ended. The same array while nothing changes. */
   get neededRequests(): readonly WatchRequest[] {
-    this.#needed ??= this.unended.flatMap(requestsOf)
-    return this.#needed
+    return this.#needed()
   }
 
   get unended(): readonly GatedTarget[] {
-    return this.all.filter(({ state }) => state.type !== 'ended')
+    return this.#unended()
   }
 
   /** Changes whenever `othersProgress` of a target may change: then all targets are assessed again. */
@@ -427,23 +435,22 @@ export class GatedTargets {
   /** Applies an event to a target. No other code changes the target's state. */
   apply(gated: GatedTarget, event: TargetEvent): void {
     const { state: before } = gated
-    const [requests, explaining, optional] = [requestsOf(gated), explainingRequestsOf(gated), optionalRequestsOf(gated)]
     const { state, entries } = step(before, event, this.#now(), gated)
     if (state === before) return
+    const requests = requestsIn(gated)
     gated.state = state
-    if (isUndecided(state)) this.#undecided.add(gated)
-    else this.#undecided.delete(gated)
-    this.#hasEnded ||= state.type === 'ended'
+    const isSame = requestsIn(gated).every((each, index) => each === requests[index])
+    if (!isSame || state.type === 'ended') this.#version += 1
     this.#others.update(gated)
-    const isExplainedAsBefore = isDeepStrictEqual(explainingRequestsOf(gated), explaining)
-    const isSame = requestsOf(gated) === requests && optionalRequestsOf(gated) === optional
-    if (!isSame || !isExplainedAsBefore) this.#requests = undefined
-    if (requestsOf(gated) !== requests || state.type === 'ended') this.#needed = undefined
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
       for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#changed.add(other)
     for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
+}
+
+function requestsIn(gated: GatedTarget): readonly (readonly WatchRequest[])[] {
+  return [requestsOf(gated), explainingRequestsOf(gated), optionalRequestsOf(gated)]
 }
 
 function haveSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {

@@ -586,7 +586,7 @@ export function optionalRequestsOf({ state }: Pick<GatedTarget, 'state'>): reado
 
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */
 export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
-  return state.assessment?.explainedBy ?? []
+  return state.assessment?.explainedBy ?? noRequests
 }
 
 /** Neither ready nor ended. */
