@@ -2,8 +2,8 @@ import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized, isUnreadable } from './failures.ts'
 import type { ApiResource } from './feed.ts'
 import type { KindName } from './objects.ts'
+import { groupOf } from './objects.ts'
 import { Semaphore } from './semaphore.ts'
-import { groupOf } from './store.ts'
 
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */

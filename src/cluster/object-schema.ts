@@ -1,5 +1,4 @@
-import { isObject, type KubeObject } from './objects.ts'
-import { groupOf } from './store.ts'
+import { groupOf, isObject, type KubeObject } from './objects.ts'
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
 export type Check = (value: unknown) => readonly string[] | undefined

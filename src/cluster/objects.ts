@@ -60,6 +60,38 @@ export function nameOf({ apiVersion, kind, metadata: { namespace, name } }: Kube
   return { apiVersion, kind, name, namespace }
 }
 
+/** `apps` of `apps/v1`, empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  const slash = apiVersion.indexOf('/')
+  return slash < 0 ? '' : apiVersion.slice(0, slash)
+}
+
+/** An object that a statement is about. It becomes text only where it is rendered, by `subjectText`. */
+export interface Subject {
+  readonly group: string
+  readonly kind: string
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+export function subjectOf({ apiVersion, kind, metadata: { namespace, name } }: KubeObject): Subject {
+  return { group: groupOf(apiVersion), kind, namespace, name }
+}
+
+/** `pod/web-x`. */
+export function subjectText({ kind, name }: Pick<Subject, 'kind' | 'name'>): string {
+  return `${kind.toLowerCase()}/${name}`
+}
+
+export function isPodSubject({ group, kind }: Subject): boolean {
+  return group === '' && kind === 'Pod'
+}
+
+/** Whether two subjects are the same object. */
+export function isSameSubject(a: Subject, b: Subject): boolean {
+  return a.name === b.name && a.kind === b.kind && a.group === b.group && a.namespace === b.namespace
+}
+
 /** The short name for logs and messages: `deployment/web`. */
 export function shortName({ kind, metadata }: { kind: string; metadata: { name: string } }): string {
   return `${kind.toLowerCase()}/${metadata.name}`

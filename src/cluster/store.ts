@@ -1,7 +1,15 @@
 import { maxEventsOfObject } from '../thresholds.ts'
 import { byLastOccurrence } from './event-order.ts'
 import { deniesAccess, type Failure, type FeedEvent, type LogText, requestKey, type WatchRequest } from './feed.ts'
-import { type EventObject, type KindName, type KubeObject, nameOf, type ObjectName, type ObjectOf } from './objects.ts'
+import {
+  type EventObject,
+  groupOf,
+  type KindName,
+  type KubeObject,
+  nameOf,
+  type ObjectName,
+  type ObjectOf,
+} from './objects.ts'
 
 /**
  * Whether the store contains all objects of a request: `pending` until the first list, then `complete`. `unknown` if
@@ -315,12 +323,6 @@ export class Store {
  */
 export function uidKey(uid: string, namespace = ''): string {
   return `${uid} ${namespace}`
-}
-
-/** `apps` of `apps/v1`, empty for the core group. */
-export function groupOf(apiVersion: string): string {
-  const slash = apiVersion.indexOf('/')
-  return slash < 0 ? '' : apiVersion.slice(0, slash)
 }
 
 /** Whether `wide` lists everything that `narrow` lists. A missing version means any. */

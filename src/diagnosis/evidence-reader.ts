@@ -2,7 +2,7 @@ import type { Clock } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
-import { isOfKind, type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
+import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type Pod } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
@@ -69,7 +69,7 @@ export class EvidenceReader {
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
     for (const record of this.#gate.timeline().targets) {
       const problems = record.problems.filter((problem) =>
-        withCauses(problem).some(({ subject }) => subject === `pod/${name}`),
+        withCauses(problem).some(({ subject }) => isPodSubject(subject) && subject.name === name),
       )
       if (problems.length > 0 && record.outcome !== 'ready') this.#read({ ...record, problems })
     }

@@ -1,5 +1,12 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import { type Condition, type EventObject, isOfKind, type KubeObject, type Node } from '../cluster/objects.ts'
+import {
+  type Condition,
+  type EventObject,
+  isOfKind,
+  type KubeObject,
+  type Node,
+  subjectText,
+} from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
@@ -31,7 +38,7 @@ export interface EvidenceContext extends ReadFacts {
 
 /** Subject and container of a problem. */
 export function placeKey({ subject, container = '' }: Problem): string {
-  return `${subject} ${container}`
+  return `${subjectText(subject)} ${container}`
 }
 
 /** What the cluster reports about a problem: checks, termination message, node, events and logs; also of its cause. */

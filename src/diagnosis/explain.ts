@@ -1,5 +1,5 @@
 import { deniedAccess } from '../cluster/failures.ts'
-import { type Container, isOfKind, type Pod, shortName } from '../cluster/objects.ts'
+import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
@@ -146,7 +146,7 @@ function lostNodeProblem(
   const since = Date.parse(first.ready.lastTransitionTime ?? '') - serverOffsetMs
   const problem: Problem = {
     reason: 'node-unresponsive',
-    subject: `pod/${first.pod.metadata.name}`,
+    subject: subjectOf(first.pod),
     detail: { node: first.name, state: 'lost' },
     count: 1,
     pods: pods.filter(({ name }) => name === first.name).length,
@@ -175,7 +175,7 @@ function waitingPodProblem(
   const warning = facts.eventsOf(pod).findLast(({ type }) => type === 'Warning')
   const problem: Problem = {
     reason: 'pod-waiting',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     detail: {
       ...waitingContainer(pod),
       ...(warning === undefined ? {} : { warning: { reason: warning.reason ?? '', message: warning.message ?? '' } }),
@@ -205,7 +205,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
   let object = facts.subject(deepest)
   if (object === undefined && problem.cause !== undefined) {
     const { cause: _cause, ...own } = problem
-    return [...chainOf(own, target, facts), subject]
+    return [...chainOf(own, target, facts), subjectText(subject)]
   }
   for (let steps = 0; object !== undefined && steps < 5; steps++) {
     chain.unshift(shortName(object))
@@ -215,7 +215,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
     // The reference contains the name of an owner that is not watched.
     if (object === undefined) chain.unshift(`${owner.kind.toLowerCase()}/${owner.name}`)
   }
-  if (chain.length === 0 && subject !== top) chain.push(subject)
+  if (chain.length === 0 && subjectText(subject) !== top) chain.push(subjectText(subject))
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 

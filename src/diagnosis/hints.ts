@@ -1,9 +1,10 @@
+import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
 import type { Timeline, Verdict } from '../gate/timeline.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
-import type { HintFacts, ReasonSpec } from '../reasons/spec.ts'
+import type { HintFacts, HintTarget, ReasonSpec } from '../reasons/spec.ts'
 import { clusterCommand, command } from '../reasons/wording.ts'
 
 /** The known facts for a hint, besides the target. */
@@ -34,7 +35,7 @@ export function gateHint(
 export function hintFor(target: Target, reason: ReasonCode | '', details: HintDetails = {}): string {
   const { problem, object, endedBy } = details
   if (problem?.oldRevision !== undefined)
-    return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', problem.subject)}.`
+    return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || reason === 'no-progress' || reason === 'still-running'
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy)
@@ -57,10 +58,12 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
 }
 
 /** The object that a hint is about: the target, unless the problem is that of another controller behind it. */
-function subjectOf(target: Target, { subject = '', namespace = target.namespace }: Partial<Problem> = {}): Target {
-  const [word = '', name = ''] = subject.split('/')
-  const isOwn = word === target.kind.toLowerCase() || ['', 'pod', 'replicaset'].includes(word)
-  return isOwn ? { ...target, namespace } : { ...target, namespace, kind: word, name, selector: undefined }
+function subjectOf(target: Target, { subject, isElsewhere }: Partial<Problem> = {}): HintTarget {
+  if (subject === undefined) return target
+  const { kind, name } = subject
+  const namespace = isElsewhere ? subject.namespace : target.namespace
+  const isOwn = kind === target.kind || isPodSubject(subject) || kind === 'ReplicaSet'
+  return isOwn ? { ...target, namespace } : { ...target, namespace, kind, name, isBehind: true, selector: undefined }
 }
 
 /** The namespace of the target does not exist. */

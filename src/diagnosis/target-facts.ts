@@ -67,7 +67,7 @@ export class TargetFacts {
 
   /** The object that a problem is about. */
   subject(problem: Problem): KubeObject | undefined {
-    return findSubject(problem, this.#record.target, this)
+    return findSubject(problem, this)
   }
 
   eventsOf(object: KubeObject): readonly EventObject[] {
@@ -75,9 +75,8 @@ export class TargetFacts {
   }
 
   /** The log of the container that has a problem. */
-  log({ subject, namespace, container = '' }: Problem, previous: boolean): LogText | undefined {
-    const within = namespace ?? this.#record.target.namespace ?? 'default'
-    return this.#store.log(within, podName(subject), container, previous)
+  log({ subject, container = '' }: Problem, previous: boolean): LogText | undefined {
+    return this.#store.log(subject.namespace ?? 'default', subject.name, container, previous)
   }
 
   node(name: string): Node | undefined {
@@ -113,11 +112,11 @@ export class TargetFacts {
 const maxContainers = 3
 
 /** The containers of a target that is not ready, if their logs may show the cause. */
-export function loggedContainers({ target, problems }: TargetRecord<GateProblem>): readonly ContainerRef[] {
+export function loggedContainers({ problems }: TargetRecord<GateProblem>): readonly ContainerRef[] {
   const containers = problems
     .flatMap(withCauses)
-    .flatMap(({ reason, subject, namespace = target.namespace ?? 'default', container }) =>
-      container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: podName(subject), container }] : [],
+    .flatMap(({ reason, subject: { namespace = 'default', name }, container }) =>
+      container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: name, container }] : [],
     )
   const isFirst = (each: ContainerRef, index: number) =>
     containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
@@ -140,11 +139,6 @@ export function unexplainedPods({ target, outcome, problems }: TargetRecord, fac
   return facts
     .podsOf(target)
     .filter((pod) => !isReplaced(pod) && pod.spec?.nodeName && condition(pod, 'Ready')?.status !== 'True')
-}
-
-/** `web-x` of `pod/web-x`. */
-function podName(subject: string): string {
-  return subject.slice(subject.indexOf('/') + 1)
 }
 
 /** The namespace, if its absence would explain the absence of the target. */

@@ -105,7 +105,7 @@ export class GatedTargets {
       rule,
       settings,
       gateTime: this.#gateTime,
-      takeSnapshot: (object, problems) => takeSnapshot(target, object, problems, this.#store),
+      takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       state: firstState({ rule, settings }),
     }
   }

@@ -69,7 +69,7 @@ const evidence = fields<Evidence>({ type: kept, title: text, text })
 const problem = fields<ProblemRecord>({
   reason: kept,
   subject: kept,
-  namespace: kept,
+  isElsewhere: kept,
   container: kept,
   isInit: kept,
   count: kept,

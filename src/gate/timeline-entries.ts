@@ -1,5 +1,6 @@
 import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject } from '../cluster/objects.ts'
+import { groupOf, isSameSubject, subjectText } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Target } from '../plan/target.ts'
@@ -91,7 +92,7 @@ export function problemHeadline(problem: Problem, target: Target): string {
   const headline = headlineOf(problem)
   const deepest = problem.cause ?? problem
   const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
-  return isNamed ? headline : `${withoutMiddle(deepest.subject, subjectLimit)}: ${headline}`
+  return isNamed ? headline : `${withoutMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
 }
 
 /** A problem for the report, with its sentence. */
@@ -101,8 +102,8 @@ export function recordProblem(problem: Problem, target: Target): GateProblem {
 }
 
 /** Whether the target itself has the problem. */
-export function isOwnProblem({ subject, container }: Problem, { kind, name }: Target): boolean {
-  return subject === `${kind.toLowerCase()}/${name}` && container === undefined
+export function isOwnProblem({ subject, container }: Problem, { apiVersion, ...name }: Target): boolean {
+  return isSameSubject(subject, { ...name, group: groupOf(apiVersion) }) && container === undefined
 }
 
 /** The part of a verdict's log line that follows the outcome. A reason that repeats the outcome is omitted. */

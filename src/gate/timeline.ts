@@ -68,7 +68,7 @@ export interface Evidence {
 
 /** A problem as it is reported. */
 export interface ProblemRecord
-  extends Pick<Problem, 'reason' | 'subject' | 'namespace' | 'container' | 'isInit' | 'count' | 'firstSeenAt'> {
+  extends Pick<Problem, 'reason' | 'subject' | 'isElsewhere' | 'container' | 'isInit' | 'count' | 'firstSeenAt'> {
   readonly class: ProblemClass
   readonly message: string
   /** A few words for a headline: `image acme/web:v9 not found`. Raw text: renderers escape it. */

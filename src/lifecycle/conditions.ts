@@ -1,4 +1,4 @@
-import { type Condition, type Fields, type KubeObject, shortName } from '../cluster/objects.ts'
+import { type Condition, type Fields, type KubeObject, subjectOf } from '../cluster/objects.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import type { StatusSignal } from '../reasons/status.ts'
 import { reportedFailureMs } from '../thresholds.ts'
@@ -173,5 +173,5 @@ export function notReconciled(
 
 /** The common fields of a problem that the object itself has. */
 export function ownProblem(object: KubeObject, firstSeenAt: number) {
-  return { subject: shortName(object), count: 1, firstSeenAt, proven: false } as const
+  return { subject: subjectOf(object), count: 1, firstSeenAt, proven: false } as const
 }

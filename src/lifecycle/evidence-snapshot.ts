@@ -1,7 +1,6 @@
 import { deniesAccess, type FeedEvent, isFailure } from '../cluster/feed.ts'
 import type { KubeObject, ObjectName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 
 /**
@@ -15,13 +14,12 @@ export type EvidenceSnapshot = readonly KubeObject[]
  * @param object the target itself, if it exists
  */
 export function takeSnapshot(
-  target: Target,
   object: KubeObject | undefined,
   problems: readonly Problem[],
   store: Store,
 ): EvidenceSnapshot {
   const revisions = ['ReplicaSet', 'ControllerRevision'].flatMap((kind) => store.ownedBy(object?.metadata.uid, kind))
-  const subjects = problems.flatMap(withCauses).flatMap((problem) => findSubject(problem, target, store) ?? [])
+  const subjects = problems.flatMap(withCauses).flatMap((problem) => findSubject(problem, store) ?? [])
   return [...new Set([...(object === undefined ? [] : [object]), ...revisions, ...subjects])]
 }
 
@@ -49,13 +47,10 @@ export function containsEvidence(event: FeedEvent): boolean {
 
 /** The object that has a problem: the target, or an object that it depends on, such as a pod. */
 export function findSubject(
-  { subject, namespace }: Pick<Problem, 'subject' | 'namespace'>,
-  target: Target,
-  store: Pick<Store, 'get' | 'find'>,
+  { subject: { group, ...name } }: Pick<Problem, 'subject'>,
+  store: Pick<Store, 'get'>,
 ): KubeObject | undefined {
-  const [word = '', name = ''] = subject.split('/')
-  const isTarget = word === target.kind.toLowerCase() && name === target.name
-  return isTarget ? store.get(target) : store.find(word, name, namespace ?? target.namespace)
+  return store.get({ ...name, apiVersion: `${group}/` })
 }
 
 /** A problem and its cause. */

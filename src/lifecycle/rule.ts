@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'

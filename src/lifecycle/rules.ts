@@ -1,6 +1,6 @@
 import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import type { ExpectedImages } from '../inputs.ts'
 import { findEntry, type HealthCheck } from '../plan/health-checks.ts'

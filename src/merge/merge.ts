@@ -1,3 +1,4 @@
+import type { Subject } from '../cluster/objects.ts'
 import { gravest } from '../gate/outcome.ts'
 import {
   type EndedTimeline,
@@ -132,8 +133,10 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
       ...milestone,
       at: at === undefined ? undefined : Math.max(startedAt, moment(at)),
     })),
-    problems: target.problems.map(({ firstSeen, headline, ...problem }) => ({
+    problems: target.problems.map(({ firstSeen, headline, subject, namespace: elsewhere, ...problem }) => ({
       ...problem,
+      subject: { ...readSubject(subject), namespace: elsewhere ?? namespace },
+      isElsewhere: elsewhere === undefined ? undefined : true,
       headline: headline ?? reasons[problem.reason].title,
       firstSeenAt: moment(firstSeen),
     })),
@@ -143,6 +146,12 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
   }
   const logged = (target.log ?? []).map((line) => ({ ...line, at: Math.max(startedAt, moment(line.at)) }))
   return { record, logged }
+}
+
+/** The object that a report names as `pod/web-x`; a report contains no group. */
+function readSubject(text: string): Subject {
+  const [kind = '', ...name] = text.split('/')
+  return { group: '', kind, name: name.join('/') }
 }
 
 function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import { type Mistake, UserError } from '../errors.ts'
 import { type MilestoneName, milestoneNames } from '../inputs.ts'
 import { type Compiler, type Expression, firstLine, loadCompiler, type TextExpression } from './expressions.ts'

@@ -1,5 +1,5 @@
 import type { ApiResource } from '../cluster/feed.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import { nearest, quote } from '../errors.ts'
 import type { Reference } from './reference.ts'
 

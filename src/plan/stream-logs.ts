@@ -1,6 +1,6 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import { findEntry, type KindPattern } from './health-checks.ts'
 import { apiVersionOf } from './kinds.ts'

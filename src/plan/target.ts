@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { ObjectName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import type { ManifestObject } from './manifests/manifest.ts'
 
 /** The source of a target: a line of an input or of a manifest file. */

@@ -1,4 +1,5 @@
 import type { PodSpec } from '../cluster/objects.ts'
+import { subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { acknowledgedMs } from '../thresholds.ts'
 import { mountSentence } from './containers.ts'
@@ -112,7 +113,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       if (missing?.type === 'missing-claim')
         return `${withoutMiddle(`persistentvolumeclaim/${missing.name}`, imageLimit)}, which the pods need, does not exist`
       return cause?.reason === 'claim-pending'
-        ? `${withoutMiddle(cause.subject, imageLimit)}, which the pods need, is not bound`
+        ? `${withoutMiddle(subjectText(cause.subject), imageLimit)}, which the pods need, is not bound`
         : undefined
     },
     sentence: unschedulableSentence,
@@ -226,7 +227,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
       return predicate(`still exists after its grace period, and blocks the others: ${why}`)
     },
     hint: (s) => {
-      const about = s.problem?.subject ?? ''
+      const about = s.problem === undefined ? '' : subjectText(s.problem.subject)
       const force = about === '' ? '' : `: ${command(s, 'delete', about, '--force')}`
       const { finalizers = [] } = s.problem?.detail ?? {}
       if (finalizers.length > 0) return finalizerAdvice(s, about, finalizers)

@@ -1,3 +1,4 @@
+import { subjectText } from '../cluster/objects.ts'
 import { type ContainerDetails, containerReasons } from './containers.ts'
 import { type GateDetails, gateReasons } from './gate.ts'
 import { type ImageDetails, imageReasons } from './images.ts'
@@ -107,7 +108,7 @@ export function headlineOf(problem: Problem): string {
 
 /** The sentence of a reason without a problem. Raw text: renderers escape it. */
 export function sentenceFor<Reason extends ReasonCode>(reason: Reason, detail: ReasonDetails[Reason]): Sentence {
-  return specOf(reason).sentence({ subject: '', detail, count: 1, firstSeenAt: 0 })
+  return specOf(reason).sentence({ subject: { group: '', kind: '', name: '' }, detail, count: 1, firstSeenAt: 0 })
 }
 
 /** What is wrong, in one line without the subject. Raw text: renderers escape it. */
@@ -120,9 +121,10 @@ function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init
 }
 
 /** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
-export function placeOfProblem(problem: Pick<Problem, 'subject' | 'namespace' | 'container' | 'isInit'>): string {
-  const { subject, namespace, container } = problem
-  const object = namespace === undefined ? subject : `${subject} in namespace ${namespace}`
+export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' | 'container' | 'isInit'>): string {
+  const { subject, isElsewhere, container } = problem
+  const name = subjectText(subject)
+  const object = isElsewhere ? `${name} in namespace ${subject.namespace}` : name
   return container === undefined ? object : `${containerWord(problem)} ${container} of ${object}`
 }
 

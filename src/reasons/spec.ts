@@ -1,5 +1,5 @@
 import type { DeniedAccess } from '../cluster/failures.ts'
-import type { Container, KubeObject, Pod } from '../cluster/objects.ts'
+import type { Container, KubeObject, Pod, Subject } from '../cluster/objects.ts'
 
 /**
  * How certain a problem is. `terminal`: only a new apply can fix it. `strike`: only repetition proves it.
@@ -41,10 +41,10 @@ export function clause(text: string): Sentence {
 
 /** The fields of every problem; `Detail` depends on the reason. */
 export interface ProblemFields<Detail> {
-  /** The object that has the problem: `pod/web-fc8b-8xkbh`, `deployment/web`. */
-  readonly subject: string
-  /** Its namespace, if it is not that of the target. */
-  readonly namespace?: string
+  /** The object that has the problem. */
+  readonly subject: Subject
+  /** The object is in another namespace than the target. */
+  readonly isElsewhere?: true | undefined
   readonly container?: string
   /** The container is an init container. */
   readonly isInit?: boolean
@@ -69,6 +69,8 @@ export interface HintTarget {
   readonly kind: string
   readonly name: string
   readonly namespace?: string
+  /** The object is not the target: another controller behind the target has the problem. */
+  readonly isBehind?: true
   /** Present when the reference is a selector; empty for all objects of the kind. */
   readonly selector?: string
   /** The manifest, relative to the workspace, or the input that names the object. */
@@ -97,7 +99,7 @@ export interface HintFacts<Detail> {
   /** The target's namespace does not exist, or is being deleted. */
   readonly namespaceState?: 'missing' | 'terminating'
   /** The problem that causes this one: its reason, its subject and its own hint. */
-  readonly cause?: { readonly reason: string; readonly subject: string; readonly hint: string }
+  readonly cause?: { readonly reason: string; readonly subject: Subject; readonly hint: string }
 }
 
 /**
@@ -122,7 +124,7 @@ export interface ReasonSpec<Detail> {
   /** The title with the names of this problem; undefined if they are unknown. */
   headline?(
     problem: ProblemFields<Detail>,
-    cause?: { readonly reason: string; readonly subject: string; readonly headline: string },
+    cause?: { readonly reason: string; readonly subject: Subject; readonly headline: string },
   ): string | undefined
   /**
    * What is wrong, in one sentence. Raw text: renderers escape it.

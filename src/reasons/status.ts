@@ -1,3 +1,4 @@
+import { subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { lostClaimMs, reportedFailureMs, unchangedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
@@ -166,7 +167,7 @@ function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
   if (missingClass !== undefined)
     return `Correct storageClassName, or create the StorageClass ${missingClass}. ${classes} lists what is there.`
   if (needsClass) return `Set storageClassName, or mark a StorageClass as default: ${classes}.`
-  const about = facts.problem?.subject ?? nameOf(facts)
+  const about = facts.problem === undefined ? nameOf(facts) : subjectText(facts.problem.subject)
   if (provisioner !== undefined)
     return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command(facts, 'describe', about)}.`
   return `Its storage class, size or access mode may not be available. Its events: ${command(facts, 'describe', about)}.`

@@ -1,3 +1,4 @@
+import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import type { HintFacts, HintTarget, ProblemFields, ReasonSpec } from './spec.ts'
 
 /** `1 pod`, `3 pods` */
@@ -65,7 +66,11 @@ export function describeTarget(facts: HintFacts<unknown>): string {
 /** `kubectl describe` of the pod that has the problem, else of the target. */
 export function describePod(facts: HintFacts<unknown>): string {
   const about = facts.problem?.subject
-  return command(facts, 'describe', ...(about?.startsWith('pod/') ? [about] : argumentsOf(facts.target)))
+  return command(
+    facts,
+    'describe',
+    ...(about !== undefined && isPodSubject(about) ? [subjectText(about)] : argumentsOf(facts.target)),
+  )
 }
 
 function quoted(word: string): string {
@@ -171,8 +176,8 @@ export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed
     lastLine === undefined
       ? `${isNamed ? 'Its log' : `The log of ${who}`} may show why`
       : `The last line that ${isNamed ? 'it' : who} logged is "${lastLine}". The whole log`
-  const { subject: about = '', container } = problem ?? {}
-  if (!about.startsWith('pod/')) return `${words}.`
+  const { subject, container } = problem ?? {}
+  if (subject === undefined || !isPodSubject(subject)) return `${words}.`
   const name = container === undefined ? [] : ['-c', container]
-  return `${words}: ${command(facts, 'logs', about, ...name, ...(isPrevious && !problem?.isReplaced ? ['--previous'] : []))}.`
+  return `${words}: ${command(facts, 'logs', subjectText(subject), ...name, ...(isPrevious && !problem?.isReplaced ? ['--previous'] : []))}.`
 }

@@ -192,7 +192,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
         (s.problem?.detail.podMessage === undefined
           ? logHint(s)
           : `The message contains why the node or a controller ended the pod: ${describePod(s)}.`)
-      if (s.target.kind !== 'Job') return why
+      if (s.target.kind !== 'Job' || s.target.isBehind) return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`
     },
     readsLogs: true,

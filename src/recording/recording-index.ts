@@ -7,7 +7,7 @@ import {
   type WatchRequest,
 } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf } from '../cluster/objects.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
 import { selectorCompleteMs } from '../thresholds.ts'

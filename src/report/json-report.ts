@@ -1,3 +1,4 @@
+import { subjectText } from '../cluster/objects.ts'
 import {
   type EndedTimeline,
   type Entry,
@@ -111,12 +112,23 @@ function reportMilestone({ name, state, at, message }: MilestoneRecord, startedA
 }
 
 function reportProblem(problem: ProblemRecord, moment: Moment) {
-  const { reason, subject, namespace, container, chain = [], message, headline, firstSeenAt, count, evidence } = problem
+  const {
+    reason,
+    subject,
+    isElsewhere,
+    container,
+    chain = [],
+    message,
+    headline,
+    firstSeenAt,
+    count,
+    evidence,
+  } = problem
   return {
     reason,
     class: problem.class,
-    subject,
-    namespace,
+    subject: subjectText(subject),
+    namespace: isElsewhere && subject.namespace,
     container,
     chain: chain.length > 1 ? [...chain] : undefined,
     message,

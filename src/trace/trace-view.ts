@@ -1,6 +1,5 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import { type KubeObject, type Pod, type Service, shortName } from '../cluster/objects.ts'
-import { groupOf } from '../cluster/store.ts'
+import { groupOf, type KubeObject, type Pod, type Service, shortName, subjectText } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
 import { readCondition } from '../lifecycle/custom/status-vocabulary.ts'
@@ -142,7 +141,7 @@ function problemLine(problem: Problem, target: Target): Line {
   const { reason, subject, container, pods = 1 } = problem
   const as: Mark = classOf(problem) === 'slow' ? '!' : '✗'
   const where = [
-    ...(subject === displayName(target) ? [] : [subject]),
+    ...(subjectText(subject) === displayName(target) ? [] : [subjectText(subject)]),
     ...(container === undefined ? [] : [`container ${container}`]),
   ]
   return line(

@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
 import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
+import { toSubject } from '../support/subject.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
 
@@ -42,7 +43,7 @@ function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<ty
 const imageNotFound: TargetRecord['problems'][number] = {
   reason: 'image-not-found',
   class: 'terminal',
-  subject: 'pod/web-x',
+  subject: toSubject('pod/web-x'),
   message: 'gone',
   headline: 'image acme/web:v2 not found',
   count: 2,

@@ -5,6 +5,7 @@ import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import type { Manifest } from '../../src/plan/manifests/manifest.ts'
 import { parseManifests } from '../../src/plan/manifests/read.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+import { toSubject } from '../support/subject.ts'
 
 const target = createTarget()
 const owner = (kind: string, name: string, uid: string) => [
@@ -74,7 +75,7 @@ function explained(
     target,
     outcome: 'failed',
     reason: problem?.reason ?? '',
-    problems: [createProblem({ subject: 'pod/web-x', ...problem })],
+    problems: [createProblem({ subject: toSubject('pod/web-x'), ...problem })],
   })
   const [first] = explain(createTimeline({ targets: [record] }), store, 0, manifests).targets
   if (first === undefined) throw new Error('no target')
@@ -160,7 +161,7 @@ describe('a target that is not ready', () => {
 })
 
 describe('a problem with a cause', () => {
-  const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
+  const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
   const service = createTarget({ apiVersion: 'v1', kind: 'Service', name: 'front' })
   const waiting = createTargetRecord({
     target: service,
@@ -170,7 +171,7 @@ describe('a problem with a cause', () => {
       createProblem({
         reason: 'no-endpoints',
         headline: 'the Service has no ready endpoints',
-        subject: 'service/front',
+        subject: toSubject('service/front'),
         cause,
         checks: [
           { state: 'passed', text: 'the Service exists' },
@@ -210,15 +211,15 @@ describe('the logs worth reading', () => {
 
   it('are those of a container that died, once', () => {
     const record = failed(
-      { reason: 'crash-loop', subject: 'pod/web-x' },
-      { reason: 'readiness-failing', subject: 'pod/web-x' },
+      { reason: 'crash-loop', subject: toSubject('pod/web-x') },
+      { reason: 'readiness-failing', subject: toSubject('pod/web-x') },
     )
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
   it('are those of the container behind a problem that is not its own', () => {
-    const cause = createProblem({ reason: 'crash-loop', subject: 'pod/web-x' })
-    const record = failed({ reason: 'no-endpoints', headline: '', subject: 'service/web', cause })
+    const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
+    const record = failed({ reason: 'no-endpoints', headline: '', subject: toSubject('service/web'), cause })
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
@@ -229,7 +230,7 @@ describe('the logs worth reading', () => {
   it('are those of a few containers of one target', () => {
     const problems = Array.from({ length: 9 }, (_, index) => ({
       reason: 'crash-loop' as const,
-      subject: 'pod/web-x',
+      subject: toSubject('pod/web-x'),
       container: `app-${index}`,
     }))
     expect(loggedContainers(failed(...problems))).toHaveLength(3)

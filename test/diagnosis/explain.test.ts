@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { groupOf } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
@@ -16,6 +17,7 @@ import {
   start,
   waiting,
 } from '../lifecycle/builders.ts'
+import { toSubject } from '../support/subject.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
@@ -63,7 +65,8 @@ describe('the events of objects that are named after a custom resource', () => {
   })
   const failing = (about: KubeObject, reason: string, type: string) =>
     createEvent(about, { reason, type, message: `${reason} of ${about.metadata.name}`, lastTimestamp: iso(3) })
-  const evidenceOf = (apiVersion: string, objects: readonly KubeObject[], subject = 'certificate/tls') => {
+  const evidenceOf = (apiVersion: string, objects: readonly KubeObject[], kind = 'Certificate', name = 'tls') => {
+    const subject = { group: groupOf(apiVersion), kind, name, namespace: 'shop' }
     const store = new Store(() => false)
     for (const object of objects) store.apply({ at: moment(3), type: 'ADDED', object })
     const whole = timeline({ reason: 'condition-false', subject, detail: { signals: [] } })
@@ -86,17 +89,12 @@ describe('the events of objects that are named after a custom resource', () => {
     expect(evidenceOf('cert-manager.io/v1', events)).toEqual([{ type: 'event', title, text }])
   })
 
-  it.each<[string, string, readonly KubeObject[], string]>([
-    [
-      'the gate has read the objects',
-      'cert-manager.io/v1',
-      [named('tls-1'), named('tls-1-a', 'Pod')],
-      'certificate/tls',
-    ],
-    ['its kind is built in', 'policy/v1', [], 'certificate/tls'],
-    ['an object that it owns explains it', 'cert-manager.io/v1', [], 'certificaterequest/tls-1'],
-  ])('are no evidence when %s', (_, apiVersion, objects, subject) => {
-    expect(evidenceOf(apiVersion, [...objects, ...events], subject)).not.toContainEqual(
+  it.each<[string, string, readonly KubeObject[], string[]]>([
+    ['the gate has read the objects', 'cert-manager.io/v1', [named('tls-1'), named('tls-1-a', 'Pod')], []],
+    ['its kind is built in', 'policy/v1', [], []],
+    ['an object that it owns explains it', 'cert-manager.io/v1', [], ['CertificateRequest', 'tls-1']],
+  ])('are no evidence when %s', (_, apiVersion, objects, about) => {
+    expect(evidenceOf(apiVersion, [...objects, ...events], ...about)).not.toContainEqual(
       expect.objectContaining({ title: 'Events of tls-…' }),
     )
   })
@@ -104,7 +102,7 @@ describe('the events of objects that are named after a custom resource', () => {
 
 describe('the evidence for a problem', () => {
   it('contains the log of the container that failed a Job', () => {
-    const failed = timeline({ reason: 'job-failed', subject: 'pod/migrate-x', container: 'app' })
+    const failed = timeline({ reason: 'job-failed', subject: toSubject('pod/migrate-x'), container: 'app' })
     expect(failed.targets.flatMap(loggedContainers)).toMatchObject([{ pod: 'migrate-x', container: 'app' }])
   })
 
@@ -117,7 +115,11 @@ describe('the evidence for a problem', () => {
     }
     const refused = createEvent(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
     for (const object of [job, refused]) store.apply({ at: moment(3), type: 'ADDED', object })
-    const [record] = explain(timeline({ reason: 'admission-denied', subject: 'job/migrate' }), store, 0).targets
+    const [record] = explain(
+      timeline({ reason: 'admission-denied', subject: toSubject('job/migrate') }),
+      store,
+      0,
+    ).targets
     expect(record?.problems[0]?.evidence).toMatchObject([{ type: 'event', text: ' 0:03  FailedCreate  no' }])
   })
 })
@@ -128,13 +130,17 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
   store.apply({ at: moment(3), type: 'ADDED', object: pod })
   const cause: Problem = {
     reason: 'claim-pending',
-    subject: 'persistentvolumeclaim/data',
+    subject: toSubject('persistentvolumeclaim/data'),
     detail: {},
     count: 1,
     firstSeenAt: start,
     proven: false,
   }
-  const [record] = explain(timeline({ reason: 'unschedulable', subject: 'pod/migrate-x', cause }), store, 0).targets
+  const [record] = explain(
+    timeline({ reason: 'unschedulable', subject: toSubject('pod/migrate-x'), cause }),
+    store,
+    0,
+  ).targets
   expect(record?.problems[0]?.chain).toEqual(['job/migrate', 'pod/migrate-x', 'persistentvolumeclaim/data'])
 })
 
@@ -152,7 +158,7 @@ describe('a target that a clock ended without a known problem', () => {
     const store = new Store(() => false)
     for (const object of [deployment, createReplicaSet(), waitingPod, ...events])
       store.apply({ at: moment(3), type: 'ADDED', object })
-    const whole = timeline({ reason: 'crash-loop', subject: '' })
+    const whole = timeline({ reason: 'crash-loop', subject: toSubject('') })
     const outcome = reason === 'no-progress' ? 'stalled' : 'timed-out'
     const targets = whole.targets.map((record) => ({ ...record, target: web, outcome, reason, problems: [] }) as const)
     return explain({ ...whole, targets }, store, 0).targets[0]
@@ -166,7 +172,7 @@ describe('a target that a clock ended without a known problem', () => {
         {
           reason: 'pod-waiting',
           class: 'slow',
-          subject: 'pod/web-x',
+          subject: toSubject('pod/web-x'),
           message:
             'is not ready: container app waits (ImageInspectError: the store is damaged); its newest Warning is InspectFailed: damaged layer',
           evidence: [
@@ -180,6 +186,6 @@ describe('a target that a clock ended without a known problem', () => {
   )
 
   it('names its pod without any Warning too', () => {
-    expect(explained('no-progress')?.problems).toMatchObject([{ subject: 'pod/web-x' }])
+    expect(explained('no-progress')?.problems).toMatchObject([{ subject: toSubject('pod/web-x') }])
   })
 })

@@ -7,6 +7,7 @@ import { createTarget } from '../gate/builders.ts'
 import { createEvent } from '../lifecycle/builders.ts'
 import { createProblem } from '../reasons/builders.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
+import { toSubject } from '../support/subject.ts'
 
 it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
   const words = hintFor(createTarget(), reason)
@@ -21,7 +22,10 @@ it('names from a hostile cluster are quoted for the shell', () => {
 
 it('the hint for an old pod that blocks the update is to delete it', () => {
   const detail = { image: 'acme/db:v9', answer: 'not found' }
-  const problem = createProblem('image-not-found', detail, { subject: 'pod/db-0', oldRevision: 'blocks-update' })
+  const problem = createProblem('image-not-found', detail, {
+    subject: toSubject('pod/db-0'),
+    oldRevision: 'blocks-update',
+  })
   expect(hintFor(createTarget(), 'image-not-found', { problem })).toBe(
     'Delete the pod of the older revision, because its controller does not replace it: `kubectl delete pod/db-0 -n shop`.',
   )

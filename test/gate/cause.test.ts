@@ -1,5 +1,6 @@
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
+import { subjectText } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
@@ -149,7 +150,7 @@ function summary(
     verdict: `${outcome} ${reason} after ${seconds} s`,
     problems: record?.problems.map(
       ({ subject, reason, cause }) =>
-        `${subject} ${reason}${cause === undefined ? '' : ` by ${cause.subject} ${cause.reason}`}`,
+        `${subjectText(subject)} ${reason}${cause === undefined ? '' : ` by ${subjectText(cause.subject)} ${cause.reason}`}`,
     ),
   }
 }
@@ -475,7 +476,12 @@ describe('the inventory of a GitOps controller', () => {
     expect(message).toBe(
       'shop/web: container app of pod/front-1-a in namespace apps cannot pull image "acme/web:v1": not found',
     )
-    expect(timeline.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
+    expect(
+      timeline.targets[0]?.problems.map(({ subject, isElsewhere }) => [
+        subjectText(subject),
+        isElsewhere && subject.namespace,
+      ]),
+    ).toEqual([
       ['pod/front-1-a', 'apps'],
       ['shop/web', undefined],
     ])

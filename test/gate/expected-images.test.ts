@@ -12,6 +12,7 @@ import {
   readyStatus,
   terminated,
 } from '../lifecycle/builders.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   added,
   allSynced,
@@ -89,7 +90,11 @@ describe('a rollout with expected images', () => {
   it('names the containers that no pod has as its problem', () => {
     const { timeline } = run(running(`acme/web@${built}`), expecting({ app: built, worker: built, cron: built }))
     expect(timeline.targets[0]?.problems).toMatchObject([
-      { reason: 'image-mismatch', subject: 'deployment/web', detail: { missingContainers: ['worker', 'cron'] } },
+      {
+        reason: 'image-mismatch',
+        subject: toSubject('deployment/web'),
+        detail: { missingContainers: ['worker', 'cron'] },
+      },
     ])
   })
 

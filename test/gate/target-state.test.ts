@@ -16,6 +16,7 @@ import { createGateTime } from '../../src/lifecycle/gate-time.ts'
 import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { createContainer, createDeployment, createTemplate, moment } from '../lifecycle/builders.ts'
+import { toSubject } from '../support/subject.ts'
 import { parameters } from '../support/thorough.ts'
 import { createSettings, createTarget } from './builders.ts'
 
@@ -45,7 +46,7 @@ function createObject(uid: string, image = 'acme/web:v1', generation = 1, replic
 
 const problem: Problem = {
   reason: 'suspended',
-  subject: 'deployment/web',
+  subject: toSubject('deployment/web'),
   detail: {},
   count: 1,
   firstSeenAt: moment(0),

@@ -15,6 +15,7 @@ import type {
   PodStatus,
   PodTemplate,
   ReplicaSet,
+  Subject,
 } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
@@ -343,7 +344,7 @@ export function seenTarget(...versions: readonly (readonly [seconds: number, obj
 }
 
 /** A problem, or what contains problems, with each problem's class and message as they are reported. */
-export type Reported<Value> = Value extends { readonly subject: string; readonly reason: ReasonCode }
+export type Reported<Value> = Value extends { readonly subject: Subject; readonly reason: ReasonCode }
   ? Value & { readonly class: ProblemClass; readonly message: string }
   : Value extends readonly (infer Each)[]
     ? readonly Reported<Each>[]

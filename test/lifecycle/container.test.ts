@@ -4,6 +4,7 @@ import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/con
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   context,
@@ -104,7 +105,7 @@ describe('a pull that is refused', () => {
       class: problemClass,
       count,
       proven,
-      subject: 'pod/web-1-a',
+      subject: toSubject('pod/web-1-a'),
       container: 'app',
     })
   })

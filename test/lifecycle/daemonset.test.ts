@@ -1,5 +1,6 @@
 import type { DaemonSet, KubeObject, Node, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   condition,
@@ -286,7 +287,9 @@ it('a DaemonSet reports a terminating pod that blocks the others beyond its grac
     judge(createSet({ status: done(2, { updatedNumberScheduled: 0, numberAvailable: 1 }) }), present),
   ).toMatchObject({
     status: 'progressing',
-    problems: [{ reason: 'pod-stuck', subject: 'pod/agent-n2', message: expect.stringContaining('its node n2') }],
+    problems: [
+      { reason: 'pod-stuck', subject: toSubject('pod/agent-n2'), message: expect.stringContaining('its node n2') },
+    ],
   })
 })
 
@@ -344,7 +347,7 @@ describe('while no new pod is ready elsewhere, the new pod of a node that joined
     )
     expect(assessment).toMatchObject({
       status: 'progressing',
-      problems: [{ reason: 'crash-loop', class: 'slow', subject: 'pod/agent-n2', proven: false }],
+      problems: [{ reason: 'crash-loop', class: 'slow', subject: toSubject('pod/agent-n2'), proven: false }],
     })
     expect(assessment.failure).toBeUndefined()
   })
@@ -375,7 +378,7 @@ describe('a DaemonSet fails', () => {
     ])
     const set = createSet({ status: done(1, { numberReady: 0, numberAvailable: 0 }) })
     const { failure } = judge(set, [node, createNode('n2'), broken(3, 45)], { podHistories })
-    expect(failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
+    expect(failure).toMatchObject({ reason: 'crash-loop', subject: toSubject('pod/agent-n1') })
   })
 
   // With maxUnavailable 1 the controller updates no other node.
@@ -394,7 +397,7 @@ describe('a DaemonSet fails', () => {
   })
 
   it('by the crashes of a new pod', () => {
-    expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: 'pod/agent-n1' })
+    expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: toSubject('pod/agent-n1') })
   })
 
   it.each(['RollingUpdate', 'OnDelete'])('not by those of an old one (%s)', (type) => {

@@ -1,5 +1,6 @@
 import type { Deployment, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { deploymentRule } from '../../src/lifecycle/workloads/deployment.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   complete,
@@ -194,7 +195,7 @@ describe('a Deployment fails', () => {
   it('by a proven problem of a new pod', () => {
     expect(assess(deployment, [replicaSet, crashing])).toMatchObject({
       status: 'failed',
-      failure: { reason: 'crash-loop', subject: 'pod/a' },
+      failure: { reason: 'crash-loop', subject: toSubject('pod/a') },
     })
   })
 
@@ -309,7 +310,7 @@ describe('the progress deadline', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     expect(assess(exceeded, [replicaSet, creating], { history })).toMatchObject({
       status: 'failed',
-      failure: { reason: 'progress-deadline-exceeded', class: 'terminal', subject: 'deployment/web' },
+      failure: { reason: 'progress-deadline-exceeded', class: 'terminal', subject: toSubject('deployment/web') },
     })
   })
 
@@ -707,13 +708,19 @@ describe('what keeps a Deployment from having pods at all', () => {
 
   it('is reported by the Deployment where its ReplicaSet cannot be read', () => {
     const deployment = createDeployment({ status: { observedGeneration: 1, conditions: quota } })
-    expect(assess(deployment, []).problems).toMatchObject([{ reason: 'quota-exceeded', subject: 'deployment/web' }])
+    expect(assess(deployment, []).problems).toMatchObject([
+      { reason: 'quota-exceeded', subject: toSubject('deployment/web') },
+    ])
   })
 
   it('is reported by the Deployment before its ReplicaSet reports it', () => {
     const deployment = createDeployment({ status: { observedGeneration: 1, conditions: quota } })
     expect(assess(deployment, [replicaSet]).problems).toMatchObject([
-      { reason: 'quota-exceeded', subject: 'deployment/web', message: 'cannot create pods: exceeded quota: small' },
+      {
+        reason: 'quota-exceeded',
+        subject: toSubject('deployment/web'),
+        message: 'cannot create pods: exceeded quota: small',
+      },
     ])
   })
 
@@ -734,7 +741,7 @@ describe('what keeps a Deployment from having pods at all', () => {
     const refusals = createEvent(oldSet, { reason: 'FailedCreate', message: denial, count: 5 })
     const { status, problems } = assess(deployment, [replicaSet, older, refusals])
     expect(status).toBe('progressing')
-    expect(problems).toMatchObject([{ subject: 'replicaset/web-0', class: 'slow', proven: false }])
+    expect(problems).toMatchObject([{ subject: toSubject('replicaset/web-0'), class: 'slow', proven: false }])
   })
 
   describe('while its ReplicaSet cannot be created', () => {
@@ -765,7 +772,11 @@ describe('what keeps a Deployment from having pods at all', () => {
     ])('%s is %s', (message, reason) => {
       const { deployment, event } = refused(message)
       expect(assess(deployment, [oldSet, event(1)]).problems).toMatchObject([
-        { reason, subject: 'deployment/web', message: expect.stringMatching(/^cannot create its ReplicaSet: /) },
+        {
+          reason,
+          subject: toSubject('deployment/web'),
+          message: expect.stringMatching(/^cannot create its ReplicaSet: /),
+        },
       ])
     })
 

@@ -1,4 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { subjectOf } from '../../src/cluster/objects.ts'
 import { genericRule } from '../../src/lifecycle/custom/generic.ts'
 import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
 
@@ -123,7 +124,12 @@ describe('a kind without a rule of its own', () => {
   it('that is not ready has a slow problem with the text of its condition', () => {
     const object = resource({ conditions: [condition('Ready', 'False', { reason: 'Pending', message: 'no issuer' })] })
     expect(assess(object).problems).toMatchObject([
-      { reason: 'condition-false', class: 'slow', subject: 'widget/w', message: 'Ready is False (Pending): no issuer' },
+      {
+        reason: 'condition-false',
+        class: 'slow',
+        subject: subjectOf(object),
+        message: 'Ready is False (Pending): no issuer',
+      },
     ])
   })
 

@@ -1,5 +1,6 @@
 import type { ContainerState, Job, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   condition,
@@ -123,7 +124,7 @@ describe('a Job', () => {
     expect(judge(createJob({ spec: { activeDeadlineSeconds: 3 }, status })).failure).toMatchObject({
       reason: code,
       class: 'terminal',
-      subject: 'job/migrate',
+      subject: toSubject('job/migrate'),
       message,
     })
   })
@@ -193,8 +194,8 @@ describe('a Job', () => {
     const pod = jobPod({ ...deadStatus(0, 5, never), phase: 'Failed' })
     expect(judge(createJob({ status: { failed: 1, conditions } }), [pod]).failure).toMatchObject({
       reason: 'job-failed',
-      subject: 'job/migrate',
-      cause: { reason: 'bad-command', subject: 'pod/migrate-a', container: 'app' },
+      subject: toSubject('job/migrate'),
+      cause: { reason: 'bad-command', subject: toSubject('pod/migrate-a'), container: 'app' },
       message: `the Job failed: enough (BackoffLimitExceeded): container app of pod/migrate-a cannot start: ${message}`,
     })
   })
@@ -204,7 +205,7 @@ describe('a Job', () => {
     const objects = [jobPod(deadStatus(1, 40), 'migrate-a'), jobPod(deadStatus(1, 20), 'migrate-b')]
     const dead = objects.map((pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' } }))
     expect(judge(createJob({ status: { failed: 2, conditions } }), dead).failure).toMatchObject({
-      subject: 'pod/migrate-a',
+      subject: toSubject('pod/migrate-a'),
       container: 'app',
       count: 1,
       detail: { exitCode: 3 },
@@ -219,7 +220,7 @@ describe('a Job', () => {
     const pod = jobPod({ ...status, phase: 'Failed' }, 'migrate-b')
     const { failure } = judge(createJob({ status: { failed: 1, conditions } }), [pod])
     expect(failure).toMatchObject({
-      subject: 'pod/migrate-b',
+      subject: toSubject('pod/migrate-b'),
       message: `failed: ${why}; the Job failed: enough (BackoffLimitExceeded)`,
     })
     expect(failure?.container).toBeUndefined()
@@ -240,7 +241,7 @@ describe('a Job', () => {
       ['once its container has ended', { ...deadStatus(0, 31), phase: 'Failed' }, undefined],
     ])('names the eviction, %s', (_, status, deletionTimestamp) => {
       expect(evicted(status, deletionTimestamp)).toMatchObject({
-        subject: 'pod/migrate-a',
+        subject: toSubject('pod/migrate-a'),
         message: 'failed: Eviction API: evicting; the Job failed: enough (BackoffLimitExceeded)',
       })
     })

@@ -8,6 +8,7 @@ import {
 import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
+import { toSubject } from '../support/subject.ts'
 import { createContainer, createEvent, createPod } from './builders.ts'
 
 const pod = createPod({ spec: { containers: [createContainer({ resources: { limits: { memory: '20Mi' } } })] } })
@@ -20,7 +21,7 @@ const startError = (words: string) => ({ reason: 'StartError', exitCode: 128, me
 /** The reason of a death, and its sentence. */
 function explained(...args: Parameters<typeof explainDeath>) {
   const death = explainDeath(...args)
-  const problem = problemOf({ ...death, subject: 'pod/web-1-a', count: 1, firstSeenAt: 0, proven: false })
+  const problem = problemOf({ ...death, subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, proven: false })
   return { reason: death.reason, message: messageOf(problem) }
 }
 

@@ -1,5 +1,6 @@
 import { schedulingCauses } from '../../src/lifecycle/workloads/pod-setup.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([
@@ -56,7 +57,7 @@ describe("the scheduler's message about a pod that no node takes", () => {
     ['no nodes available to schedule pods', 'no nodes available to schedule pods'],
     ['', ''],
   ])('%s → %s', (message, words) => {
-    const problem = { subject: 'pod/web-1-a', count: 1, firstSeenAt: 0, detail: schedulingCauses(message) }
+    const problem = { subject: toSubject('pod/web-1-a'), count: 1, firstSeenAt: 0, detail: schedulingCauses(message) }
     expect(reasons.unschedulable.sentence(problem).text).toBe(`cannot be scheduled: ${words}`)
   })
 })

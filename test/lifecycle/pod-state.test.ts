@@ -1,5 +1,6 @@
 import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   condition,
   context,
@@ -77,7 +78,11 @@ describe('a pod that waits for its claims', () => {
       {
         reason: 'unschedulable',
         message: `cannot be scheduled: pod has unbound immediate PersistentVolumeClaims: persistentvolumeclaim/${name} is not bound: ${words}`,
-        cause: { reason: 'claim-pending', subject: `persistentvolumeclaim/${name}`, message: `is not bound: ${words}` },
+        cause: {
+          reason: 'claim-pending',
+          subject: toSubject(`persistentvolumeclaim/${name}`),
+          message: `is not bound: ${words}`,
+        },
       },
     ])
   })
@@ -117,7 +122,7 @@ describe('a pod with readiness gates', () => {
       {
         reason: 'readiness-gate-pending',
         class: 'slow',
-        subject: 'pod/web-1-a',
+        subject: toSubject('pod/web-1-a'),
         message: `runs, but its readiness gate ${closed} is not True yet`,
         detail: { gates: [closed] },
         count: 1,
@@ -152,7 +157,7 @@ describe('a pod whose scheduler reports nothing', () => {
       {
         reason: 'unschedulable',
         class: 'slow',
-        subject: 'pod/web-1-a',
+        subject: toSubject('pod/web-1-a'),
         message: 'has no node, and its scheduler volcano does not report why',
         detail: { scheduler: 'volcano' },
         count: 1,
@@ -221,7 +226,7 @@ describe('a pod whose node does not respond', () => {
   const problem = (state: keyof typeof sentences, firstSeenAt: number) => ({
     reason: 'node-unresponsive',
     class: 'slow',
-    subject: 'pod/web-1-a',
+    subject: toSubject('pod/web-1-a'),
     message: sentences[state],
     detail: { node: 'node-1', state },
     count: 1,

@@ -1,5 +1,6 @@
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { podRule } from '../../src/lifecycle/workloads/pod.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   condition,
@@ -350,7 +351,7 @@ describe('the problem of a pod before its containers exist', () => {
       {
         reason: 'unschedulable',
         class: 'slow',
-        subject: 'pod/once',
+        subject: toSubject('pod/once'),
         message: 'cannot be scheduled: 0/1 nodes are available',
         detail: { causes: [{ type: 'other', message: '0/1 nodes are available' }] },
         count: 1,

@@ -2,6 +2,7 @@ import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/pods.ts'
 import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   complete,
@@ -172,7 +173,7 @@ describe('problems', () => {
   it('of several pods are one, with the number of the pods', () => {
     const state = examine([pod('a', deadStatus(1, 40)), pod('b', crashLoopStatus(2, 30))])
     expect(state.problems).toMatchObject([
-      { reason: 'crash-loop', subject: 'pod/b', count: 2, pods: 2, firstSeenAt: moment(30) },
+      { reason: 'crash-loop', subject: toSubject('pod/b'), count: 2, pods: 2, firstSeenAt: moment(30) },
     ])
   })
 
@@ -188,7 +189,7 @@ describe('problems', () => {
   const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
     problemOf({
       reason: 'crash-loop',
-      subject: 'pod/a',
+      subject: toSubject('pod/a'),
       container: 'app',
       detail: {},
       count: 1,
@@ -203,7 +204,7 @@ describe('problems', () => {
     ['strike before slow', problem({}), problem({ reason: 'unschedulable' })],
     ['what is proven before what is not', problem({ proven: true }), problem({})],
     ['the container before its pod', problem({}), ofPod],
-    ['the pod before its controller', ofPod, { ...ofPod, subject: 'deployment/web' }],
+    ['the pod before its controller', ofPod, { ...ofPod, subject: toSubject('deployment/web') }],
     ['that of more pods', problem({ pods: 3 }), problem({ pods: 2 })],
     ['the earlier one', problem({ firstSeenAt: 1 }), problem({ firstSeenAt: 2 })],
   ])('are ordered: %s', (_, first, second) => {
@@ -243,7 +244,7 @@ describe('a pod that is being deleted', () => {
         {
           reason: 'pod-stuck',
           class: 'slow',
-          subject: 'pod/web-0',
+          subject: toSubject('pod/web-0'),
           message: 'still exists after its grace period, and blocks the others: its node node-1 has not stopped it',
           detail: { finalizers: [], node: 'node-1' },
           count: 1,
@@ -263,7 +264,7 @@ describe('a pod that is being deleted', () => {
   it('is reported for all that are stuck, by the one that was due first', () => {
     const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), createPod()]
     expect(stuckPods(pods, context({ now: 60 }))).toMatchObject({
-      problems: [{ subject: 'pod/web-1', pods: 2 }],
+      problems: [{ subject: toSubject('pod/web-1'), pods: 2 }],
       recheckAt: moment(100),
     })
   })

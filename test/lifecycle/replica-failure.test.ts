@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
+import { toSubject } from '../support/subject.ts'
 import { condition, context, createEvent, createReplicaSet, iso, moment, reported } from './builders.ts'
 
 function problem(message: string, counts: readonly number[] = [], status = 'True', lastAt = 8) {
@@ -107,7 +108,7 @@ describe('why a controller cannot create pods', () => {
       message: message.replace(/^pods "\S+" is forbidden: /, ''),
       ...facts,
     }
-    const about = { subject: 'replicaset/web-1', count: 1, firstSeenAt: moment(3), proven: false }
+    const about = { subject: toSubject('replicaset/web-1'), count: 1, firstSeenAt: moment(3), proven: false }
     expect(problem(message)).toMatchObject([{ reason, class: problemClass, detail, ...about }])
   })
 
@@ -192,7 +193,7 @@ describe('why a controller without such a condition cannot create pods', () => {
     expect(problems(true, attempt('FailedCreate', 5, { count: 2 }))).toMatchObject([
       {
         reason: 'admission-denied',
-        subject: 'statefulset/db',
+        subject: toSubject('statefulset/db'),
         proven: true,
         message: 'cannot create pods: violates PodSecurity "restricted"',
       },

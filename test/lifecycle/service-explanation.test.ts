@@ -2,6 +2,7 @@ import type { Pod, Service } from '../../src/cluster/objects.ts'
 import { explainService, explainUnserved, type Workload } from '../../src/lifecycle/network/service-explanation.ts'
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
 import { cpuMs } from '../support/cpu.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   condition,
@@ -172,7 +173,7 @@ describe('the explanation of pods that get no traffic', () => {
       '✓ all of them are scheduled to a node',
       expect.stringMatching(/^✗ none of them is ready: container app of pod\/a exited/),
     ])
-    expect(cause).toMatchObject({ reason: 'crash-loop', subject: 'pod/a', container: 'app' })
+    expect(cause).toMatchObject({ reason: 'crash-loop', subject: toSubject('pod/a'), container: 'app' })
   })
 
   it('is that only pods of an older revision are ready', () => {

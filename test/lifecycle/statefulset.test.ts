@@ -1,5 +1,6 @@
 import type { KubeObject, PodStatus, StatefulSet } from '../../src/cluster/objects.ts'
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   type ContextOptions,
   condition,
@@ -143,7 +144,7 @@ it('a StatefulSet reports a terminating pod that it waits for beyond its grace p
   const assessment = judge(set, [dbPod('db-0', readyStatus(1), 'db-old'), stuck])
   expect(assessment).toMatchObject({
     status: 'progressing',
-    problems: [{ reason: 'pod-stuck', class: 'slow', subject: 'pod/db-1' }],
+    problems: [{ reason: 'pod-stuck', class: 'slow', subject: toSubject('pod/db-1') }],
   })
   expect(assessment.stallHold).toBeUndefined()
 })
@@ -220,7 +221,7 @@ describe('a StatefulSet fails', () => {
     const set = createSet({ status: done({ readyReplicas: 1 }) })
     expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).failure).toMatchObject({
       reason: 'crash-loop',
-      subject: 'pod/db-1',
+      subject: toSubject('pod/db-1'),
     })
   })
 

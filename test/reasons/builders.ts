@@ -9,6 +9,7 @@ import {
   reasons,
 } from '../../src/reasons/reasons.ts'
 import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
+import { toSubject } from '../support/subject.ts'
 
 export const container: Container = { name: 'app', image: 'acme/web:v2' }
 
@@ -18,7 +19,7 @@ export function createProblem<Reason extends ReasonCode>(
   detail: ReasonDetails[Reason],
   overrides: Partial<ProblemWith<Reason>> = {},
 ): Problem {
-  const subject = { subject: 'pod/web-1-a', container: 'app' }
+  const subject = { subject: toSubject('pod/web-1-a'), container: 'app' }
   return problemOf({ reason, ...subject, detail, count: 1, firstSeenAt: 0, proven: true, ...overrides })
 }
 

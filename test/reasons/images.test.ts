@@ -1,5 +1,6 @@
 import type { PullFailureCause } from '../../src/reasons/images.ts'
 import { problemSentence } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 import { createPod, createProblem, headline, hint } from './builders.ts'
 
 const pull = (image: string, cause?: PullFailureCause) => ({ image, answer: 'no', cause })
@@ -91,7 +92,7 @@ it.each([
   [['worker'], 'no pod has the expected container worker'],
   [['worker', 'cron'], 'no pod has the expected containers worker, cron'],
 ])('expected containers %j that no pod has', (missingContainers, words) => {
-  const of = { subject: 'deployment/web', container: undefined }
+  const of = { subject: toSubject('deployment/web'), container: undefined }
   expect(headline('image-mismatch', { missingContainers })).toBe(words)
   expect(hint('image-mismatch', { missingContainers })).toMatch(/^Correct the container name in expect-images: /)
   expect(problemSentence(createProblem('image-mismatch', { missingContainers }, of))).toBe(

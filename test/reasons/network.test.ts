@@ -1,8 +1,9 @@
 import type { EndpointsFinding } from '../../src/reasons/network.ts'
 import { type Problem, problemSentence } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 import { createProblem, headline, hint } from './builders.ts'
 
-const onService = { subject: 'service/web', container: undefined }
+const onService = { subject: toSubject('service/web'), container: undefined }
 
 function sentence(finding: EndpointsFinding, ports?: readonly string[], cause?: Problem): string {
   return problemSentence(createProblem('no-endpoints', { finding, ports }, { ...onService, cause }))
@@ -43,7 +44,7 @@ describe('a Service without ready endpoints', () => {
   })
 
   it('because of a pod ends with the problem of the pod', () => {
-    const cause = createProblem('claim-pending', {}, { subject: 'pod/web-1-a', container: undefined })
+    const cause = createProblem('claim-pending', {}, { subject: toSubject('pod/web-1-a'), container: undefined })
     expect(sentence({ type: 'pods-not-ready', pods: 2, newPods: 2 }, undefined, cause)).toBe(
       'service/web selects 2 pods, none of them ready: pod/web-1-a is not bound',
     )

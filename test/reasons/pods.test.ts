@@ -1,5 +1,6 @@
 import type { SchedulingCause } from '../../src/reasons/pods.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
 import { container, createPod, createProblem, headline, hint } from './builders.ts'
 
 const ofPod = { container: undefined }
@@ -103,7 +104,7 @@ describe('a pod that no node takes', () => {
 
   it('because of its claims: the problem of the claim, or how to list the claims', () => {
     const unbound = cause({ type: 'unbound-claims', message: 'pod has unbound immediate PersistentVolumeClaims' })
-    const claim = createProblem('claim-pending', {} as never, { subject: 'persistentvolumeclaim/data' })
+    const claim = createProblem('claim-pending', {} as never, { subject: toSubject('persistentvolumeclaim/data') })
     const behind = { reason: 'claim-pending', subject: claim.subject, hint: 'Set storageClassName.' }
     expect(headline('unschedulable', unbound, { cause: claim })).toBe(
       'persistentvolumeclaim/data, which the pods need, is not bound',

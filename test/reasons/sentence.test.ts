@@ -1,9 +1,10 @@
 import { type Problem, placeOfProblem, problemSentence } from '../../src/reasons/reasons.ts'
 import { joinSubject } from '../../src/reasons/spec.ts'
+import { toSubject } from '../support/subject.ts'
 
 const problem: Problem = {
   reason: 'crash-loop',
-  subject: 'pod/web-x',
+  subject: toSubject('pod/web-x'),
   container: 'app',
   detail: { exitCode: 3 },
   count: 3,

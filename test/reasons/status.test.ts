@@ -1,9 +1,10 @@
 import { headlineOf, problemSentence } from '../../src/reasons/reasons.ts'
 import type { StatusDetails, StatusSignal } from '../../src/reasons/status.ts'
+import { toSubject } from '../support/subject.ts'
 import { createProblem, headline, hint } from './builders.ts'
 
 describe('a claim that is not bound', () => {
-  const onClaim = { subject: 'persistentvolumeclaim/data', container: undefined }
+  const onClaim = { subject: toSubject('persistentvolumeclaim/data'), container: undefined }
 
   it.each<[StatusDetails['claim-pending'], string]>([
     [{}, 'is not bound'],
@@ -24,7 +25,11 @@ describe('a claim that is not bound', () => {
 })
 
 it('a claim whose volume is gone', () => {
-  const problem = createProblem('claim-lost', {}, { subject: 'persistentvolumeclaim/data', container: undefined })
+  const problem = createProblem(
+    'claim-lost',
+    {},
+    { subject: toSubject('persistentvolumeclaim/data'), container: undefined },
+  )
   expect(problemSentence(problem)).toBe('persistentvolumeclaim/data has lost its volume')
   expect(hint('claim-lost', {})).toBe('The volume behind the claim is gone. Restore it, or create the claim again.')
 })
@@ -53,7 +58,11 @@ describe('a condition that is False', () => {
       'its condition ScalingActive is False',
     ],
   ])('%j', (signals, text, title) => {
-    const problem = createProblem('condition-false', { signals }, { subject: 'widget/w', container: undefined })
+    const problem = createProblem(
+      'condition-false',
+      { signals },
+      { subject: toSubject('widget/w'), container: undefined },
+    )
     expect(problemSentence(problem)).toBe(`widget/w: ${text}`)
     expect(headline('condition-false', { signals })).toBe(title)
   })
@@ -76,17 +85,17 @@ it.each<[StatusDetails['reported-failed'], string]>([
   [{ signals: [{ name: 'phase', value: 'Failed' }], cause: 'no quota' }, 'widget/w: no quota'],
   [{ signals: [] }, 'widget/w has failed by its status'],
 ])('a failure that the object reports: %j', (detail, text) => {
-  const problem = createProblem('reported-failed', detail, { subject: 'widget/w', container: undefined })
+  const problem = createProblem('reported-failed', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })
 
 it('a failure that the object reports, with a cause behind it', () => {
-  const about = { subject: 'pod/w-1', container: 'app' }
+  const about = { subject: toSubject('pod/w-1'), container: 'app' }
   const cause = createProblem('image-not-found', { image: 'acme/w:v1', answer: 'not found' }, about)
   const problem = createProblem(
     'reported-failed',
     { signals: [{ name: 'Stalled', value: 'True' }] },
-    { subject: 'widget/w', container: undefined },
+    { subject: toSubject('widget/w'), container: undefined },
   )
   expect(problemSentence({ ...problem, cause })).toBe(
     'widget/w: Stalled is True; cause: container app of pod/w-1 cannot pull image "acme/w:v1": not found',
@@ -105,6 +114,6 @@ it.each<[StatusDetails['not-reconciled'], string]>([
     'widget/w: no controller has reported yet whether gateway/a and gateway/b accept it: they must exist, and their controllers must run',
   ],
 ])('a status that no controller has written: %j', (detail, text) => {
-  const problem = createProblem('not-reconciled', detail, { subject: 'widget/w', container: undefined })
+  const problem = createProblem('not-reconciled', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })

@@ -9,6 +9,7 @@ import {
   type ReasonDetails,
 } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
+import { toSubject } from '../support/subject.ts'
 
 function createProblem<Reason extends ReasonCode>(
   reason: Reason,
@@ -17,7 +18,7 @@ function createProblem<Reason extends ReasonCode>(
 ): Problem {
   return problemOf({
     reason,
-    subject: 'replicaset/web-1',
+    subject: toSubject('replicaset/web-1'),
     detail,
     count: 1,
     firstSeenAt: 0,
@@ -144,7 +145,7 @@ describe('pods that the API server refuses are reported', () => {
 
 describe('an object that is being deleted', () => {
   const deleted = (finalizers: readonly string[], target = createTarget()) =>
-    texts(createProblem('terminating', { finalizers }, { subject: 'deployment/web' }), target)
+    texts(createProblem('terminating', { finalizers }, { subject: toSubject('deployment/web') }), target)
 
   it('has the hint to wait, then to apply again', () => {
     expect(deleted([])).toEqual({
@@ -173,7 +174,9 @@ describe('a progress deadline that has passed', () => {
   const detail = { deadlineSeconds: 6, message: 'ReplicaSet "web-1" has timed out progressing.' }
 
   it('is explained by the controller', () => {
-    const { sentence, hint } = texts(createProblem('progress-deadline-exceeded', detail, { subject: 'deployment/web' }))
+    const { sentence, hint } = texts(
+      createProblem('progress-deadline-exceeded', detail, { subject: toSubject('deployment/web') }),
+    )
     expect(sentence).toBe(
       'deployment/web made no progress within its progressDeadlineSeconds of 6 s: ReplicaSet "web-1" has timed out progressing.',
     )
@@ -183,8 +186,8 @@ describe('a progress deadline that has passed', () => {
   })
 
   it('is explained by the pod that it waits for, where one has a problem', () => {
-    const cause = createProblem('job-failed', { exitCode: 3 }, { subject: 'pod/web-1-a', container: 'app' })
-    const problem = createProblem('progress-deadline-exceeded', detail, { subject: 'deployment/web', cause })
+    const cause = createProblem('job-failed', { exitCode: 3 }, { subject: toSubject('pod/web-1-a'), container: 'app' })
+    const problem = createProblem('progress-deadline-exceeded', detail, { subject: toSubject('deployment/web'), cause })
     expect(problemSentence(problem)).toBe(
       'deployment/web made no progress within its progressDeadlineSeconds of 6 s: container app of pod/web-1-a exited with code 3; the Job failed',
     )
@@ -201,7 +204,7 @@ describe('a Job that failed', () => {
 
   it('is reported with the container that failed last', () => {
     const detail = { exitCode: 3, message: 'enough', failedIndexes: '1,3', conditionReason: 'FailedIndexes' }
-    const problem = createProblem('job-failed', detail, { subject: 'pod/migrate-x', container: 'app' })
+    const problem = createProblem('job-failed', detail, { subject: toSubject('pod/migrate-x'), container: 'app' })
     expect(texts(problem, job)).toEqual({
       headline: 'the Job failed in container app (exit code 3)',
       sentence: 'container app of pod/migrate-x exited with code 3; the Job failed: enough: 1,3 (FailedIndexes)',
@@ -211,12 +214,12 @@ describe('a Job that failed', () => {
 
   it('is not to be applied again if something else owns it', () => {
     const owner = createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun', name: 'smoke' })
-    const problem = createProblem('job-failed', {}, { subject: 'job/smoke-1' })
+    const problem = createProblem('job-failed', {}, { subject: toSubject('job/smoke-1') })
     expect(texts(problem, owner).hint).toBe('The log of the container may show why.')
   })
 
   it('is reported without a container if its pods are deleted', () => {
-    expect(texts(createProblem('job-failed', {}, { subject: 'job/migrate' }), job)).toMatchObject({
+    expect(texts(createProblem('job-failed', {}, { subject: toSubject('job/migrate') }), job)).toMatchObject({
       headline: 'the Job failed',
       sentence: 'job/migrate: the Job failed',
     })
@@ -224,7 +227,7 @@ describe('a Job that failed', () => {
 
   it('may have run out of time', () => {
     const detail = { activeDeadlineSeconds: 3 }
-    const problem = createProblem('job-deadline-exceeded', detail, { subject: 'job/migrate' })
+    const problem = createProblem('job-deadline-exceeded', detail, { subject: toSubject('job/migrate') })
     expect(texts(problem, job)).toMatchObject({
       headline: 'the Job ran out of time',
       sentence: 'job/migrate ran longer than its activeDeadlineSeconds of 3 s',
@@ -239,5 +242,5 @@ it.each([
   ['suspended', {}, 'deployment/web is suspended, so it does not run'],
   ['suspended', { signals: 'status.phase is Suspended' }, 'deployment/web: status.phase is Suspended'],
 ] as const)('%s with %j is reported as "%s"', (reason, detail, sentence) => {
-  expect(problemSentence(createProblem(reason, detail, { subject: 'deployment/web' }))).toBe(sentence)
+  expect(problemSentence(createProblem(reason, detail, { subject: toSubject('deployment/web') }))).toBe(sentence)
 })

@@ -11,6 +11,7 @@ import { problemHeadline } from '../../src/gate/timeline-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
+import { toSubject } from '../support/subject.ts'
 
 /** Start of every timeline in these tests. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)
@@ -48,7 +49,7 @@ export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): 
     reason: 'image-not-found',
     class: 'terminal',
     detail: { text: message, ...detail },
-    subject: 'pod/web-fc8bbfff5-8xkbh',
+    subject: toSubject('pod/web-fc8bbfff5-8xkbh'),
     container: 'app',
     message,
     count: 2,

@@ -1,4 +1,5 @@
 import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   at,
   createEntry,
@@ -51,7 +52,7 @@ function allReady(): EndedTimeline {
   const init = createProblem({
     reason: 'readiness-failing',
     class: 'slow',
-    subject: 'pod/web-688899976b-4nztp',
+    subject: toSubject('pod/web-688899976b-4nztp'),
     message: 'readiness probe failed: HTTP probe failed with statuscode: 503',
     count: 4,
     firstSeenAt: at(14),
@@ -196,7 +197,7 @@ function crashLoop(): EndedTimeline {
       createProblem({
         reason: 'crash-loop',
         class: 'strike',
-        subject: 'pod/api-7d9c6-x2x9p',
+        subject: toSubject('pod/api-7d9c6-x2x9p'),
         message: 'exited with code 2, three times; log ends with: panic: relation "orders" does not exist',
         count: 3,
         firstSeenAt: at(1.4),
@@ -386,7 +387,7 @@ function hostile(): EndedTimeline {
       problems: [
         createProblem({
           reason: 'reported-failed',
-          subject: text,
+          subject: { group: '', kind: text, name: 'x' },
           container: '`a|b`',
           message: text,
           evidence: [

@@ -1,6 +1,7 @@
 import type { Entry } from '../../src/gate/timeline.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
+import { toSubject } from '../support/subject.ts'
 import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
 import { expectSnapshot } from './snapshot.ts'
@@ -141,7 +142,9 @@ it('the evidence of the deciding target does not repeat the message and the hint
       message: `container app of pod/${name}-x exited with code 3`,
       form: 'complete',
       hint: `Mend ${name}.`,
-      problems: [createProblem({ reason: 'crash-loop', subject: `pod/${name}-x`, message: 'exited with code 3' })],
+      problems: [
+        createProblem({ reason: 'crash-loop', subject: toSubject(`pod/${name}-x`), message: 'exited with code 3' }),
+      ],
     })
   const text = renderLog(
     createTimeline({
@@ -160,7 +163,7 @@ it('the evidence of the deciding target does not repeat the message and the hint
 it('a deciding target without evidence, whose own problem is the message above, has no empty group', () => {
   const problem = createProblem({
     reason: 'suspended',
-    subject: 'job/migrate',
+    subject: toSubject('job/migrate'),
     container: undefined,
     count: 1,
     message: 'is suspended',

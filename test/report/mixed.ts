@@ -1,5 +1,6 @@
 import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { toSubject } from '../support/subject.ts'
 import {
   at,
   createEntry,
@@ -77,7 +78,7 @@ function missingImage(target: Target): TargetRecord {
     ],
     problems: [
       createProblem({
-        subject: pod,
+        subject: toSubject(pod),
         message,
         detail: { image },
         evidence: [createEvidence({ text: ` 0:13  Failed ×2  Failed to pull image "${image}": not found` })],
@@ -105,7 +106,7 @@ function crashing(target: Target): TargetRecord {
       createProblem({
         reason: 'crash-loop',
         class: 'strike',
-        subject: pod,
+        subject: toSubject(pod),
         message: 'exited with code 3, 3 times now',
         count: 3,
         detail: { exitCode: 3 },
@@ -130,7 +131,14 @@ function unschedulable(target: Target): TargetRecord {
       createMilestone({ name: 'scheduled', state: 'failed', message: '0 of 3 pods scheduled' }),
     ],
     problems: [
-      createProblem({ reason: 'unschedulable', class: 'slow', subject, message, detail: { causes: [] }, count: 1 }),
+      createProblem({
+        reason: 'unschedulable',
+        class: 'slow',
+        subject: toSubject(subject),
+        message,
+        detail: { causes: [] },
+        count: 1,
+      }),
     ],
   })
 }

@@ -1,5 +1,5 @@
 import type { KindName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import { loadCompiler } from '../../plan/expressions.ts'
 import { compileEntry, findEntry, type HealthCheck } from '../../plan/health-checks.ts'
 import { type CatalogueEntry, catalogueFiles } from './catalogue-files.ts'

@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
+import { isPodSubject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-checks.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import { causeSearchMs, ownedListsMs } from '../../thresholds.ts'
@@ -240,11 +241,12 @@ function ofPresentSpec(
   { custom, context }: Search,
 ): Pick<Findings, 'problems' | 'failure'> {
   const pods = problems.length === 0 && failure === undefined ? [] : context.list('Pod', owner.metadata.namespace)
-  const bySubject = new Map(pods.map((pod) => [`pod/${pod.metadata.name}`, pod]))
+  const byName = new Map(pods.map((pod) => [pod.metadata.name, pod]))
   const mayFail = ({ reason, subject }: Problem) =>
-    !decidedByOwner.has(reason) && isOfPresentSpec(bySubject.get(subject) ?? owner, custom, context)
-  const namespace = owner.metadata.namespace === custom.metadata.namespace ? undefined : owner.metadata.namespace
-  const withNamespace = (problem: Problem): Problem => (namespace === undefined ? problem : { ...problem, namespace })
+    !decidedByOwner.has(reason) &&
+    isOfPresentSpec((isPodSubject(subject) ? byName.get(subject.name) : undefined) ?? owner, custom, context)
+  const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
+  const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)
   return {
     problems: problems.map((problem) => withNamespace(mayFail(problem) ? problem : withoutProof(problem))),
     failure: failure && mayFail(failure) ? withNamespace(failure) : undefined,

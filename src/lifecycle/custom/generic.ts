@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unchangedFailureMs, unchangedFailureWhileOthersProgressMs, unclearSettles } from '../../thresholds.ts'

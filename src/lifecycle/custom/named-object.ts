@@ -1,5 +1,5 @@
 import type { KindName, KubeObject } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
 import { comparisonIntervalMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'

@@ -1,6 +1,5 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { type Fields, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { type Fields, groupOf, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'

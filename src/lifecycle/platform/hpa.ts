@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Condition, KubeObject, ObjectName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import { conditionsIn, presentConditions } from '../conditions.ts'
 import type { Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'

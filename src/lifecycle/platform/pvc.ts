@@ -6,6 +6,8 @@ import {
   nameOf,
   type PersistentVolumeClaim,
   type Pod,
+  type Subject,
+  subjectOf,
 } from '../../cluster/objects.ts'
 import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
@@ -84,11 +86,11 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
 export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefined {
   const { namespace } = pod.metadata
   for (const name of claimsOf(pod)) {
-    const metadata = { name, namespace }
-    const event = bindingEvent(context.events({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata }))
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace } }
+    const event = bindingEvent(context.events(claim))
     if (event === undefined) continue
     const firstSeenAt = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
-    return pendingProblem(name, firstSeenAt, event.message)
+    return pendingProblem(subjectOf(claim), firstSeenAt, event.message)
   }
   return undefined
 }
@@ -126,16 +128,16 @@ function bindingProblem(claim: PersistentVolumeClaim, phase: string, context: Ru
     return { ...ownProblem(claim, since), reason: 'claim-lost', detail: {}, ...proof }
   }
   const message = bindingEvent(context.events(claim))?.message
-  const pending = pendingProblem(claim.metadata.name, firstSeenAt, message)
+  const pending = pendingProblem(subjectOf(claim), firstSeenAt, message)
   const volume = claim.spec?.volumeName ?? ''
   return volume === '' || message !== undefined ? pending : { ...pending, detail: { volume } }
 }
 
 /** @param message the latest event of the binder (pkg/controller/volume/persistentvolume) or of a provisioner */
-function pendingProblem(name: string, firstSeenAt: number, message: string | undefined): Problem<'claim-pending'> {
+function pendingProblem(subject: Subject, firstSeenAt: number, message: string | undefined): Problem<'claim-pending'> {
   return {
     reason: 'claim-pending',
-    subject: `persistentvolumeclaim/${name}`,
+    subject,
     detail: {
       message,
       missingClass: /storageclass\S{0,60} "([^"]{1,253})" not found/i.exec(message ?? '')?.[1],

@@ -1,5 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
+import { subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
@@ -408,6 +409,6 @@ function problemOfContainer(
   { pod, container, isInit }: Pick<ContainerOfPod, 'pod' | 'container' | 'isInit'>,
   found: Found,
 ): Problem {
-  const place = { subject: `pod/${pod.metadata.name}`, container: container.name, isInit: isInit || undefined }
+  const place = { subject: subjectOf(pod), container: container.name, isInit: isInit || undefined }
   return problemOf({ ...found, ...place })
 }

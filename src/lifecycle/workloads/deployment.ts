@@ -1,4 +1,5 @@
 import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
+import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, type Problem } from '../../reasons/reasons.ts'
 import { standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -251,7 +252,7 @@ function isGettingOn({ pod, started, stallHold, runningStep }: PodState, context
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */
 function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Problem | undefined {
   if (reason !== 'progress-deadline-exceeded') return undefined
-  return problems.find((problem) => classOf(problem) !== 'slow' && problem.subject.startsWith('pod/'))
+  return problems.find((problem) => classOf(problem) !== 'slow' && isPodSubject(problem.subject))
 }
 
 /** A slow problem: a paused Deployment is not rolled out, except a scale of a single revision. */

@@ -1,4 +1,5 @@
 import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
+import { groupOf, subjectOf } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { stayingPods } from '../assessment.ts'
@@ -18,7 +19,7 @@ function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: numb
       if (wanted === undefined || running === wanted || digestOf(container.image) === wanted) continue
       return {
         reason: 'image-mismatch',
-        subject: `pod/${pod.metadata.name}`,
+        subject: subjectOf(pod),
         container: container.name,
         detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },
         count: 1,
@@ -67,7 +68,7 @@ function missingContainers(
   if (missing.length === 0) return undefined
   return {
     reason: 'image-mismatch',
-    subject: `${first.target.kind.toLowerCase()}/${first.target.name}`,
+    subject: { ...first.target, group: groupOf(first.target.apiVersion) },
     detail: { missingContainers: missing },
     count: 1,
     firstSeenAt: now,

@@ -1,5 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { Condition, EventObject, Job, Pod } from '../../cluster/objects.ts'
+import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -103,7 +104,7 @@ function problemsOf(job: Job, { ended, hasEnded, state }: ExaminedJob, context: 
 
 /** The problem that fails a Job which has not ended: its pods are refused, or one of them has a proven problem. */
 function decisiveProblem(problems: readonly Problem[], havePodsFailed: boolean): Problem | undefined {
-  const isOfPod = ({ subject }: Problem) => subject.startsWith('pod/')
+  const isOfPod = ({ subject }: Problem) => isPodSubject(subject)
   const proven = problems.filter((problem) => problem.proven)
   return proven.find((problem) => !isOfPod(problem)) ?? (havePodsFailed ? proven.find(isOfPod) : undefined)
 }
@@ -210,7 +211,7 @@ function keptProblem({ pod }: PodState, job: Job, context: RuleContext): readonl
   return [
     {
       reason: 'sidecar-running',
-      subject: `pod/${pod.metadata.name}`,
+      subject: subjectOf(pod),
       container: kept.container.name,
       detail: {},
       count: 1,
@@ -257,7 +258,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     firstSeenAt: context.time(failed.lastTransitionTime) ?? context.now,
     proven: true,
   }
-  const subject = `job/${job.metadata.name}`
+  const subject = subjectOf(job)
   if (failed.reason === 'DeadlineExceeded') {
     const { activeDeadlineSeconds } = job.spec ?? {}
     return { ...common, reason: 'job-deadline-exceeded', subject, detail: { activeDeadlineSeconds } }
@@ -270,7 +271,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
     // A container that never started has no log: its own problem has the cause.
     ...(death === undefined || death.cause !== undefined
       ? { subject, cause: death?.cause }
-      : { subject: `pod/${death.pod}`, container: death.container }),
+      : { subject: subjectOf(death.pod), container: death.container }),
     detail: {
       exitCode: death?.exitCode,
       podMessage: death?.message,
@@ -283,7 +284,7 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
 
 /** How work of a Job failed. */
 interface JobDeath {
-  readonly pod: string
+  readonly pod: Pod
   /** The container that failed, and its exit code; its log is the evidence. */
   readonly container?: string
   readonly exitCode?: number | undefined
@@ -313,13 +314,13 @@ function containerDeaths(pod: Pod, context: RuleContext): readonly JobDeath[] {
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
     const cause = startFailure(pod, each, death, context)
     const exitCode = cause === undefined ? death.exitCode : undefined
-    return [{ pod: pod.metadata.name, container: container.name, exitCode, cause, at: death.finishedAt ?? '' }]
+    return [{ pod, container: container.name, exitCode, cause, at: death.finishedAt ?? '' }]
   })
 }
 
 /** Undefined if its own containers ended it. The controller counts a terminating pod as failed before it has ended. */
 function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
-  const { name, creationTimestamp = '', deletionTimestamp } = pod.metadata
+  const { creationTimestamp = '', deletionTimestamp } = pod.metadata
   const disruption = condition(pod, 'DisruptionTarget')
   const disruptedAt = disruption?.status === 'True' ? (disruption.lastTransitionTime ?? '') : undefined
   const { phase, reason, message = disruption?.message } = pod.status ?? {}
@@ -327,7 +328,7 @@ function podEnd(pod: Pod, deaths: readonly JobDeath[]): JobDeath | undefined {
   const words = [reason, message].filter((each) => each).join(': ')
   const hasDied = deaths.some(({ at }) => disruptedAt === undefined || at < disruptedAt)
   if (!isEnded || words === '' || (hasDied && !reason)) return undefined
-  return { pod: name, message: words, at: deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp }
+  return { pod, message: words, at: deaths.at(-1)?.at ?? disruptedAt ?? creationTimestamp }
 }
 
 /** A slow problem: a suspended Job does nothing until it is resumed. */

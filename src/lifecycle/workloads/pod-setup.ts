@@ -1,5 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
+import { subjectOf } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
@@ -59,7 +60,7 @@ function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   return {
     reason: 'unschedulable',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     detail:
       waitsFor === undefined ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' } : { causes: [waitsFor] },
     count: 1,
@@ -144,11 +145,11 @@ function isNodeMissing(name: string, context: RuleContext): boolean {
   )
 }
 
-function nodeProblem({ metadata, spec }: Pod, state: NodeState, firstSeenAt: number): Problem {
+function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
   return {
     reason: 'node-unresponsive',
-    subject: `pod/${metadata.name}`,
-    detail: { node: spec?.nodeName ?? '', state },
+    subject: subjectOf(pod),
+    detail: { node: pod.spec?.nodeName ?? '', state },
     count: 1,
     firstSeenAt,
     proven: false,
@@ -173,7 +174,7 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
       : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, context)?.refusal }
   return {
     reason: 'unschedulable',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     detail,
     count: 1,
     firstSeenAt: context.time(lastTransitionTime) ?? context.now,
@@ -292,7 +293,7 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   if (gates.length === 0) return undefined
   return {
     reason: 'readiness-gate-pending',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     detail: { gates },
     count: 1,
     firstSeenAt: context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now,
@@ -319,7 +320,7 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const { reason = '', message = '' } = event
   const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
   const last = context.time(lastOccurrence(event)) ?? first
-  const own = { subject: `pod/${pod.metadata.name}`, count: eventCount(event), firstSeenAt: first }
+  const own = { subject: subjectOf(pod), count: eventCount(event), firstSeenAt: first }
   if (sandboxFailures.has(reason))
     return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message), proven: false }
   if (reason === deviceFailure)

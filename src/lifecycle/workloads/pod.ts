@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
+import { subjectOf } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale } from '../conditions.ts'
@@ -165,7 +166,7 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
   if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
   return problemOf({
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     container: dead?.container.name,
     detail: { statusReason: reason, message, exit: exitOf(dead) },
     isReplaced: isReplaced || undefined,
@@ -193,7 +194,7 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
   if (unstarted !== undefined) return unstarted
   return {
     reason: 'pod-failed',
-    subject: `pod/${pod.metadata.name}`,
+    subject: subjectOf(pod),
     container: dead.container.name,
     detail: { message: '', exit: exitOf(dead) },
     count: 1,

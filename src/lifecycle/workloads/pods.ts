@@ -1,5 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Pod } from '../../cluster/objects.ts'
+import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
 import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
@@ -95,7 +96,7 @@ function certainty(problem: Problem): number {
 
 function depth(problem: Problem): number {
   if (problem.container !== undefined) return 2
-  return problem.subject.startsWith('pod/') ? 1 : 0
+  return isPodSubject(problem.subject) ? 1 : 0
 }
 
 /** The end of a pod. */
@@ -124,7 +125,7 @@ function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly P
     return [
       problemOf({
         ...last.end,
-        subject: `pod/${last.pod.metadata.name}`,
+        subject: subjectOf(last.pod),
         container: last.container,
         isInit: last.isInit,
         isReplaced: true,
@@ -207,7 +208,7 @@ export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPod
   const { metadata, spec } = first.pod
   const problem: Problem = {
     reason: 'pod-stuck',
-    subject: `pod/${metadata.name}`,
+    subject: subjectOf(first.pod),
     detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
     count: 1,
     pods: stuck.length,

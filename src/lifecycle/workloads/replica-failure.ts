@@ -5,7 +5,7 @@ import {
   type EventObject,
   type KubeObject,
   type ReplicaSet,
-  shortName,
+  subjectOf,
 } from '../../cluster/objects.ts'
 import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
@@ -236,7 +236,7 @@ function refusedProblem(
     : prove({ seen, needed: 2, since: Math.max(since ?? 0, context.startedAt), atLeastMs: deniedMs, isCurrent }, lastAt)
   return problemOf({
     reason,
-    subject: shortName(controller),
+    subject: subjectOf(controller),
     detail,
     count,
     firstSeenAt: since ?? context.now,

@@ -1,4 +1,5 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
+import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
@@ -140,7 +141,7 @@ export function assessWorkload(
   const mayFail = last !== undefined && (last.proven || last.recheckAt !== undefined)
   if (mayFail) problems.unshift(last)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
-  const own = problems.find(({ proven, subject }) => proven && !subject.startsWith('pod/'))
+  const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
   const failure = podFailure ?? (last?.proven ? last : undefined) ?? (own && (findings.explain?.(own, problems) ?? own))
   const hold =
     retryHold(findings.problems, context) ??

@@ -1,6 +1,5 @@
 import { basename } from 'node:path'
-import { isObject, nameOf, shortName } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/store.ts'
+import { groupOf, isObject, nameOf, shortName } from '../../cluster/objects.ts'
 import type { Mistake } from '../../errors.ts'
 import type { Inputs } from '../../inputs.ts'
 import { checkName, checkNamespace } from '../names.ts'
