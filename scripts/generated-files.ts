@@ -95,7 +95,7 @@ function reference(): string {
     'Every other kind is judged by its own status: the observed generation, positive or negative conditions, and words in its',
     'phase, state, health, summary and result, also those of its parts. Ready=True decides, unless the status shows a rollout in',
     'progress (UpToDate=False, Updating=True). An object without any of them is ready once it exists, and one whose status only shows a',
-    'start (JobCreated=True) or unknown states once it is unchanged for three times the settle time; the report contains a note about',
+    'start (JobCreated=True) or unknown states once it is unchanged for <!-- unclearSettles --><!-- / --> times the settle time; the report contains a note about',
     'this. It is not ready before the Deployments, StatefulSets and DaemonSets that it owns, if they were written since its spec, nor,',
     'without Ready=True, before its Jobs. A failure counts after <!-- reportedFailureMs --><!-- / --> if its controller has given up (Stalled=True, the end of a Job-like',
     'object), and otherwise once the status is unchanged for <!-- unchangedFailureMs --><!-- / -->, unless it names something else that is not ready or not found.',

@@ -35,20 +35,20 @@ export function replaceRegion(document: string, name: string, lines: readonly st
 }
 
 /**
- * Renders the thresholds in a document: what stands between `<!-- NAME -->` and `<!-- / -->`, in whole minutes from two minutes on.
- * @param thresholds by name, in milliseconds
+ * Renders the thresholds in a document: what stands between `<!-- NAME -->` and `<!-- / -->`. Times are in whole minutes from two
+ * minutes on.
+ * @param thresholds by name; those of times end with `Ms`
  * @throws if no threshold has this name
  */
 export function renderThresholds(document: string, thresholds: Readonly<Record<string, number>>): string {
-  return document.replace(/<!-- (\w+Ms) -->[^<]*<!-- \/ -->/g, (_, name: string) => {
+  return document.replace(/<!-- ([a-z]\w+) -->[^<]*<!-- \/ -->/g, (_, name: string) => {
     const value = thresholds[name]
     if (value === undefined) throw new Error(`src/thresholds.ts has no ${name}`)
-    const text =
-      value < 1_000
-        ? `${value} ms`
-        : value >= 120_000 && value % 60_000 === 0
-          ? `${value / 60_000} minutes`
-          : `${value / 1_000} seconds`
-    return `<!-- ${name} -->${text}<!-- / -->`
+    return `<!-- ${name} -->${name.endsWith('Ms') ? timeText(value) : value.toLocaleString('en')}<!-- / -->`
   })
+}
+
+function timeText(ms: number): string {
+  if (ms < 1_000) return `${ms} ms`
+  return ms >= 120_000 && ms % 60_000 === 0 ? `${ms / 60_000} minutes` : `${(ms / 1_000).toLocaleString('en')} seconds`
 }

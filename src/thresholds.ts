@@ -34,6 +34,12 @@ export const deathsProvenMs = 30_000
 /** This time instead while another target still progresses, because the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
 
+/** A missing image is proven by this refusal of the registry: a push may race the first. */
+export const notFoundRefusals = 2
+
+/** A refusal for missing authorization is proven by this one: credentials may be replaced during the apply. */
+export const unauthorizedRefusals = 3
+
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
 
@@ -99,6 +105,9 @@ export const lostClaimMs = 30_000
  * after milliseconds, and a change of the policy may be applied together with the workload.
  */
 export const deniedMs = 3_000
+
+/** How often a policy must deny the pods, or the API server find them invalid. */
+export const refusedCreations = 2
 
 /** A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it doubles. */
 export const firstCreationRetryMs = 5
@@ -205,6 +214,9 @@ export const neverReachedMs = 30_000
 /** Withdrawn access ends the gate only after this time: someone may just be replacing a Role. */
 export const withdrawnMs = 30_000
 
+/** How often the server must refuse the credentials, unless they cannot be renewed: a token may just be replaced. */
+export const credentialRefusals = 2
+
 /** Kinds that are refused within this time are one line of the log. */
 export const refusalsMs = 1_000
 
@@ -242,6 +254,17 @@ export const quotedTextMs = 250
 
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
+
+// Values of Secrets
+
+/** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
+export const minSecretCharacters = 8
+
+/** The same for a value whose name says that it is secret, unless it consists of words. */
+export const minNamedSecretCharacters = 6
+
+/** Longer values are files or Helm releases, which logs do not quote. */
+export const maxSecretCharacters = 10_000
 
 // Logs of containers
 

@@ -1,3 +1,4 @@
+import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
@@ -73,11 +74,11 @@ export class Secrets {
 
   #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
     const learned = this.#learned.get(name) ?? new Set()
-    if (value.length > maxValueLength || learned.has(value)) return
+    if (value.length > maxSecretCharacters || learned.has(value)) return
     this.#learned.set(name, learned.add(value))
     for (const secret of find(name, value)) {
       if (this.#names.has(secret)) continue
-      this.#insert(secret, isWords(secret) || secret.length < minValueLength)
+      this.#insert(secret, isWords(secret) || secret.length < minSecretCharacters)
       for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
     }
   }
@@ -160,7 +161,7 @@ function encodingsOf(secret: string): readonly string[] {
     const first = Math.ceil((offset * 8) / 6)
     return bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6))
   })
-  const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minValueLength)
+  const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minSecretCharacters)
   const inUrl = encoded.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))
   const all = new Set([encodeUrl(secret), JSON.stringify(secret).slice(1, -1), ...encoded, ...inUrl])
   return [...all].filter((text) => text !== secret)
@@ -180,9 +181,6 @@ const minSecretLength = 4
  */
 const secretVariable =
   /(password|passwd|passphrase|token|secret|(?:^|[-_])(?:pass|pwd)|(api|access|private|secret|signing|encryption)[-_]?key)$/i
-
-/** Longer values are files or Helm releases, which logs do not quote. */
-const maxValueLength = 10_000
 
 /** Matches further names of settings whose value may be a secret: `TOKEN_CACHE`, but also `KEYCLOAK_REALM`. */
 const maybeSecret = /token|secret|passw|credential|key/i
@@ -302,10 +300,6 @@ function unique(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minSecretLength)
 }
 
-/** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
-const minValueLength = 8
-/** The same for a value whose name says that it is secret, unless it consists of words. */
-const minNamedLength = 6
 /** A line of a longer text without a name is a key if it has so many characters, and no blank. */
 const minKeyLength = 24
 
@@ -352,9 +346,9 @@ const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/
 
 function isSecretValue(name: string, text: string): boolean {
-  if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedLength : minValueLength)
+  if (!isWords(text)) return text.length >= (secretVariable.test(name) ? minNamedSecretCharacters : minSecretCharacters)
   const repeatsName = name.toLowerCase().includes(text.toLowerCase())
-  return text.length >= minValueLength && !commonWord.test(text) && !publicName.test(name) && !repeatsName
+  return text.length >= minSecretCharacters && !commonWord.test(text) && !publicName.test(name) && !repeatsName
 }
 
 /** Letters, hyphens and blanks only. Such a text is replaced where it stands alone, not in other words. */

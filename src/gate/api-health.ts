@@ -5,7 +5,7 @@ import { duration } from '../duration.ts'
 import { earliest } from '../lifecycle/proof.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { roleRule } from '../reasons/access.ts'
-import { neverReachedMs, refusalsMs, unknownMs, withdrawnMs } from '../thresholds.ts'
+import { credentialRefusals, neverReachedMs, refusalsMs, unknownMs, withdrawnMs } from '../thresholds.ts'
 import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** A failing watch. Moments are milliseconds since the epoch. */
@@ -176,7 +176,7 @@ export class ApiHealth {
 
   /** The verdict of an outage of these watches, if its time is up. */
   verdict(requests: readonly WatchRequest[], now: number): Verdict | undefined {
-    if (this.#credentialRefusals >= 2) return this.verdictNow(requests, now)
+    if (this.#credentialRefusals >= credentialRefusals) return this.verdictNow(requests, now)
     const dueAt = this.dueAt(requests)
     return dueAt !== undefined && now >= dueAt ? this.verdictNow(requests, now) : undefined
   }
@@ -220,7 +220,7 @@ export class ApiHealth {
       if (failure.kind !== undefined) this.#unavailable.delete(key)
       return
     }
-    if (failure.type === 'REFUSED') this.#credentialRefusals += failure.final ? 2 : 1
+    if (failure.type === 'REFUSED') this.#credentialRefusals += failure.final ? credentialRefusals : 1
     const reported = failure.type === 'UNAVAILABLE' ? failure.lastSuccessAt : undefined
     const known = this.#unavailable.get(key)
     this.#unavailable.set(key, {

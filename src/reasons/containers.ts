@@ -1,5 +1,11 @@
 import { duration } from '../duration.ts'
-import { deathsProvenMs, deathsProvenWhileOthersProgressMs, longStepMs, missingObjectMs } from '../thresholds.ts'
+import {
+  deathsProvenMs,
+  deathsProvenWhileOthersProgressMs,
+  defaultMaxRestarts,
+  longStepMs,
+  missingObjectMs,
+} from '../thresholds.ts'
 import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
@@ -16,6 +22,7 @@ import {
   inNamespace,
   logHint,
   nameLimit,
+  nth,
   platformHint,
   timesNow,
   withoutMiddle,
@@ -89,7 +96,7 @@ export interface ContainerDetails {
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
-    when: `a container died for the third time, ${duration(deathsProvenMs)} after its first death at the earliest`,
+    when: `a container died for the ${nth(defaultMaxRestarts + 1)} time, ${duration(deathsProvenMs)} after its first death at the earliest`,
     title: 'a container keeps crashing',
     headline: containerHeadline((name, problem) =>
       problem.detail.failedHook === undefined
@@ -217,7 +224,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'container-create-failed': {
     class: 'strike',
-    when: `the runtime cannot create the container, also ${duration(missingObjectMs)} after its first attempt, or cannot start it for the third time`,
+    when: `the runtime cannot create the container, also ${duration(missingObjectMs)} after its first attempt, or cannot start it for the ${nth(defaultMaxRestarts + 1)} time`,
     title: 'a container could not be created',
     headline: (problem) =>
       problem.detail.mount === undefined

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { missingObjectMs } from '../thresholds.ts'
+import { missingObjectMs, notFoundRefusals, unauthorizedRefusals } from '../thresholds.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
@@ -9,6 +9,7 @@ import {
   imageOf,
   inNamespace,
   nameLimit,
+  nth,
   platformHint,
   timesNow,
   withoutMiddle,
@@ -63,7 +64,7 @@ export interface ImageDetails {
 export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-not-found': {
     class: 'terminal',
-    when: 'the registry answered that it has no such image, for the second time (a push may race the first)',
+    when: `the registry answered that it has no such image, for the ${nth(notFoundRefusals)} time (a push may race the first)`,
     title: 'image not found',
     headline: imageHeadline((image) => `image ${image} not found`),
     sentence: pullSentence,
@@ -72,7 +73,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-platform-missing': {
     class: 'terminal',
-    when: "the registry has the image, but not for the platform of the pod's node, for the second time (a push may race the first)",
+    when: `the registry has the image, but not for the platform of the pod's node, for the ${nth(notFoundRefusals)} time (a push may race the first)`,
     title: 'the image is not built for the platform of the node',
     headline: imageHeadline((image) => `image ${image} is not built for the platform of the node`),
     sentence: pullSentence,
@@ -81,7 +82,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-unauthorized': {
     class: 'strike',
-    when: `the registry refused the pull as unauthorized, for the third time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
+    when: `the registry refused the pull as unauthorized, for the ${nth(unauthorizedRefusals)} time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
     sentence: pullSentence,

@@ -1,6 +1,11 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import type { HintFacts, HintTarget, ProblemFields, ReasonSpec } from './spec.ts'
 
+/** `second`, `third`; `12th` */
+export function nth(number: number): string {
+  return ['first', 'second', 'third', 'fourth', 'fifth'][number - 1] ?? `${number}th`
+}
+
 /** `1 pod`, `3 pods` */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`

@@ -10,6 +10,8 @@ import {
   longStepMs,
   maxPullBackOffMs,
   missingObjectMs,
+  notFoundRefusals,
+  unauthorizedRefusals,
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
@@ -160,9 +162,9 @@ export function firstRetryAt(facts: ContainerFacts): number | undefined {
 
 /** The number of refusals that prove a reason; other reasons are never proven. */
 const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
-  'image-not-found': 2,
-  'image-platform-missing': 2,
-  'image-unauthorized': 3,
+  'image-not-found': notFoundRefusals,
+  'image-platform-missing': notFoundRefusals,
+  'image-unauthorized': unauthorizedRefusals,
 }
 
 /**

@@ -9,7 +9,13 @@ import {
 } from '../../cluster/objects.ts'
 import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
-import { creationRetrySlackMs, deniedMs, firstCreationRetryMs, maxCreationRetryMs } from '../../thresholds.ts'
+import {
+  creationRetrySlackMs,
+  deniedMs,
+  firstCreationRetryMs,
+  maxCreationRetryMs,
+  refusedCreations,
+} from '../../thresholds.ts'
 import { earliest, isSinceStart, latest, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -232,8 +238,17 @@ function refusedProblem(
   const seen = isInvalid || reason === 'admission-denied' ? count : 0
   const isCurrent = isSinceStart(lastAt, context)
   const { proven } = isInvalid
-    ? prove({ seen, needed: 2, since: 0, atLeastMs: 0, isCurrent }, context.now)
-    : prove({ seen, needed: 2, since: Math.max(since ?? 0, context.startedAt), atLeastMs: deniedMs, isCurrent }, lastAt)
+    ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context.now)
+    : prove(
+        {
+          seen,
+          needed: refusedCreations,
+          since: Math.max(since ?? 0, context.startedAt),
+          atLeastMs: deniedMs,
+          isCurrent,
+        },
+        lastAt,
+      )
   return problemOf({
     reason,
     subject: subjectOf(controller),
