@@ -47,9 +47,9 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
   if (hookStartedAt(facts, facts.context) !== undefined) return longStep(facts)
   switch (status?.state?.waiting?.reason) {
     case 'InvalidImageName':
-      return unusableImage(facts, true)
+      return neverPulledProblem(facts, true)
     case 'ErrImageNeverPull':
-      return unusableImage(facts, false)
+      return neverPulledProblem(facts, false)
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'PreCreateHookError':
@@ -68,7 +68,7 @@ export function examineContainer(facts: ContainerFacts): Problem | undefined {
  * A terminal problem: the kubelet does not try to pull such an image. If the image was missing long before the gate
  * began, the image may have been loaded since: then the gate waits until the kubelet has checked again.
  */
-function unusableImage(facts: ContainerFacts, isInvalid: boolean): Problem {
+function neverPulledProblem(facts: ContainerFacts, isInvalid: boolean): Problem {
   const { pod, history, context } = facts
   const since = history.waiting?.since ?? context.now
   const isOld = (context.time(pod.metadata.creationTimestamp) ?? context.now) < context.startedAt - earlierPodMs

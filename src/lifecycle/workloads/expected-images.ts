@@ -1,8 +1,9 @@
 import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
-import { groupOf, subjectOf } from '../../cluster/objects.ts'
+import { groupOf } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { stayingPods } from '../assessment.ts'
+import { ownProblem } from '../conditions.ts'
 import { amended, type ReadyTarget, type Rule } from '../rule.ts'
 import { containersOf } from './pod-object.ts'
 
@@ -18,12 +19,10 @@ function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: numb
       const running = digestOf(status?.imageID)
       if (wanted === undefined || running === wanted || digestOf(container.image) === wanted) continue
       return {
+        ...ownProblem(pod, now),
         reason: 'image-mismatch',
-        subject: subjectOf(pod),
         container: container.name,
         detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },
-        count: 1,
-        firstSeenAt: now,
         proven: true,
       }
     }

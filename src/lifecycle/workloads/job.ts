@@ -210,13 +210,10 @@ function keptProblem({ pod }: PodState, job: Job, context: RuleContext): readonl
   const since = latest(ends.map((end) => context.time(end?.finishedAt)))
   return [
     {
+      ...ownProblem(pod, since ?? context.now),
       reason: 'sidecar-running',
-      subject: subjectOf(pod),
       container: kept.container.name,
       detail: {},
-      count: 1,
-      firstSeenAt: since ?? context.now,
-      proven: false,
     },
   ]
 }

@@ -1,10 +1,10 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
-import { subjectOf } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { acknowledgedMs, mountRetryMs, quietNodeMs, replacedMs } from '../../thresholds.ts'
+import { ownProblem } from '../conditions.ts'
 import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
@@ -59,13 +59,10 @@ function unacknowledged(pod: Pod, context: RuleContext): Problem | undefined {
       ? missingResourceClaim(pod, context)
       : ({ type: 'unbound-claims', message: 'the scheduler waits for its volumes' } as const)
   return {
+    ...ownProblem(pod, since),
     reason: 'unschedulable',
-    subject: subjectOf(pod),
     detail:
       waitsFor === undefined ? { scheduler: pod.spec?.schedulerName ?? 'default-scheduler' } : { causes: [waitsFor] },
-    count: 1,
-    firstSeenAt: since,
-    proven: false,
     cause,
   }
 }
@@ -146,14 +143,8 @@ function isNodeMissing(name: string, context: RuleContext): boolean {
 }
 
 function nodeProblem(pod: Pod, state: NodeState, firstSeenAt: number): Problem {
-  return {
-    reason: 'node-unresponsive',
-    subject: subjectOf(pod),
-    detail: { node: pod.spec?.nodeName ?? '', state },
-    count: 1,
-    firstSeenAt,
-    proven: false,
-  }
+  const detail = { node: pod.spec?.nodeName ?? '', state }
+  return { ...ownProblem(pod, firstSeenAt), reason: 'node-unresponsive', detail }
 }
 
 /** Whether the last scheduling gate was removed, and the scheduler has not updated the condition yet. */
@@ -173,12 +164,9 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
       ? { schedulingGates: (pod.spec?.schedulingGates ?? []).map(({ name }) => name) }
       : { ...schedulingCauses(message ?? reason ?? 'no node fits'), autoscaler: scaleUp(pod, context)?.refusal }
   return {
+    ...ownProblem(pod, context.time(lastTransitionTime) ?? context.now),
     reason: 'unschedulable',
-    subject: subjectOf(pod),
     detail,
-    count: 1,
-    firstSeenAt: context.time(lastTransitionTime) ?? context.now,
-    proven: false,
     cause: waitsForClaims(detail) ? unboundClaim(pod, context) : undefined,
   }
 }
@@ -292,12 +280,9 @@ function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefin
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   return {
+    ...ownProblem(pod, context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now),
     reason: 'readiness-gate-pending',
-    subject: subjectOf(pod),
     detail: { gates },
-    count: 1,
-    firstSeenAt: context.time(condition(pod, 'ContainersReady')?.lastTransitionTime) ?? context.now,
-    proven: false,
   }
 }
 
@@ -320,17 +305,15 @@ function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Probl
   const { reason = '', message = '' } = event
   const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
   const last = context.time(lastOccurrence(event)) ?? first
-  const own = { subject: subjectOf(pod), count: eventCount(event), firstSeenAt: first }
-  if (sandboxFailures.has(reason))
-    return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message), proven: false }
+  const own = { ...ownProblem(pod, first), count: eventCount(event) }
+  if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
   if (reason === deviceFailure)
-    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) }, proven: false }
+    return { ...own, reason: 'devices-not-prepared', detail: { message: deviceError(message) } }
   const failure = mountFailure(message)
   const missing = nameByVolume(missingObject(message), message, pod)
   // The attach controller: reportMultiAttachError, pkg/controller/volume/attachdetach/reconciler.
   const isInUse = /^Multi-Attach error\b/.test(message) || undefined
-  if (missing === undefined)
-    return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse }, proven: false }
+  if (missing === undefined) return { ...own, reason: 'volume-not-mounted', detail: { ...failure, isInUse } }
   return {
     ...own,
     reason: 'config-missing',

@@ -1,9 +1,8 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { OwnerReference, Pod } from '../../cluster/objects.ts'
-import { subjectOf } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
-import { isStale } from '../conditions.ts'
+import { isStale, ownProblem } from '../conditions.ts'
 import { earliest } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -165,13 +164,11 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
   const unstarted = dead && neverStarted(pod, dead, context)
   if (unstarted !== undefined) return { ...unstarted, isReplaced: isReplaced || undefined, proven: !isReplaced }
   return problemOf({
+    ...ownProblem(pod, context.now),
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
-    subject: subjectOf(pod),
     container: dead?.container.name,
     detail: { statusReason: reason, message, exit: exitOf(dead) },
     isReplaced: isReplaced || undefined,
-    count: 1,
-    firstSeenAt: context.now,
     proven: !isReplaced,
   })
 }
@@ -193,12 +190,10 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
   const unstarted = neverStarted(pod, dead, context)
   if (unstarted !== undefined) return unstarted
   return {
+    ...ownProblem(pod, context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now),
     reason: 'pod-failed',
-    subject: subjectOf(pod),
     container: dead.container.name,
     detail: { message: '', exit: exitOf(dead) },
-    count: 1,
-    firstSeenAt: context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now,
     proven: true,
   }
 }

@@ -5,6 +5,7 @@ import type { EndedDetail } from '../../reasons/pods.ts'
 import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
+import { ownProblem } from '../conditions.ts'
 import { earliest, earliestAfter, isSinceStart } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -207,13 +208,10 @@ export function stuckPods(owned: readonly Pod[], context: RuleContext): StuckPod
   if (first === undefined) return { problems: [], recheckAt }
   const { metadata, spec } = first.pod
   const problem: Problem = {
+    ...ownProblem(first.pod, first.at),
     reason: 'pod-stuck',
-    subject: subjectOf(first.pod),
     detail: { finalizers: metadata.finalizers ?? [], node: spec?.nodeName || undefined },
-    count: 1,
     pods: stuck.length,
-    firstSeenAt: first.at,
-    proven: false,
   }
   return { problems: [problem], recheckAt }
 }
