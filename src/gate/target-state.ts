@@ -33,7 +33,6 @@ import {
   scaleText,
   settlingText,
   verdictText,
-  withExistence,
 } from './timeline-entries.ts'
 
 /** The constant facts about a target, which a step may read. */
@@ -446,7 +445,7 @@ function afterAssessment(
   context: StepContext,
 ): Step {
   const { target, rule, gateTime } = context
-  const assessment = withExistence(event.assessment, before.seen.object, gateTime)
+  const { assessment } = event
   const isReady = assessment.status === 'ready'
   const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, context) : []
   const fallen =

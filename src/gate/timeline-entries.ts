@@ -2,7 +2,6 @@ import { specAuthorOf } from '../cluster/author.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { groupOf, isSameSubject, subjectText } from '../cluster/objects.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
-import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { Target } from '../plan/target.ts'
 import {
   classOf,
@@ -15,7 +14,7 @@ import {
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
-import { countsInFull, oldObjectMs, shortestSettlingMs } from '../thresholds.ts'
+import { countsInFull, shortestSettlingMs } from '../thresholds.ts'
 import type { GateProblem, TargetOutcome, Verdict } from './timeline.ts'
 
 const heartbeatTargets = 5
@@ -57,16 +56,6 @@ export function settlingText({ milestones }: Assessment, now: number): string | 
   return open === undefined || leftMs < shortestSettlingMs
     ? undefined
     : `${open.message} for ${Math.round(leftMs / 1_000)} s`
-}
-
-/** If an object is older than the apply, its milestone `created` reads `exists`. */
-export function withExistence(assessment: Assessment, object: KubeObject, gateTime: GateTime): Assessment {
-  const created = gateTime.time(object.metadata.creationTimestamp)
-  if (created === undefined || created >= gateTime.startedAt - oldObjectMs) return assessment
-  const milestones = assessment.milestones.map((milestone) =>
-    milestone.name === 'created' ? { ...milestone, message: 'exists' } : milestone,
-  )
-  return { ...assessment, milestones }
 }
 
 /** The change of `spec.replicas`, and its author if known; undefined without a change. */

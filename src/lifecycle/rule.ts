@@ -4,7 +4,7 @@ import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
-import { autoscalerSyncMs } from '../thresholds.ts'
+import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
 import { type GateTime, lastWriteOf } from './gate-time.ts'
@@ -197,7 +197,8 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
     explainedBy,
     related: [...(rest.related ?? []), ...named(explainedBy, context)],
   }
-  const draft = { ...rest, problems, notes, recheckAt, ...explained }
+  const milestones = withExistence(rest.milestones, object, context)
+  const draft = { ...rest, milestones, problems, notes, recheckAt, ...explained }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...draft, ready, message: readyMessage }
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -205,6 +206,16 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
   return { ...draft, ready: false, message }
+}
+
+/** If an object is older than the apply, its milestone `created` reads `exists`. */
+function withExistence(
+  milestones: readonly Milestone[],
+  { metadata: { creationTimestamp } }: KubeObject,
+  { time, startedAt }: RuleContext,
+): readonly Milestone[] {
+  if ((time(creationTimestamp) ?? startedAt) >= startedAt - oldObjectMs) return milestones
+  return milestones.map((each) => (each.name === 'created' ? { ...each, message: 'exists' } : each))
 }
 
 /** The objects that these requests name. */
