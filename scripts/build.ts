@@ -14,7 +14,7 @@ import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
 import { loadCompiler } from '../src/plan/expressions.ts'
-import { compileEntry, parseEntries } from '../src/plan/health-checks.ts'
+import { compileEntry, parseEntries } from '../src/plan/health-check-entries.ts'
 
 /**
  * Builds `dist/`, which is committed because a runner installs nothing.

@@ -22,7 +22,7 @@ import { endAction, JobState, readLeftOpen } from './github/job-state.ts'
 import { currentRun, reportRun, type WorkflowRun } from './github/workflow-run.ts'
 import { type ActionName, type Inputs, inputNames, knownExtras, readInputs } from './inputs.ts'
 import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
-import { readTargetInputs } from './plan/references.ts'
+import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
 import { plain, plainLines } from './report/escape.ts'
@@ -222,7 +222,7 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
   const { inputs, mistakes } = job.read
   throwMistakes([...mistakes, ...mistakesOfMerge(job)])
   const { readReportFiles } = await import('./merge/report-files.ts')
-  const { mergeReports } = await import('./merge/merge.ts')
+  const { mergeReports } = await import('./merge/merge-reports.ts')
   const files = readReportFiles(inputs.reports.split(/\r?\n/), workspace(), 'reports')
   const own = job.run instanceof Error ? undefined : reportRun(job.run)
   for (const { path, report } of files) {

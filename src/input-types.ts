@@ -21,6 +21,12 @@ export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse:
 /** Several lines, unchanged. */
 export const lines: ValueType<string> = { placeholder: 'LINES', parse: (written) => written, isLines: true }
 
+/** The lines of a text, trimmed and counted from 1, without empty ones and comments. */
+export function writtenLines(text: string): readonly { readonly line: number; readonly text: string }[] {
+  const all = text.split(/\r\n|\r|\n/).map((raw, index) => ({ line: index + 1, text: raw.trim() }))
+  return all.filter(({ text }) => text !== '' && !text.startsWith('#'))
+}
+
 /** Booleans of YAML 1.2's core schema, as in `core.getBooleanInput` of the actions toolkit. */
 export const boolean: ValueType<boolean> = {
   placeholder: '',

@@ -1,9 +1,9 @@
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
+import { isFailureLine, looksLikeManifests, parseKubectlLine, splitWords } from '../plan/kubectl-output.ts'
+import { mergeReferences, parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
-import { mergeReferences, parseReferences } from '../plan/references.ts'
-import { isFailureLine, looksLikeManifests, parseKubectlLine, splitWords } from '../plan/resource-lines.ts'
 import type { WaitFor } from '../plan/target.ts'
 import { checkInputs, type RolloutInputs } from '../rollout.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
@@ -75,7 +75,7 @@ async function readObjects(
   { annotations }: Pick<Inputs, 'annotations'>,
 ): Promise<ParsedReferences[]> {
   if (files === '' && stdin === '') return []
-  const { parseManifests, readManifests } = await import('../plan/manifests/read.ts')
+  const { parseManifests, readManifests } = await import('../plan/read-manifests.ts')
   return [
     ...(files === '' ? [] : [readManifests(files, process.cwd(), { input, annotations })]),
     ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin', annotations)]),

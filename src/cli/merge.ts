@@ -1,7 +1,7 @@
 import { systemClock } from '../cluster/clock.ts'
 import { type Mistake, throwMistakes } from '../errors.ts'
 import { readInputs } from '../inputs.ts'
-import { mergeReports } from '../merge/merge.ts'
+import { mergeReports } from '../merge/merge-reports.ts'
 import { readReportFiles } from '../merge/report-files.ts'
 import { renderMergedLog } from '../report/log.ts'
 import { renderSummary } from '../report/summary.ts'

@@ -5,7 +5,7 @@ import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verd
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-object.ts'
-import { describePath, type Manifest, type PathStep } from '../plan/manifests/manifest.ts'
+import { describePath, type Manifest, type PathStep } from '../plan/reference.ts'
 import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import type { PodReport } from '../reasons/pods.ts'

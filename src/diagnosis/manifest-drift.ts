@@ -7,8 +7,8 @@ import {
   describeDifference,
   findDifferences,
   normalizeManifest,
-} from '../plan/manifests/differences.ts'
-import type { Manifest } from '../plan/manifests/manifest.ts'
+} from '../plan/manifest-differences.ts'
+import type { Manifest } from '../plan/reference.ts'
 import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
 

@@ -4,7 +4,7 @@ import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
-import { type Difference, findDifferences } from '../plan/manifests/differences.ts'
+import { type Difference, findDifferences } from '../plan/manifest-differences.ts'
 import type { Target } from '../plan/target.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 

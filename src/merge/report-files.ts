@@ -3,7 +3,7 @@ import { resolve, sep } from 'node:path'
 import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
 import { type Report, reportSchema } from '../report/report-schema.ts'
 import { leadsOutside } from '../workspace.ts'
-import type { ReportFile } from './merge.ts'
+import type { ReportFile } from './merge-reports.ts'
 
 /** Many times the report of a gate of a thousand failed targets. */
 const maxFileBytes = 64 * 1024 * 1024

@@ -4,8 +4,14 @@ import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs } from '../thresholds.ts'
 import { apiVersionOf } from './kinds.ts'
-import { describeAnnotation, duplicateOf, type Manifest } from './manifests/manifest.ts'
-import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
+import {
+  describeAnnotation,
+  duplicateOf,
+  type Manifest,
+  type ParsedReferences,
+  type Reference,
+  type SkippedLine,
+} from './reference.ts'
 import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
 import { definedClocks, displayName, nameKey, type Target } from './target.ts'
 

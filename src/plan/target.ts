@@ -1,7 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { ObjectName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
-import type { ManifestObject } from './manifests/manifest.ts'
 
 /** The source of a target: a line of an input or of a manifest file. */
 export interface Source {
@@ -28,6 +27,14 @@ export interface TargetClocks {
 /** Omits undefined clocks, so they do not override others in a spread. */
 export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
+}
+
+/** An object of a manifest; only these fields were validated. */
+export interface ManifestObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [field: string]: unknown }
+  readonly [field: string]: unknown
 }
 
 /** One resource being gated. */

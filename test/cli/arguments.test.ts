@@ -1,7 +1,7 @@
 import { type Arguments, type Grammar, readArguments } from '../../src/cli/arguments.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { readReferences } from '../../src/cli/inputs.ts'
-import { splitWords } from '../../src/plan/resource-lines.ts'
+import { splitWords } from '../../src/plan/kubectl-output.ts'
 
 const grammar = (name: string) => commands.find((command) => command.name === name) as Grammar
 

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import type { ManifestObject } from '../../src/plan/manifests/manifest.ts'
+import type { ManifestObject } from '../../src/plan/target.ts'
 import {
   complete,
   createContainer,

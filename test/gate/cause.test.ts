@@ -4,7 +4,7 @@ import { subjectText } from '../../src/cluster/objects.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheck, type HealthCheckEntry } from '../../src/plan/health-checks.ts'
+import { compileEntry, type HealthCheck, type HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import {

@@ -2,7 +2,7 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
-import { compileEntry } from '../../src/plan/health-checks.ts'
+import { compileEntry } from '../../src/plan/health-check-entries.ts'
 import { complete, createDeployment, iso } from '../lifecycle/builders.ts'
 import { added, at, createTarget, failed, modified, type RunOptions, run } from './builders.ts'
 

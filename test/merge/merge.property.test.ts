@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import type { ReportFile } from '../../src/merge/merge.ts'
-import { mergeReports } from '../../src/merge/merge.ts'
+import type { ReportFile } from '../../src/merge/merge-reports.ts'
+import { mergeReports } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport } from '../../src/report/json-report.ts'

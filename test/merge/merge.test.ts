@@ -1,5 +1,5 @@
 import type { EndedTimeline, Entry, Outcome } from '../../src/gate/timeline.ts'
-import { mergeReports, type ReportFile } from '../../src/merge/merge.ts'
+import { mergeReports, type ReportFile } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport } from '../../src/report/json-report.ts'

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { WatchRequest } from '../../src/cluster/feed.ts'
-import { parseReferences } from '../../src/plan/references.ts'
+import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { matchLimitMs, matchSelections } from '../../src/plan/resolve-targets.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'

@@ -1,5 +1,5 @@
+import { parseReferences } from '../../src/plan/parse-references.ts'
 import { timeoutMistakes } from '../../src/plan/reference-flags.ts'
-import { parseReferences } from '../../src/plan/references.ts'
 
 const mistakesOf = (text: string, timeout?: number) =>
   timeoutMistakes(parseReferences(text), timeout).map(({ input, line, message }) => `${input} ${line}: ${message}`)

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { parseReferences } from '../../src/plan/references.ts'
+import { parseReferences } from '../../src/plan/parse-references.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from '../../src/plan/stream-logs.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'

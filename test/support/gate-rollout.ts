@@ -1,7 +1,7 @@
 import { Secrets } from '../../src/cluster/secrets.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { parseInputs } from '../../src/inputs.ts'
-import { parseReferences } from '../../src/plan/references.ts'
+import { parseReferences } from '../../src/plan/parse-references.ts'
 import { gateRollout } from '../../src/rollout.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 

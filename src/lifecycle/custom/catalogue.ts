@@ -1,7 +1,7 @@
 import type { KindName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
 import { loadCompiler } from '../../plan/expressions.ts'
-import { compileEntry, findEntry, type HealthCheck } from '../../plan/health-checks.ts'
+import { compileEntry, findEntry, type HealthCheck } from '../../plan/health-check-entries.ts'
 import { type CatalogueEntry, catalogueFiles } from './catalogue-files.ts'
 
 /** The entries of these kinds; kinds without an entry are omitted. Compiles no CEL. */

@@ -1,7 +1,7 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
-import type { HealthCheck } from '../../plan/health-checks.ts'
+import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
 import { causeSearchMs, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../../src/lifecycle/custom/health-check.ts'
 import { observeTarget } from '../../../src/lifecycle/target-history.ts'
 import { loadCompiler } from '../../../src/plan/expressions.ts'
-import { compileEntry, findEntry, type HealthCheckEntry } from '../../../src/plan/health-checks.ts'
+import { compileEntry, findEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
 import { hint } from '../../reasons/builders.ts'
 import { context, iso, minute, moment, reported } from '../builders.ts'
 

@@ -5,7 +5,7 @@ import { findEntries, loadCatalogue } from '../../../src/lifecycle/custom/catalo
 import { type CatalogueEntry, catalogueFiles } from '../../../src/lifecycle/custom/catalogue-files.ts'
 import { commonMilestones } from '../../../src/lifecycle/rule.ts'
 import { loadCompiler } from '../../../src/plan/expressions.ts'
-import { compileEntry, type HealthCheckEntry } from '../../../src/plan/health-checks.ts'
+import { compileEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
 import { type EntryCase, judgeSample, type KindCases, type SampleObject, testEntries } from './catalogue-cases.ts'
 
 const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()

@@ -1,7 +1,7 @@
-import type { KubeObject } from '../../../src/cluster/objects.ts'
-import { createRedactor } from '../../../src/cluster/redact.ts'
-import { describeDifference, findDifferences, normalizeManifest } from '../../../src/plan/manifests/differences.ts'
-import type { ManifestObject } from '../../../src/plan/manifests/manifest.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
+import { describeDifference, findDifferences, normalizeManifest } from '../../src/plan/manifest-differences.ts'
+import type { ManifestObject } from '../../src/plan/target.ts'
 
 const redact = createRedactor()
 

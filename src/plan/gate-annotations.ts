@@ -1,10 +1,10 @@
-import { type KubeObject, shortName } from '../../cluster/objects.ts'
-import { parseDuration } from '../../duration.ts'
-import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../../errors.ts'
-import { explainLongTimeout, parseWaitFor } from '../reference-flags.ts'
-import type { ResolvedPlan } from '../resolve-targets.ts'
-import { definedClocks, type Target, type TargetClocks, type WaitFor } from '../target.ts'
-import { annotationPrefix, describeAnnotation, type Manifest } from './manifest.ts'
+import { type KubeObject, shortName } from '../cluster/objects.ts'
+import { parseDuration } from '../duration.ts'
+import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../errors.ts'
+import { annotationPrefix, describeAnnotation, type Manifest } from './reference.ts'
+import { explainLongTimeout, parseWaitFor } from './reference-flags.ts'
+import type { ResolvedPlan } from './resolve-targets.ts'
+import { definedClocks, type Target, type TargetClocks, type WaitFor } from './target.ts'
 
 /** Settings from an object's annotations. */
 interface GateAnnotations {

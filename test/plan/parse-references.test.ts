@@ -1,6 +1,6 @@
 import fc from 'fast-check'
+import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { Reference } from '../../src/plan/reference.ts'
-import { parseReferences } from '../../src/plan/references.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { parameters } from '../support/thorough.ts'

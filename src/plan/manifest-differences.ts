@@ -1,8 +1,9 @@
-import { isObject, type KubeObject } from '../../cluster/objects.ts'
-import type { Redactor } from '../../cluster/redact.ts'
-import { parseDuration } from '../../duration.ts'
-import type { ResolvedPlan } from '../resolve-targets.ts'
-import { describePath, type ManifestObject, type PathStep } from './manifest.ts'
+import { isObject, type KubeObject } from '../cluster/objects.ts'
+import type { Redactor } from '../cluster/redact.ts'
+import { parseDuration } from '../duration.ts'
+import { describePath, type PathStep } from './reference.ts'
+import type { ResolvedPlan } from './resolve-targets.ts'
+import type { ManifestObject } from './target.ts'
 
 /** A field of the manifest that is missing or different in the live object. */
 export interface Difference {

@@ -1,5 +1,5 @@
 import { UserError } from '../../src/errors.ts'
-import { findEntry, parseHealthChecks } from '../../src/plan/health-checks.ts'
+import { findEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 
 const database = (status?: object) => ({
   apiVersion: 'example.com/v1',

@@ -7,47 +7,31 @@ interface Word {
   readonly quoted: boolean
 }
 
+/** White space, a text in double or single quotes, an escaped character, other text, or a quote that is never closed. */
+const piece = /(\s+)|"((?:\\["\\$`]|[^"\\]|\\(?!["\\$`]))*)"|'([^']*)'|\\(.)|([^\s"'\\]+|\\$)|(["'])/gs
+
 /**
  * Splits a line into words as a POSIX shell does, with quotes, backslashes and `#` comments. Nothing is expanded.
  * @returns the words; undefined after a mistake
  */
 export function splitWords(line: string, addMistake: AddMistake): Word[] | undefined {
   const words: Word[] = []
-  let text = ''
-  let inWord = false
-  let quoted = false
-  let quote = ''
-
-  for (let i = 0; i < line.length; i++) {
-    const char = line.charAt(i)
-    if (quote !== '') {
-      if (char === quote) quote = ''
-      else if (char === '\\' && quote === '"' && /["\\$`]/.test(line.charAt(i + 1))) text += line.charAt(++i)
-      else text += char
-    } else if (/\s/.test(char)) {
-      if (inWord) words.push({ text, quoted })
-      text = ''
-      inWord = false
-      quoted = false
-    } else if (char === '#' && !inWord) {
-      return words
-    } else {
-      if (char === '"' || char === "'") {
-        quote = char
-        quoted ||= !inWord
-      } else if (char === '\\' && i + 1 < line.length) {
-        text += line.charAt(++i)
-      } else {
-        text += char
-      }
-      inWord = true
+  let word: Word | undefined
+  for (const [written, blank, double, single, escaped, plain, open] of line.matchAll(piece)) {
+    if (open !== undefined) {
+      addMistake(`A ${open === '"' ? 'double' : 'single'} quote is opened and never closed. Close it.`)
+      return undefined
     }
+    if (word === undefined && written.startsWith('#')) return words
+    if (blank !== undefined) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+      continue
+    }
+    const text = double?.replace(/\\(["\\$`])/g, '$1') ?? single ?? escaped ?? plain ?? ''
+    word = { text: `${word?.text ?? ''}${text}`, quoted: word?.quoted ?? /^["']/.test(written) }
   }
-  if (quote !== '') {
-    addMistake(`A ${quote === '"' ? 'double' : 'single'} quote is opened and never closed. Close it.`)
-    return undefined
-  }
-  if (inWord) words.push({ text, quoted })
+  if (word !== undefined) words.push(word)
   return words
 }
 

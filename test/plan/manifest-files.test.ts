@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { readManifestFiles } from '../../../src/plan/manifests/files.ts'
+import { readManifestFiles } from '../../src/plan/manifest-files.ts'
 
 let root: string
 let workspace: string

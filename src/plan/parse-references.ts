@@ -1,8 +1,9 @@
 import { type AddMistake, type Mistake, quote } from '../errors.ts'
+import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
+import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './kubectl-output.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
-import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './resource-lines.ts'
 
 const bothInputsEmpty =
   'resources and manifests are both empty. Write one reference per line in resources, like deployment/web, or files in manifests. If an expression fills them, such as steps.apply.outputs.applied, check the names in it.'
@@ -17,7 +18,7 @@ export async function readTargetInputs(
 ): Promise<ParsedReferences> {
   if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothInputsEmpty })
   // Loaded when needed: the YAML parser costs start-up time.
-  const { readManifests } = await import('./manifests/read.ts')
+  const { readManifests } = await import('./read-manifests.ts')
   return mergeReferences(
     parseReferences(resources, 'resources', { alone: false }),
     readManifests(manifests, workspace, { annotations }),
@@ -65,16 +66,11 @@ export function parseReferences(
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
 
-  const lines = text.split(/\r\n|\r|\n/)
-  const foreign = recognizeForeignOutput(lines)
+  const foreign = recognizeForeignOutput(text.split(/\r\n|\r|\n/))
   if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
 
   let applyFailed = false
-  for (const [index, raw] of lines.entries()) {
-    const line = index + 1
-    const written = raw.trim()
-    if (written === '' || written.startsWith('#')) continue
-
+  for (const { line, text: written } of writtenLines(text)) {
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     if (isFailureLine(written)) {
       applyFailed = true

@@ -1,9 +1,10 @@
 import { isUtf8 } from 'node:buffer'
 import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
-import { type AddMistake, didYouMean, type Mistake, quote } from '../../errors.ts'
-import { isInside } from '../../workspace.ts'
-import type { LineNotice } from '../reference.ts'
+import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
+import { writtenLines } from '../input-types.ts'
+import { isInside } from '../workspace.ts'
+import type { LineNotice } from './reference.ts'
 
 /** A manifest file with its text. */
 interface ManifestFile {
@@ -39,30 +40,23 @@ const manifestEnding = /\.(json|yaml|yml)$/
 export function readManifestFiles(lines: string, workspace: string, input: string): FoundFiles {
   const mistakes: Mistake[] = []
   const found = new Map<string, FilePath>()
-  const excludes: { readonly line: number; readonly text: string; readonly paths: ReadonlySet<string> }[] = []
-  const read = new Set<string>()
-  const unread: { readonly line: number; readonly text: string; readonly path: string }[] = []
-
-  for (const [index, raw] of lines.split(/\r\n|\r|\n/).entries()) {
-    const line = index + 1
-    const text = raw.trim()
-    if (text === '' || text.startsWith('#')) continue
+  const named: (FoundByLine & Readonly<Record<'text' | 'pattern', string>> & { readonly line: number })[] = []
+  for (const { line, text } of writtenLines(lines)) {
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
     const exclude = text.startsWith('!')
     const pattern = exclude ? text.slice(1).trim() : text
-    const { files, folders, subfolders } = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
-    for (const folder of folders) read.add(folder)
-    for (const path of subfolders) unread.push({ line, text: pattern, path })
-    if (exclude) excludes.push({ line, text, paths: new Set(files.map(({ real }) => real)) })
-    else for (const file of files) if (!found.has(file.real)) found.set(file.real, file)
+    const ofLine = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
+    named.push({ line, text, pattern, ...ofLine })
+    if (!exclude) for (const file of ofLine.files) if (!found.has(file.real)) found.set(file.real, file)
     if (found.size > maxFiles) {
       addMistake(`More than ${maxFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], unusedExcludes: [], notices: [], mistakes }
     }
   }
 
-  const isExcluded = (real: string) => excludes.some(({ paths }) => paths.has(real))
-  const kept = [...found.values()].filter(({ real }) => !isExcluded(real))
+  const excludes = named.filter(({ text }) => text.startsWith('!'))
+  const excluded = new Set(excludes.flatMap(({ files }) => files.map(({ real }) => real)))
+  const kept = [...found.values()].filter(({ real }) => !excluded.has(real))
   if (kept.length === 0 && mistakes.length === 0) {
     const message =
       found.size === 0
@@ -75,19 +69,21 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const text = readText(file.real, (message) => mistakes.push({ input: name, message }))
     return text === undefined ? [] : [{ name, text }]
   })
-  const unused = excludes.filter(({ paths }) => ![...paths].some((path) => found.has(path)))
-  const missed = unread.filter(({ path }) => {
-    if (read.has(realpathSync(path))) return false
-    const below = findFiles(path, workspace, true, () => {}).files
-    return below.some(({ real }) => !found.has(real) && !isExcluded(real))
-  })
+  const readFolders = new Set(named.flatMap(({ folders }) => [...folders]))
+  const isMissed = (path: string) =>
+    !readFolders.has(realpathSync(path)) &&
+    findFiles(path, workspace, true, () => {}).files.some(({ real }) => !found.has(real) && !excluded.has(real))
   return {
     files,
-    unusedExcludes: unused.map(({ line, text }) => ({ line, text })),
-    notices: missed.map(({ line, text, path }) => ({
-      line,
-      message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${text}. To gate its objects too, write ${join(text, '**')}.`,
-    })),
+    unusedExcludes: excludes.flatMap(({ line, text, files }) =>
+      files.some(({ real }) => found.has(real)) ? [] : [{ line, text }],
+    ),
+    notices: named.flatMap(({ line, pattern, subfolders }) =>
+      subfolders.filter(isMissed).map((path) => ({
+        line,
+        message: `the subfolder ${nameOf(path, workspace)} is not read, as with kubectl apply -f ${pattern}. To gate its objects too, write ${join(pattern, '**')}.`,
+      })),
+    ),
     mistakes,
   }
 }
