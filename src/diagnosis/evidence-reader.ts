@@ -9,7 +9,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { Entry, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
-import { containersOf } from '../lifecycle/workloads/pod-object.ts'
+import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
 

@@ -5,7 +5,7 @@ import { type EventObject, isOfKind, type KubeObject, nameOf, type Pod } from '.
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
-import { type Assessment, stayingPods } from '../lifecycle/assessment.ts'
+import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
@@ -14,7 +14,6 @@ import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import type { ApiHealth } from './api-health.ts'
-import { OtherTargets } from './other-targets.ts'
 import type { GateSettings } from './settings.ts'
 import {
   explainingRequestsOf,
@@ -470,4 +469,48 @@ function isConcerned({ rule, target, state }: GatedTarget, { before, after }: Ch
   return [before, after].some(
     (other) => other !== undefined && (rule.isConcernedBy?.(object, other, state.assessment) ?? true),
   )
+}
+
+/**
+ * Which targets progress or are ready, by index. While one target progresses, the others have more time. When a target
+ * becomes ready, containers that crashed before may have waited for it.
+ */
+class OtherTargets {
+  readonly #progressing = new Set<number>()
+  readonly #readyAt = new Map<number, number>()
+  /** The index and moment of each ready target, in the order in which they became ready. */
+  #ready: readonly (readonly [index: number, at: number])[] = []
+
+  update({ index, state }: GatedTarget): void {
+    if (isProgressing(state)) this.#progressing.add(index)
+    else this.#progressing.delete(index)
+    if ((state.type === 'ready') === this.#readyAt.has(index)) return
+    if (state.type === 'ready') this.#readyAt.set(index, state.at)
+    else this.#readyAt.delete(index)
+    this.#ready = [...this.#readyAt]
+  }
+
+  /**
+   * A number that changes whenever `othersProgress` of a target may change: -1 if no target progresses, its index if
+   * one does, Infinity if several do.
+   */
+  get progressKey(): number {
+    const [first = -1] = this.#progressing
+    return this.#progressing.size > 1 ? Infinity : first
+  }
+
+  /** The facts about other targets that the rule of this target may read. */
+  othersOf(index: number): Pick<RuleContext, 'othersProgress' | 'othersReadyAt'> {
+    const latest = this.#ready.findLast(([other]) => other !== index)
+    return {
+      othersProgress: this.#progressing.size > (this.#progressing.has(index) ? 1 : 0),
+      othersReadyAt: latest?.[1],
+    }
+  }
+}
+
+/** Whether a target progresses without a problem. A target that awaits its change counts too. */
+function isProgressing(state: TargetState): boolean {
+  if (state.type === 'awaiting-change') return true
+  return isUndecided(state) && state.assessment !== undefined && isUndisturbed(state.assessment)
 }

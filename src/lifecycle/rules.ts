@@ -22,11 +22,11 @@ import {
   crdRule,
   csrRule,
   existsRule,
+  hpaRule,
   namespaceRule,
   pdbRule,
   resourceQuotaRule,
 } from './platform/condition-kinds.ts'
-import { hpaRule } from './platform/hpa.ts'
 import { pvcRule } from './platform/pvc.ts'
 import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'

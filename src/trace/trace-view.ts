@@ -3,7 +3,7 @@ import { groupOf, type KubeObject, type Pod, type Service, shortName, subjectTex
 import { hintFor } from '../diagnosis/hints.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
 import { readCondition } from '../lifecycle/custom/status-vocabulary.ts'
-import { eventCount } from '../lifecycle/workloads/pod-object.ts'
+import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/wording.ts'

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Clocks } from '../../src/lifecycle/rule.ts'
-import { clockWarnings } from '../../src/lifecycle/workloads/clock-warnings.ts'
+import { clockWarnings } from '../../src/lifecycle/workloads/gated-revision.ts'
 import { createContainer, createDeployment, createTemplate } from './builders.ts'
 
 const clocks: Clocks = { timeoutMs: 60_000, stallTimeoutMs: 30_000, stallIsLiteral: true }

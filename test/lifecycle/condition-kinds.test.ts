@@ -3,11 +3,11 @@ import {
   apiServiceRule,
   crdRule,
   existsRule,
+  hpaRule,
   namespaceRule,
   pdbRule,
   resourceQuotaRule,
 } from '../../src/lifecycle/platform/condition-kinds.ts'
-import { hpaRule } from '../../src/lifecycle/platform/hpa.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'

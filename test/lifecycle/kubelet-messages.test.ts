@@ -5,7 +5,7 @@ import {
   probeFailure,
   runtimeError,
 } from '../../src/lifecycle/workloads/kubelet-messages.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { toSubject } from '../support/subject.ts'

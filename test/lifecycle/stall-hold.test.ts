@@ -1,7 +1,7 @@
-import { examineContainer } from '../../src/lifecycle/workloads/container.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
+import { examineContainer } from '../../src/lifecycle/workloads/container-problems.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
-import { examinePods } from '../../src/lifecycle/workloads/pods.ts'
+import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { minReadyUntil } from '../../src/lifecycle/workloads/workload.ts'
 import {
   context,

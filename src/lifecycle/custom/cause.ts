@@ -10,7 +10,7 @@ import { earliest, provePersisted } from '../proof.ts'
 import { amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { observeTarget } from '../target-history.ts'
-import { byImportance, examinePods } from '../workloads/pods.ts'
+import { byImportance, examinePods } from '../workloads/revision-pods.ts'
 import {
   appliedRequests,
   isOfPresentSpec,

@@ -15,9 +15,9 @@ import { type Check, type Problem, problemSentence } from '../../reasons/reasons
 import { counted } from '../../reasons/wording.ts'
 import { ownProblem } from '../conditions.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition, isReplaced } from '../workloads/pod-object.ts'
+import { condition, isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
-import { byImportance } from '../workloads/pods.ts'
+import { byImportance } from '../workloads/revision-pods.ts'
 
 /** A workload that creates pods: Deployment, StatefulSet, DaemonSet or ReplicaSet. */
 export type Workload = KubeObject & { readonly spec?: { readonly replicas?: number; readonly template?: PodTemplate } }

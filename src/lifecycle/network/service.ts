@@ -19,7 +19,7 @@ import { earliest, provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
-import { isReplaced } from '../workloads/pod-object.ts'
+import { isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
 import {
   explainService,

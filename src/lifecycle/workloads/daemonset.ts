@@ -4,10 +4,10 @@ import type { Assessment, Milestone } from '../assessment.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
-import { condition, isReplaced } from './pod-object.ts'
-import { examinePods } from './pods.ts'
+import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
+import { examinePods } from './revision-pods.ts'
 import {
   assessWorkload,
   countMilestone,

@@ -3,7 +3,7 @@ import { earlierDeathsMs, firstRestartBackOffSeconds, recoveredMs } from '../../
 import type { GateTime } from '../gate-time.ts'
 import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
-import { condition } from './pod-object.ts'
+import { condition } from './pod-fields.ts'
 
 /**
  * The observed deaths of one container, numbered over the life of its pod (the kubelet's restartCount, plus a death that no

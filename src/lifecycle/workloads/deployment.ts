@@ -8,12 +8,12 @@ import { isSinceStart, provePersisted } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
-import { failingProbe } from './container.ts'
-import { condition } from './pod-object.ts'
+import { failingProbe } from './container-problems.ts'
+import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
-import { notesOf } from './pods.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { findRevision, numberOf } from './revision.ts'
+import { notesOf } from './revision-pods.ts'
 import {
   assessWorkload,
   countMilestone,

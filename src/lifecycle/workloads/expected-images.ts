@@ -5,7 +5,7 @@ import { messageOf, type Problem } from '../../reasons/reasons.ts'
 import { stayingPods } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { amended, type ReadyTarget, type Rule } from '../rule.ts'
-import { containersOf } from './pod-object.ts'
+import { containersOf } from './pod-fields.ts'
 
 /**
  * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of

@@ -2,7 +2,7 @@ import type { Container, ContainerStateTerminated, EventObject } from '../../clu
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
-import { concernsContainer, containerOfEvent, isStartError, type PodContainer } from './pod-object.ts'
+import { concernsContainer, containerOfEvent, isStartError, type PodContainer } from './pod-fields.ts'
 
 type DeathReason =
   | 'crash-loop'

@@ -7,7 +7,7 @@ import type { ContainerHistory, DeathCount, PodHistory, Refusals, RemovedPod, Ru
 import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
-import { condition, containerOfEvent, containersOf, eventCount } from './pod-object.ts'
+import { condition, containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** The observations of a container, before `countDeaths` decides which deaths count. */

@@ -4,9 +4,9 @@ import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest, earliestAfter } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container.ts'
-import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-object.ts'
-import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-setup.ts'
+import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
+import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
+import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
 
 /** The progress of a pod, its problems, and when they may change by time alone. */
 export interface PodState {

@@ -19,7 +19,7 @@ import {
 import { earliest, isSinceStart, latest, prove } from '../proof.ts'
 import { isObserved } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition, eventCount } from './pod-object.ts'
+import { condition, eventCount } from './pod-fields.ts'
 
 type RefusalReason =
   | 'quota-exceeded'

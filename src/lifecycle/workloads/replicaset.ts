@@ -4,9 +4,9 @@ import { lastWriteOf } from '../gate-time.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
-import { condition, isReplaced } from './pod-object.ts'
-import { notesOf } from './pods.ts'
+import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
+import { notesOf } from './revision-pods.ts'
 import { hasContainersOf } from './template.ts'
 import {
   assessWorkload,

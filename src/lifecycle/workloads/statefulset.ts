@@ -6,10 +6,10 @@ import { earliest } from '../proof.ts'
 import { isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
-import { isReplaced } from './pod-object.ts'
-import { examinePods, type PodsState } from './pods.ts'
+import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
+import { examinePods, type PodsState } from './revision-pods.ts'
 import {
   assessWorkload,
   countMilestone,

@@ -9,9 +9,9 @@ import { earliest, earliestAfter } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
-import { condition } from './pod-object.ts'
+import { condition } from './pod-fields.ts'
 import { examinePod } from './pod-state.ts'
-import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './pods.ts'
+import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
 export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled', 'started', 'ready'] as const

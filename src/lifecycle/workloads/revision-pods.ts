@@ -10,7 +10,7 @@ import { earliest, earliestAfter, isSinceStart } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
-import { condition, failedContainer, isReplaced } from './pod-object.ts'
+import { condition, failedContainer, isReplaced } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 
 /** The state of the pods of one revision, and their problems. */

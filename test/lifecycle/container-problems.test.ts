@@ -1,8 +1,8 @@
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { earliest } from '../../src/lifecycle/proof.ts'
-import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container.ts'
+import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/container-problems.ts'
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
-import { containersOf } from '../../src/lifecycle/workloads/pod-object.ts'
+import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../support/subject.ts'
 import {

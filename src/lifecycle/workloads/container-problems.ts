@@ -27,7 +27,7 @@ import {
   hasStarted,
   isStartError,
   type PodContainer,
-} from './pod-object.ts'
+} from './pod-fields.ts'
 
 /** A container of a pod, with everything that a rule reads about it. */
 interface ContainerFacts extends ContainerOfPod {

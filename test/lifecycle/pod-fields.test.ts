@@ -1,5 +1,5 @@
 import type { Pod } from '../../src/cluster/objects.ts'
-import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-object.ts'
+import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { createContainer, createEvent, createPod, createStatus, moment, seenPod } from './builders.ts'
 
 describe('the containers of a pod', () => {

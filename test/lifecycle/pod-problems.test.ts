@@ -1,4 +1,4 @@
-import { schedulingCauses } from '../../src/lifecycle/workloads/pod-setup.ts'
+import { schedulingCauses } from '../../src/lifecycle/workloads/pod-problems.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../support/subject.ts'
 

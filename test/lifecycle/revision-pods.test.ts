@@ -1,5 +1,5 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
-import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/pods.ts'
+import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../support/subject.ts'

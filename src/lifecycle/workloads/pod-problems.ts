@@ -9,9 +9,9 @@ import { unboundClaim, waitsForClaims } from '../platform/pvc.ts'
 import { latest } from '../proof.ts'
 import { nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { proveMissing } from './container.ts'
+import { proveMissing } from './container-problems.ts'
 import { missingObject } from './kubelet-messages.ts'
-import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-object.ts'
+import { condition, containerOfEvent, containersOf, eventCount, hasStarted } from './pod-fields.ts'
 
 /** The problem of the whole pod: before its containers exist, only its conditions and events show it. */
 export function examineSetup(pod: Pod, context: RuleContext): Problem | undefined {
