@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { importsOf, partOf, readSources } from '../scripts/imports.ts'
 import { knownKinds } from '../src/lifecycle/rules.ts'
+import { reasonCodes } from '../src/reasons/reasons.ts'
 
 const root = join(import.meta.dirname, '..')
 const sources = readSources(root)
@@ -155,4 +156,17 @@ it('CONTRIBUTING lists every script that a contributor runs', () => {
   const unlisted = Object.keys(scripts).filter((name) => !new RegExp(`npm (?:run )?${name}\\b`).test(contributing))
   // npm runs these.
   expect(unlisted).toEqual(['postpack', 'prepack'])
+})
+
+it('no code outside of src/reasons compares a reason: it asks for a trait of its entry', () => {
+  const codes = reasonCodes.join('|')
+  const comparison = new RegExp(`\\breason (?:===|!==) '(?:${codes})'|Set<ReasonCode>`)
+  // What a mistake in the inputs is like is decided before reasons are known.
+  const isExempt = (path: string) => path.startsWith('src/reasons/') || path === 'src/rollout.ts'
+  expect(linesWith(comparison, (path) => path.startsWith('src/') && !isExempt(path))).toEqual([])
+})
+
+it('no subject is made from text, or read as text, outside of the reports that are merged', () => {
+  const parsed = /\bsubject\??\.(?:split|startsWith|slice|indexOf|match|includes)\b|\bsubject: `/
+  expect(linesWith(parsed, (path) => path.startsWith('src/'))).toEqual([])
 })

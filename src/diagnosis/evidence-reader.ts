@@ -11,6 +11,7 @@ import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
+import { traitsOf } from '../reasons/reasons.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
@@ -81,7 +82,8 @@ export class EvidenceReader {
    */
   async finish(clock: Clock, limitMs: number): Promise<void> {
     this.#isLast = true
-    if (this.#gate.verdict?.reason === 'forbidden') this.#start('access', () => this.#checkAccess())
+    const { verdict } = this.#gate
+    if (verdict !== undefined && traitsOf(verdict).readsAccess) this.#start('access', () => this.#checkAccess())
     for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
     const { promise: late, resolve } = Promise.withResolvers<void>()
     const stop = clock.after(limitMs, resolve)

@@ -14,7 +14,7 @@ import { isCustomKind } from '../lifecycle/rules.ts'
 import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import type { Target } from '../plan/target.ts'
-import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { nodeBehind, type TargetFacts } from './target-facts.ts'
 
 /** More events would hide the cause. */
@@ -53,7 +53,7 @@ export function evidenceFor(problem: Problem, facts: TargetFacts, context: Evide
       'Why no endpoints',
       checks.map(({ state, text }) => `${checkMarks[state]} ${text}`),
     ),
-    ...piece('condition', 'Conditions', problem.reason === 'pod-waiting' ? openConditions(subject) : []),
+    ...piece('condition', 'Conditions', traitsOf(problem).readsConditions ? openConditions(subject) : []),
     ...piece('condition', 'Termination message', terminationMessage(problem, subject, events.length > 0)),
     ...(node === undefined ? [] : piece('condition', 'Node', nodeLines(node, facts, context))),
     ...piece('event', 'Events', events),

@@ -3,7 +3,7 @@ import { didYouMean } from '../errors.ts'
 import type { Timeline, Verdict } from '../gate/timeline.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
+import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import type { HintFacts, HintTarget, ReasonSpec } from '../reasons/spec.ts'
 import { clusterCommand, command } from '../reasons/wording.ts'
 
@@ -36,10 +36,10 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
   const { problem, object, endedBy } = details
   if (problem?.oldRevision !== undefined)
     return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', subjectText(problem.subject))}.`
-  const isWaiting = reason === '' || reason === 'no-progress' || reason === 'still-running'
+  const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
   if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy)
-  const namespace = reason === 'deleted' ? undefined : namespaceHint(target, details)
+  const namespace = traitsOf({ reason }).isOver ? undefined : namespaceHint(target, details)
   return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
 

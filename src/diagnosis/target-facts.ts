@@ -16,7 +16,7 @@ import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
 import { numberOf, type RevisionReader, revisionsOf, templateOf } from '../lifecycle/workloads/revision.ts'
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
-import { type Problem, reasons } from '../reasons/reasons.ts'
+import { type Problem, reasons, traitsOf } from '../reasons/reasons.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
 export class TargetFacts {
@@ -134,7 +134,7 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
 
 /** The pods that a target without a known cause waits for, if they have a node. */
 export function unexplainedPods({ target, outcome, problems }: TargetRecord, facts: TargetFacts): readonly Pod[] {
-  const isUnexplained = problems.every(({ reason }) => reason === 'readiness-failing')
+  const isUnexplained = problems.every((problem) => traitsOf(problem).leavesCauseOpen)
   if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
   return facts
     .podsOf(target)

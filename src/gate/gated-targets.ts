@@ -13,6 +13,7 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import type { GateSettings } from './settings.ts'
 import {
@@ -306,7 +307,8 @@ export class GatedTargets {
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : explainedBy
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
-    const awaitsOther = rule.quietWhileAwaiting !== undefined && this.awaitsOther(gated, assessment)
+    const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
+    const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
   }
 

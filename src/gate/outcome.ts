@@ -1,3 +1,4 @@
+import { traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
@@ -24,7 +25,7 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
   let first: number | undefined
   for (const { state } of targets) {
     if (state.type !== 'ended' || state.verdict.outcome === 'unknown') continue
-    if (state.verdict.reason === 'superseded' && onSuperseded === 'pass') continue
+    if (traitsOf(state.verdict).mayPass && onSuperseded === 'pass') continue
     first = Math.min(first ?? state.at, state.at)
   }
   return first
@@ -63,5 +64,5 @@ export function passes(
 ): boolean {
   if (verdict.outcome === 'ready') return true
   if (verdict.outcome !== 'superseded' || onSuperseded !== 'pass') return false
-  return targets.every(({ outcome, reason }) => outcome === 'ready' || reason === 'superseded')
+  return targets.every((record) => record.outcome === 'ready' || traitsOf(record).mayPass)
 }

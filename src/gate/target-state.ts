@@ -8,7 +8,7 @@ import type { GateTime } from '../lifecycle/gate-time.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { type Problem, sentenceOf } from '../reasons/reasons.ts'
+import { type Problem, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
@@ -458,8 +458,7 @@ function afterAssessment(
   const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
-  const quiet = event.awaitsOther ? (rule.quietWhileAwaiting ?? []) : []
-  const problems = assessment.problems.filter(({ reason }) => !quiet.includes(reason))
+  const problems = assessment.problems.filter((each) => !event.awaitsOther || !traitsOf(each).isConsequence)
   const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
   const after = {
     milestones: progress,

@@ -9,8 +9,8 @@ import {
   messageOf,
   type Problem,
   problemSentence,
-  type ReasonCode,
   sentenceOf,
+  traitsOf,
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
@@ -72,15 +72,13 @@ export function problemStatement(problem: Problem, target: Target): Sentence {
   return isOwnProblem(problem, target) ? sentenceOf(problem) : { text: problemSentence(problem), form: 'complete' }
 }
 
-/** Reasons whose headline is about "it": the object with the problem, which the target may own. */
-const anonymousReasons: ReadonlySet<ReasonCode> = new Set(['condition-false', 'reported-failed', 'not-reconciled'])
 const subjectLimit = 60
 
 /** The headline of a problem. It names the object that it is about, unless this is the target: `certificaterequest/tls-1: …`. */
 export function problemHeadline(problem: Problem, target: Target): string {
   const headline = headlineOf(problem)
   const deepest = problem.cause ?? problem
-  const isNamed = isOwnProblem(deepest, target) || !anonymousReasons.has(deepest.reason)
+  const isNamed = isOwnProblem(deepest, target) || !traitsOf(deepest).isAnonymous
   return isNamed ? headline : `${withoutMiddle(subjectText(deepest.subject), subjectLimit)}: ${headline}`
 }
 

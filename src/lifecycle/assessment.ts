@@ -1,6 +1,6 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import { isOfKind, type KubeObject, type ObjectName, type Pod } from '../cluster/objects.ts'
-import type { Problem, ReasonCode } from '../reasons/reasons.ts'
+import { type Problem, traitsOf } from '../reasons/reasons.ts'
 
 /** The state of one milestone. */
 export interface Milestone {
@@ -66,18 +66,9 @@ export interface Draft extends AssessedFacts {
   readonly failure?: Problem | undefined
 }
 
-/** Problems of a pod that perhaps only needs more time to become ready. */
-const slowStart: ReadonlySet<ReasonCode> = new Set([
-  'init-container-running',
-  'post-start-hook-running',
-  'readiness-failing',
-  'readiness-gate-pending',
-  'node-unresponsive',
-])
-
 /** Whether an object has no problem, or only needs more time. Containers that crash may wait for it. */
 export function isUndisturbed({ problems }: Pick<Assessment, 'problems'>): boolean {
-  return problems.every(({ reason }) => slowStart.has(reason))
+  return problems.every((problem) => traitsOf(problem).mayOnlyNeedTime)
 }
 
 /** The pods of the gated revision; for a bare pod, the pod itself. */

@@ -3,7 +3,7 @@ import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects
 import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
-import { messageOf, type Problem, type ReasonCode } from '../reasons/reasons.ts'
+import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
 import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
@@ -73,8 +73,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  /** Problems with these reasons are not logged while an awaited target is open. */
-  readonly quietWhileAwaiting?: readonly ReasonCode[]
   /** Whether the object has the expected spec (`await-change`); undefined if the spec does not show it. */
   hasExpectedSpec?(object: Gated): boolean | undefined
   /**
@@ -191,7 +189,7 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
   const terminating = terminatingProblem(object, context)
   const problems = terminating === undefined ? own : [terminating, ...own]
   const recheckAt = earliest([rest, ...own].map((each) => each.recheckAt))
-  const nodes = problems.flatMap((each) => (each.reason === 'node-unresponsive' ? [nodeRequest(each.detail.node)] : []))
+  const nodes = problems.flatMap((each) => nodeOf(each) ?? []).map(({ name }) => nodeRequest(name))
   const explainedBy = [...(rest.explainedBy ?? []), ...nodes]
   const explained = explainedBy.length > 0 && {
     explainedBy,

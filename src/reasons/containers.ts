@@ -96,6 +96,7 @@ export interface ContainerDetails {
 export const containerReasons: ReasonFamily<ContainerDetails> = {
   'crash-loop': {
     class: 'strike',
+    isDeath: true,
     when: `a container died for the ${nth(defaultMaxRestarts + 1)} time, ${duration(deathsProvenMs)} after its first death at the earliest`,
     title: 'a container keeps crashing',
     headline: containerHeadline((name, problem) =>
@@ -110,6 +111,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'out-of-memory': {
     class: 'strike',
+    isDeath: true,
     when: "as crash-loop, each death by the kernel's out-of-memory killer",
     title: 'a container ran out of memory',
     headline: containerHeadline((name) => `${name} ran out of memory`),
@@ -124,6 +126,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'bad-command': {
     class: 'strike',
+    isDeath: true,
     when: 'as crash-loop: the program does not exist in the image or cannot be executed',
     title: 'the command could not be run',
     headline: containerHeadline((name) => `the command of ${name} could not be run`),
@@ -134,6 +137,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'exec-format': {
     class: 'strike',
+    isDeath: true,
     when: 'as crash-loop: the program is for another processor architecture',
     title: 'the image is built for another architecture',
     headline: containerHeadline((name) => `the image of ${name} is built for another architecture`),
@@ -145,6 +149,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'init-container-failed': {
     class: 'strike',
+    isDeath: true,
     when: 'as crash-loop, of an init container',
     title: 'an init container failed',
     headline: containerHeadline((name, problem) => `init ${name} failed${exitCode(problem)}`),
@@ -156,6 +161,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'init-container-running': {
     class: 'slow',
+    mayOnlyNeedTime: true,
     when: `an init container has run for ${duration(longStepMs)}: the next containers start when it has ended`,
     title: 'an init container is still running',
     headline: containerHeadline((name) => `init ${name} is still running`),
@@ -167,6 +173,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'post-start-hook-running': {
     class: 'slow',
+    mayOnlyNeedTime: true,
     when: `a postStart hook has run for ${duration(longStepMs)}: the kubelet starts the next containers when it has ended`,
     title: 'a postStart hook is still running',
     headline: containerHeadline((name) => `the postStart hook of ${name} is still running`),
@@ -178,6 +185,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'liveness-failing': {
     class: 'strike',
+    isDeath: true,
     when: 'as crash-loop, each death by the liveness probe',
     title: 'the liveness probe fails',
     headline: containerHeadline((name) => `${name} fails its liveness probe`),
@@ -188,6 +196,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'startup-failing': {
     class: 'strike',
+    isDeath: true,
     classOf: ({ detail }) => (detail.isRunning ? 'slow' : 'strike'),
     when: 'as crash-loop, each death by the startup probe; slow until the probe ends the container',
     title: 'the startup probe fails',
@@ -199,6 +208,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   },
   'readiness-failing': {
     class: 'slow',
+    leavesCauseOpen: true,
+    mayOnlyNeedTime: true,
     when: 'a container runs, and has used up the time that its own probes allow without being ready',
     title: 'the readiness probe fails',
     headline: containerHeadline((name) => `${name} fails its readiness probe`),

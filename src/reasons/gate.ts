@@ -64,6 +64,7 @@ interface RunOfReport {
 export const gateReasons: ReasonFamily<GateDetails> = {
   'no-progress': {
     class: 'clock',
+    hasNoProblem: true,
     when: 'nothing moved for the stall timeout, and no problem is known',
     title: 'no progress',
     sentence: ({ detail: { stallTimeoutMs, state } }) =>
@@ -73,6 +74,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   'still-running': {
     class: 'clock',
+    hasNoProblem: true,
     when: 'the time was up, and no problem is known',
     title: 'not finished in time',
     sentence: ({ detail: { timeoutMs, milestone, state } }) =>
@@ -97,6 +99,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   deleted: {
     class: 'clock',
+    isOver: true,
     when: `it was deleted, and did not come back within ${duration(deletedMs)}`,
     title: 'deleted during the rollout',
     sentence: () => predicate('was deleted during the wait'),
@@ -105,6 +108,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   terminating: {
     class: 'slow',
+    isDeletion: true,
     when: 'it is being deleted',
     title: 'being deleted',
     sentence: ({ detail, ...problem }) => {
@@ -130,6 +134,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   superseded: {
     class: 'identity',
+    mayPass: true,
     when: 'its template was changed by somebody else during the wait',
     title: 'replaced by a newer change',
     sentence: ({ detail }) => {
@@ -154,6 +159,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   'change-not-seen': {
     class: 'clock',
+    hasNoMilestone: true,
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
     sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
@@ -172,6 +178,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
   },
   forbidden: {
     class: 'api',
+    readsAccess: true,
     when: 'the credentials do not permit reading the resource',
     title: 'access denied by the cluster',
     sentence: ({ detail: { name, wasReadable, message } }) =>

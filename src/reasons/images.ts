@@ -64,6 +64,7 @@ export interface ImageDetails {
 export const imageReasons: ReasonFamily<ImageDetails> = {
   'image-not-found': {
     class: 'terminal',
+    provenAfter: notFoundRefusals,
     when: `the registry answered that it has no such image, for the ${nth(notFoundRefusals)} time (a push may race the first)`,
     title: 'image not found',
     headline: imageHeadline((image) => `image ${image} not found`),
@@ -73,6 +74,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-platform-missing': {
     class: 'terminal',
+    provenAfter: notFoundRefusals,
     when: `the registry has the image, but not for the platform of the pod's node, for the ${nth(notFoundRefusals)} time (a push may race the first)`,
     title: 'the image is not built for the platform of the node',
     headline: imageHeadline((image) => `image ${image} is not built for the platform of the node`),
@@ -82,6 +84,8 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-unauthorized': {
     class: 'strike',
+    provenAfter: unauthorizedRefusals,
+    isPullSecretCause: true,
     when: `the registry refused the pull as unauthorized, for the ${nth(unauthorizedRefusals)} time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),

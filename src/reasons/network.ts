@@ -56,6 +56,7 @@ export interface NetworkDetails {
 export const networkReasons: ReasonFamily<NetworkDetails> = {
   'no-endpoints': {
     class: 'slow',
+    isConsequence: true,
     when: 'no endpoint behind the Service is ready',
     title: 'the Service has no ready endpoints',
     headline: ({ detail: { finding } }) =>
@@ -72,6 +73,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
   },
   'selector-matches-nothing': {
     class: 'slow',
+    awaitsAnyPod: true,
     when: "the Service's selector matches no pod",
     title: 'the selector matches no pods',
     sentence: ({ detail }) => clause(`its ${unmatchedSelector(detail)}`),

@@ -102,7 +102,9 @@ export interface PodReport {
 
 export const podReasons: ReasonFamily<PodDetails> = {
   unschedulable: {
+    awaitsClaims: (detail) => waitsForClaims(detail),
     class: 'slow',
+    awaitsNode: true,
     when: `the scheduler found no node, or reports nothing for ${duration(acknowledgedMs)}: a node may come, or be freed`,
     title: 'no node can take the pods',
     headline: ({ detail }, cause) => {
@@ -122,6 +124,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'volume-not-mounted': {
     class: 'slow',
+    awaitsVolume: true,
     when: 'the kubelet cannot mount or attach a volume, and tries again',
     title: 'a volume could not be mounted',
     sentence: ({ detail: { volume, message } }) => mountSentence(volume, message),
@@ -156,6 +159,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'readiness-gate-pending': {
     class: 'slow',
+    mayOnlyNeedTime: true,
     when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
     title: 'a readiness gate of the pods is not True',
     sentence: ({ detail: { gates } }) =>
@@ -166,7 +170,9 @@ export const podReasons: ReasonFamily<PodDetails> = {
       `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod(s)}.`,
   },
   'node-unresponsive': {
+    node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),
     class: 'slow',
+    mayOnlyNeedTime: true,
     when: `the kubelet has not acknowledged a pod ${duration(acknowledgedMs)} after its assignment (its node may not exist), or the node of a running pod no longer reports`,
     title: 'a node does not respond',
     headline: ({ detail: { node, state } }) =>
@@ -182,6 +188,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'pod-waiting': {
     class: 'slow',
+    readsConditions: true,
     when: 'a clock ended the target, a pod is not ready, and no known problem explains it',
     title: 'a pod is not ready',
     sentence: ({ detail: { container, waiting, warning } }) => {
@@ -426,4 +433,9 @@ export function finalizerAdvice(facts: HintFacts<unknown>, about: string, finali
     return `Kubernetes removes ${names} once nothing uses the object, and its dependents are gone.`
   const force = command(facts, 'patch', about, '--type=json', '-p', '[{"op":"remove","path":"/metadata/finalizers"}]')
   return `The controller that set ${names} must remove it: check that it runs. Only if that controller no longer exists, remove it by hand: ${force}.`
+}
+
+/** Whether a pod waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
+export function waitsForClaims(detail: UnschedulableDetail): boolean {
+  return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
 }

@@ -73,6 +73,21 @@ function specOf(reason: ReasonCode): ReasonSpec<unknown> {
   return reasons[reason] as ReasonSpec<unknown>
 }
 
+/** What the reason of a problem or verdict is like; nothing for the empty reason. */
+export function traitsOf({ reason }: { readonly reason: ReasonCode | '' }): Partial<ReasonSpec<unknown>> {
+  return reason === '' ? {} : specOf(reason)
+}
+
+/** The node of a problem that is one of a node. */
+export function nodeOf({ reason, detail }: Problem): ReturnType<NonNullable<ReasonSpec<unknown>['node']>> | undefined {
+  return specOf(reason).node?.(detail)
+}
+
+/** Whether the pod with this problem waits for its claims. */
+export function awaitsClaims({ reason, detail }: Problem): boolean {
+  return specOf(reason).awaitsClaims?.(detail) === true
+}
+
 /** The class of a problem. A problem never fails its target if its pod is replaced or is of an older revision. */
 export function classOf(problem: Problem): ProblemClass {
   if (problem.isReplaced || problem.neverFails || problem.oldRevision !== undefined) return 'slow'

@@ -112,8 +112,62 @@ interface ManifestField {
   readonly object?: readonly string[]
 }
 
+/** What a reason is like. Code outside of this folder asks for a trait, and never for a reason. */
+interface ReasonTraits {
+  /** How many observations prove it. Without it, another rule does, or nothing. */
+  readonly provenAfter?: number
+  /** The object may only need more time: what crashes beside it may wait for it. */
+  readonly mayOnlyNeedTime?: true
+  /** A container died. */
+  readonly isDeath?: true
+  /** A policy refused the request explicitly. */
+  readonly isDenial?: true
+  /** Its headline is about "it", so it needs the name of the subject. */
+  readonly isAnonymous?: true
+  /** The owner of the object decides whether the object's failure is one of its own. */
+  readonly ownerDecides?: true
+  /** Only a user can end it. */
+  readonly awaitsUser?: true
+  /** The object itself reports the failure; what it owns may explain it. */
+  readonly isOwnReport?: true
+  /** The pod has no node, or no volume: the end of another pod may make room. */
+  readonly awaitsNode?: true
+  readonly awaitsVolume?: true
+  /** The controller has not reported anything yet. */
+  readonly awaitsController?: true
+  /** Every pod and workload of the namespace may end it. */
+  readonly awaitsAnyPod?: true
+  /** It follows from what the target waits for. While that is gated too and open, the log does not mention it. */
+  readonly isConsequence?: true
+  /** A missing Secret with the credentials of a registry causes it too. */
+  readonly isPullSecretCause?: true
+  /** The terminal or strike problem of a pod replaces it as the reason of the target. */
+  readonly yieldsToPods?: true
+  /** It does not name a cause: the node of the pod may be one. */
+  readonly leavesCauseOpen?: true
+  /** A clock ended a target that has no problem. */
+  readonly hasNoProblem?: true
+  /** `on-superseded: pass` accepts it. */
+  readonly mayPass?: true
+  /** The target has no current milestone: it was never judged. */
+  readonly hasNoMilestone?: true
+  /** The object is being deleted. */
+  readonly isDeletion?: true
+  /** The object existed: a missing namespace does not explain why it is absent. */
+  readonly isOver?: true
+  /**
+   * Which evidence is read besides events: the logs of the container, the state of the node, the namespace, the open
+   * conditions of the pod, the access of the credentials.
+   */
+  readonly readsLogs?: true
+  readonly readsNode?: true
+  readonly readsNamespace?: true
+  readonly readsConditions?: true
+  readonly readsAccess?: true
+}
+
 /** Everything about one reason. `Detail` is the detail of its problems. */
-export interface ReasonSpec<Detail> {
+export interface ReasonSpec<Detail> extends ReasonTraits {
   readonly class: ReasonClass
   /** The class of one problem, if it depends on its detail. */
   classOf?(problem: ProblemFields<Detail>): ProblemClass
@@ -133,10 +187,10 @@ export interface ReasonSpec<Detail> {
   sentence(problem: ProblemFields<Detail>, cause?: string): Sentence
   /** What to do: one or two sentences, and a command if one helps. */
   hint(facts: HintFacts<Detail>): string
-  /** Which evidence is read besides events: the logs of the container, the state of the node, the namespace. */
-  readonly readsLogs?: true
-  readonly readsNode?: true
-  readonly readsNamespace?: true
+  /** The node of the problem's pod, if the problem is one of the node; `isLost`: the node no longer reports. */
+  node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
+  /** Whether the pod waits for its claims to be bound. */
+  awaitsClaims?(detail: Detail): boolean
   readonly field?: ManifestField
 }
 

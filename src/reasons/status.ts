@@ -73,6 +73,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'condition-false': {
     class: 'slow',
+    isAnonymous: true,
     when: 'a condition of the object reports that it is not ready',
     title: 'it reports that it is not ready',
     headline: ({ detail: { signals } }) => {
@@ -91,6 +92,8 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'reported-failed': {
     class: 'strike',
+    isOwnReport: true,
+    isAnonymous: true,
     when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up, or a failure of the observed generation in a status that has been unchanged for ${unchangedFailureMs / 60_000} minutes`,
     title: 'it reports a failure',
     headline: (_problem, cause) => cause?.headline,
@@ -105,6 +108,8 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
   'not-reconciled': {
     class: 'slow',
+    awaitsController: true,
+    isAnonymous: true,
     when: 'no controller has written a status yet',
     title: 'its controller has not reported a status',
     headline: ({ detail: { awaited } }) => {

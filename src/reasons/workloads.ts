@@ -96,6 +96,7 @@ interface Suspension {
 export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'progress-deadline-exceeded': {
     class: 'terminal',
+    yieldsToPods: true,
     when: 'the Deployment controller reports it for the present generation',
     title: 'no progress within its deadline',
     sentence: ({ detail: { deadlineSeconds, message } }, cause) =>
@@ -114,6 +115,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'admission-denied': {
     class: 'terminal',
+    isDenial: true,
     when: `a policy or admission webhook denied the pods explicitly, and again after ${duration(deniedMs)}`,
     title: 'denied by an admission policy',
     headline: ({ detail: { by } }) => {
@@ -171,6 +173,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   paused: {
     class: 'slow',
+    awaitsUser: true,
     when: 'the Deployment is paused, and its change is not rolled out',
     title: 'the rollout is paused',
     sentence: ({ detail: { signals } }) =>
@@ -180,6 +183,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'job-failed': {
     class: 'terminal',
+    ownerDecides: true,
     when: 'the Job controller reports Failed',
     title: 'the Job failed',
     headline: (problem, cause) =>
@@ -208,6 +212,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'job-deadline-exceeded': {
     class: 'terminal',
+    ownerDecides: true,
     when: 'the Job controller reports Failed for its activeDeadlineSeconds',
     title: 'the Job ran out of time',
     sentence: ({ detail: { activeDeadlineSeconds: seconds } }) =>
@@ -218,6 +223,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   suspended: {
     class: 'slow',
+    awaitsUser: true,
     when: 'the object is suspended',
     title: 'the Job is suspended',
     sentence: ({ detail: { signals } }) =>

@@ -1,4 +1,5 @@
 import type { MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
+import { traitsOf } from '../reasons/reasons.ts'
 
 /** A reached milestone, and the milliseconds from the previous one. */
 export interface Step {
@@ -23,8 +24,9 @@ export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: numbe
 }
 
 /** The current or failed milestone. A target whose change never arrived has none. */
-export function openMilestone({ milestones, reason }: TargetRecord): MilestoneRecord | undefined {
-  if (reason === 'change-not-seen') return undefined
+export function openMilestone(record: TargetRecord): MilestoneRecord | undefined {
+  if (traitsOf(record).hasNoMilestone) return undefined
+  const { milestones } = record
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 

@@ -5,7 +5,7 @@ import { presentConditions } from '../lifecycle/conditions.ts'
 import { readCondition } from '../lifecycle/custom/status-vocabulary.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { displayName, type Target } from '../plan/target.ts'
-import { classOf, messageOf, type Problem } from '../reasons/reasons.ts'
+import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/wording.ts'
 import { age, colored, dim, type Line, line, type Mark, mark, section, volatile } from './line.ts'
 import { containerLines, summarizePod } from './pod.ts'
@@ -98,7 +98,7 @@ function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading }:
     ]
   }
   const { status, message, problems } = traced.assessment
-  const terminating = problems.find(({ reason }) => reason === 'terminating')
+  const terminating = problems.find((problem) => traitsOf(problem).isDeletion)
   const headline = terminating === undefined ? statusText[status] : messageOf(terminating)
   const as: Mark = status === 'ready' ? '✓' : status === 'failed' ? '✗' : '…'
   const isNew = recreatedAt !== undefined && now - recreatedAt < recreatedMs
@@ -127,7 +127,7 @@ const statusText = { ready: 'ready', progressing: 'in progress', failed: 'failin
 /** All problems, and a hint for the first. Omits `terminating`, because the status line already shows it. */
 function problemLines(target: Target, { assessment }: TracedObject): readonly Line[] {
   const notes = [...assessment.notes, ...(assessment.warnings ?? [])]
-  const problems = assessment.problems.filter(({ reason }) => reason !== 'terminating')
+  const problems = assessment.problems.filter((problem) => !traitsOf(problem).isDeletion)
   const [first] = problems
   if (first === undefined) return notes.map((note) => line(2, mark('·'), note))
   return [

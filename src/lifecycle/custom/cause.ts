@@ -2,7 +2,7 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-check-entries.ts'
-import { classOf, messageOf, type Problem, type ReasonCode } from '../../reasons/reasons.ts'
+import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
@@ -95,13 +95,13 @@ export function withCause(rule: Rule, behind: Behind): Rule {
   })
 }
 
-function isReported({ reason }: Problem): boolean {
-  return reason === 'reported-failed'
+function isReported(problem: Problem): boolean {
+  return traitsOf(problem).isOwnReport === true
 }
 
 /** Whether its first problem is one that only a user can end: no object behind the resource explains it. */
 function awaitsUser({ problems: [first] }: Draft): boolean {
-  return first?.reason === 'paused' || first?.reason === 'suspended'
+  return first !== undefined && traitsOf(first).awaitsUser === true
 }
 
 /** Adds the problems of the objects behind a custom resource to its own assessment. */
@@ -231,9 +231,6 @@ export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext
   return rule.assess(object, { ...context, history, amendments: [] })
 }
 
-/** The owners of Jobs decide themselves whether a failed Job is a failure. */
-const decidedByOwner: ReadonlySet<ReasonCode> = new Set(['job-failed', 'job-deadline-exceeded'])
-
 /** The problems of an owned workload, of which only those of the present spec of the custom resource may fail it. */
 function ofPresentSpec(
   { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
@@ -242,9 +239,10 @@ function ofPresentSpec(
 ): Pick<Findings, 'problems' | 'failure'> {
   const pods = problems.length === 0 && failure === undefined ? [] : context.list('Pod', owner.metadata.namespace)
   const byName = new Map(pods.map((pod) => [pod.metadata.name, pod]))
-  const mayFail = ({ reason, subject }: Problem) =>
-    !decidedByOwner.has(reason) &&
-    isOfPresentSpec((isPodSubject(subject) ? byName.get(subject.name) : undefined) ?? owner, custom, context)
+  const mayFail = (problem: Problem) => {
+    const pod = isPodSubject(problem.subject) ? byName.get(problem.subject.name) : undefined
+    return !traitsOf(problem).ownerDecides && isOfPresentSpec(pod ?? owner, custom, context)
+  }
   const isElsewhere = owner.metadata.namespace !== custom.metadata.namespace
   const withNamespace = (problem: Problem): Problem => (isElsewhere ? { ...problem, isElsewhere } : problem)
   return {

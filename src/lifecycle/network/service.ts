@@ -10,6 +10,7 @@ import {
 } from '../../cluster/objects.ts'
 import { otherAddressText } from '../../reasons/network.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { addressMovesMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -45,12 +46,11 @@ export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
   concernedBy: ['EndpointSlice', 'Pod', ...workloadKinds],
   readsGatedPods: true,
-  quietWhileAwaiting: ['no-endpoints'],
   relatives: (object) =>
     hasEndpoints(object) ? [endpointSliceRequest(object), podRequest(object), ...workloadRequests(object)] : [],
   isConcernedBy: (object, other, last) =>
     // A selector without a match is compared with the labels of every pod and workload.
-    last?.problems.some(({ reason }) => reason === 'selector-matches-nothing') === true || isBehind(object, other),
+    last?.problems.some((problem) => traitsOf(problem).awaitsAnyPod) === true || isBehind(object, other),
   assess: assessService,
 }
 

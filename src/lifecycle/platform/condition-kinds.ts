@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import { type Condition, groupOf, type KubeObject, type ObjectName } from '../../cluster/objects.ts'
-import { messageOf, type Problem } from '../../reasons/reasons.ts'
+import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
 import {
   type ConditionSignal,
@@ -75,7 +75,7 @@ function assessConditions(
       : wrong !== undefined
         ? conditionProblem(object, [conditionSignal(wrong)], context)
         : notReconciled(object, context)
-  const waiting = problem.reason === 'not-reconciled' ? 'waiting for its controller' : messageOf(problem)
+  const waiting = traitsOf(problem).awaitsController ? 'waiting for its controller' : messageOf(problem)
   return conclude(object, context, {
     ready,
     readyMessage: message,

@@ -9,8 +9,8 @@ import {
   type Subject,
   subjectOf,
 } from '../../cluster/objects.ts'
-import type { UnschedulableDetail } from '../../reasons/pods.ts'
 import type { Problem } from '../../reasons/reasons.ts'
+import { awaitsClaims } from '../../reasons/reasons.ts'
 import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
@@ -96,13 +96,8 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /** Whether an event is about a claim, and may explain a problem: that of a pod which waits for claims. */
-export function isExplainedByClaim({ involvedObject }: EventObject, { reason, detail }: Problem): boolean {
-  return involvedObject?.kind === 'PersistentVolumeClaim' && reason === 'unschedulable' && waitsForClaims(detail)
-}
-
-/** Whether a pod waits for its claims (pkg/scheduler/framework/plugins/volumebinding). */
-export function waitsForClaims(detail: UnschedulableDetail): boolean {
-  return 'causes' in detail && detail.causes.some(({ type }) => type === 'unbound-claims')
+export function isExplainedByClaim({ involvedObject }: EventObject, problem: Problem): boolean {
+  return involvedObject?.kind === 'PersistentVolumeClaim' && awaitsClaims(problem)
 }
 
 /** The events of the binder and provisioners about a claim that is not bound; FailedBinding is often a Normal event. */

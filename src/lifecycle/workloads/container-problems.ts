@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { subjectOf } from '../../cluster/objects.ts'
-import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../reasons/reasons.ts'
+import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
 import {
   deathsProvenMs,
   deathsProvenWhileOthersProgressMs,
@@ -10,8 +10,6 @@ import {
   longStepMs,
   maxPullBackOffMs,
   missingObjectMs,
-  notFoundRefusals,
-  unauthorizedRefusals,
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
 import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
@@ -160,13 +158,6 @@ export function firstRetryAt(facts: ContainerFacts): number | undefined {
   return failedAt + waitMs + kubeletRetryMs
 }
 
-/** The number of refusals that prove a reason; other reasons are never proven. */
-const refusalsNeeded: Readonly<Partial<Record<PullReason, number>>> = {
-  'image-not-found': notFoundRefusals,
-  'image-platform-missing': notFoundRefusals,
-  'image-unauthorized': unauthorizedRefusals,
-}
-
 /**
  * A terminal problem: the registry does not have the image, or not for the node's platform, at the second refusal (a
  * push may race the first). Strike: a refusal for missing authorization, at the third. If the Secret with the credentials
@@ -177,8 +168,8 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
   const { attempts, events, firstAt, lastAt, message } = refusals
   const { pod, context } = facts
   const count = Math.max(attempts, events)
-  const needed = refusalsNeeded[reason] ?? Infinity
-  const isMissing = reason === 'image-unauthorized' && context.events(pod).some(isPullSecretMissing)
+  const { provenAfter: needed = Infinity, isPullSecretCause } = traitsOf({ reason })
+  const isMissing = isPullSecretCause === true && context.events(pod).some(isPullSecretMissing)
   const isFinal =
     !isMissing || proveMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context).proven
   const isCurrent = isFinal && isSinceStart(lastAt, context)

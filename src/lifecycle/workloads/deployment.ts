@@ -1,6 +1,6 @@
 import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
-import { classOf, type Problem } from '../../reasons/reasons.ts'
+import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
@@ -250,8 +250,8 @@ function isGettingOn({ pod, started, stallHold, runningStep }: PodState, context
 }
 
 /** The terminal or strike problem of a pod that explains an exceeded deadline, and replaces it as the reason. */
-function explainDeadline({ reason }: Problem, problems: readonly Problem[]): Problem | undefined {
-  if (reason !== 'progress-deadline-exceeded') return undefined
+function explainDeadline(deadline: Problem, problems: readonly Problem[]): Problem | undefined {
+  if (!traitsOf(deadline).yieldsToPods) return undefined
   return problems.find((problem) => classOf(problem) !== 'slow' && isPodSubject(problem.subject))
 }
 

@@ -1,7 +1,7 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
-import type { Problem, ReasonCode } from '../../reasons/reasons.ts'
+import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { firstJobBackOffMs, maxJobBackOffMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
@@ -16,17 +16,6 @@ import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
 import { stallHold } from './workload.ts'
-
-/** A container's death never fails its Job: backoffLimit and podFailurePolicy decide. */
-const deathReasons: ReadonlySet<ReasonCode> = new Set([
-  'crash-loop',
-  'out-of-memory',
-  'bad-command',
-  'exec-format',
-  'init-container-failed',
-  'liveness-failing',
-  'startup-failing',
-])
 
 /**
  * A Job: https://kubernetes.io/docs/concepts/workloads/controllers/job/
@@ -238,8 +227,7 @@ function withoutDuplicates(pods: readonly Pod[]): readonly Pod[] {
 /** A problem of a pod; a death never fails the Job. */
 function toJobProblem(problem: Problem): Problem {
   // A refused start has an exit code too.
-  const isDeath =
-    deathReasons.has(problem.reason) || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
+  const isDeath = traitsOf(problem).isDeath || ('exitCode' in problem.detail && problem.detail.exitCode !== undefined)
   return isDeath ? { ...problem, neverFails: true, proven: false } : problem
 }
 

@@ -7,7 +7,7 @@ import {
   type ReplicaSet,
   subjectOf,
 } from '../../cluster/objects.ts'
-import { type Problem, problemOf, type ReasonDetails } from '../../reasons/reasons.ts'
+import { type Problem, problemOf, type ReasonDetails, traitsOf } from '../../reasons/reasons.ts'
 import type { AdmissionRefusal, QuotaRefusal, Refusal } from '../../reasons/workloads.ts'
 import {
   creationRetrySlackMs,
@@ -235,7 +235,7 @@ function refusedProblem(
     ...read(message),
   }
   const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
-  const seen = isInvalid || reason === 'admission-denied' ? count : 0
+  const seen = isInvalid || traitsOf(refusal).isDenial ? count : 0
   const isCurrent = isSinceStart(lastAt, context)
   const { proven } = isInvalid
     ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context.now)

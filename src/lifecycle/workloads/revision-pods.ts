@@ -2,7 +2,7 @@ import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Pod } from '../../cluster/objects.ts'
 import { isPodSubject, subjectOf } from '../../cluster/objects.ts'
 import type { EndedDetail } from '../../reasons/pods.ts'
-import { classOf, type Problem, problemOf } from '../../reasons/reasons.ts'
+import { classOf, nodeOf, type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { ownProblem } from '../conditions.ts'
@@ -91,7 +91,7 @@ export function byImportance(a: Problem, b: Problem): number {
 
 /** The problems of existing pods come before those of replaced pods. A silent kubelet may only be late, also that of a new node: it comes last. */
 function certainty(problem: Problem): number {
-  if (problem.reason === 'node-unresponsive' && problem.detail.state !== 'lost') return 2
+  if (nodeOf(problem)?.isLost === false) return 2
   return problem.isReplaced ? 1 : 0
 }
 

@@ -1,6 +1,6 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
-import { classOf, type Problem, problemSentence } from '../../reasons/reasons.ts'
+import { classOf, type Problem, problemSentence, traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -289,7 +289,7 @@ export interface StallHold {
  * creates no pod before, or a new pod has no room or volume while an old one drains.
  */
 function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods): readonly Pod[] {
-  const hasNoRoom = state?.problems.some(({ reason }) => reason === 'unschedulable' || reason === 'volume-not-mounted')
+  const hasNoRoom = state?.problems.map(traitsOf).some(({ awaitsNode, awaitsVolume }) => awaitsNode || awaitsVolume)
   return waitsForTermination || hasNoRoom ? owned : gated
 }
 
@@ -298,7 +298,7 @@ function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods)
  * @param isComplete the rollout is complete: they are none of its pods
  */
 export function scaleHold({ state }: Pick<ExaminedPods, 'state'>, isComplete: boolean): StallHold | undefined {
-  const hasNoRoom = state?.problems.some(({ reason }) => reason === 'unschedulable')
+  const hasNoRoom = state?.problems.some((problem) => traitsOf(problem).awaitsNode)
   return isComplete && hasNoRoom
     ? { stallHold: 'its rollout is complete, and the pods of a scale wait for room' }
     : undefined
