@@ -86,6 +86,13 @@ it('the gate neither names a kind nor imports what belongs to some kinds: rules 
   expect(linesWith(kinds, (path) => path.startsWith('src/gate/'))).toEqual([])
 })
 
+it('no cast narrows an object to its kind: rules, lookups and isOfKind carry the type', () => {
+  const names = [...knownKinds.map(({ kind }) => kind), 'EndpointSlice', 'EventObject']
+  const casts = new RegExp(`\\bas (?:readonly )?(?:${names.join('|')})\\b`)
+  const isText = (line: string) => /["'`].*\bas\b.*["'`]/.test(line)
+  expect(linesWith(casts, () => true).filter((line) => !isText(line))).toEqual([])
+})
+
 it('a folder of lifecycle imports only folders before it, and what all rules share imports none', () => {
   const folders = ['shared', 'platform', 'workloads', 'network', 'custom', 'all kinds']
   // The files that join the folders.

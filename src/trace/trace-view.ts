@@ -1,5 +1,5 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
-import { groupOf, type KubeObject, type Pod, type Service, shortName, subjectText } from '../cluster/objects.ts'
+import { groupOf, type KubeObject, type ObjectOf, shortName, subjectText } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
 import { readCondition } from '../lifecycle/custom/status-vocabulary.ts'
@@ -80,7 +80,7 @@ function titleLine({ target, traced, now, startedAt }: TraceState): Line {
 
 /** The revision of a Deployment, the type of a Service, the address of a pod. */
 function describeObject({ object }: TracedObject): string | undefined {
-  if (isKind(object, '', 'Service')) return serviceType(object as Service)
+  if (isKind(object, '', 'Service')) return serviceType(object)
   const revision = object.metadata.annotations?.['deployment.kubernetes.io/revision']
   if (revision !== undefined) return `revision ${revision}`
   const { podIP } = (object.status ?? {}) as { podIP?: string }
@@ -198,8 +198,8 @@ function milestoneSummary({ assessment }: TracedObject): Line {
 
 function behindLines(traced: TracedObject): readonly Line[] {
   const { object } = traced
-  if (isKind(object, '', 'Pod')) return containerLines(object as Pod, traced)
-  if (isKind(object, '', 'Service')) return serviceLines(object as Service, traced)
+  if (isKind(object, '', 'Pod')) return containerLines(object, traced)
+  if (isKind(object, '', 'Service')) return serviceLines(object, traced)
   return treeLines(traced)
 }
 
@@ -207,7 +207,7 @@ function behindLines(traced: TracedObject): readonly Line[] {
 function objectsWithEvents(traced: TracedObject): readonly KubeObject[] {
   const { object } = traced
   const others = isKind(object, '', 'Service')
-    ? selectedPods(object as Service, traced).filter((pod) => summarizePod(pod, traced.context).mark !== '✓')
+    ? selectedPods(object, traced).filter((pod) => summarizePod(pod, traced.context).mark !== '✓')
     : descendants(object, traced)
   return [object, ...others]
 }
@@ -226,8 +226,8 @@ function remainingPodLines({ remainingPods }: TraceState): readonly Line[] {
   )
 }
 
-function isKind({ apiVersion, kind }: KubeObject, group: string, wanted: string): boolean {
-  return kind === wanted && groupOf(apiVersion) === group
+function isKind<Kind extends string>(object: KubeObject, group: string, kind: Kind): object is ObjectOf<Kind> {
+  return object.kind === kind && groupOf(object.apiVersion) === group
 }
 
 const conditionMarks: Readonly<Record<NonNullable<ReturnType<typeof readCondition>>['meaning'], Mark>> = {

@@ -1,5 +1,5 @@
 import { distinctRequests, type Failure, type FeedEvent, isFailure, type WatchRequest } from '../cluster/feed.ts'
-import { type EventObject, type KubeObject, nameOf, type Service } from '../cluster/objects.ts'
+import { type EventObject, isOfKind, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, Store } from '../cluster/store.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
@@ -175,8 +175,8 @@ export class Trace {
 
   /** The uid of the Service if it selected a pod before the change but not after it. */
   #deselectedFrom(before: KubeObject, after: KubeObject | undefined): string | undefined {
-    if (before.kind !== 'Pod' || this.#object?.kind !== 'Service') return undefined
-    const service = this.#object as Service
+    const service = this.#object
+    if (before.kind !== 'Pod' || !isOfKind(service, 'Service')) return undefined
     const isSelected = after !== undefined && isSelectedBy(service, after)
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }

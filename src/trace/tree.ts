@@ -1,4 +1,4 @@
-import { type Deployment, type KubeObject, type Pod, type ReplicaSet, shortName } from '../cluster/objects.ts'
+import { isOfKind, type KubeObject, type Pod, type ReplicaSet, shortName } from '../cluster/objects.ts'
 import { kindsBehind } from '../lifecycle/rules.ts'
 import { newReplicaSet } from '../lifecycle/workloads/deployment.ts'
 import { pluralOf } from '../plan/kinds.ts'
@@ -33,8 +33,8 @@ function titleOf(object: KubeObject): string {
 function childrenLines(object: KubeObject, indent: number, traced: TracedObject, depth: number): readonly Line[] {
   if (depth === 0) return []
   const owned = traced.owned(object.metadata.uid)
-  const pods = owned.filter(({ kind }) => kind === 'Pod') as readonly Pod[]
-  const sets = owned.filter(({ kind }) => kind === 'ReplicaSet') as readonly ReplicaSet[]
+  const pods = owned.filter((each) => isOfKind(each, 'Pod'))
+  const sets = owned.filter((each) => isOfKind(each, 'ReplicaSet'))
   const nameWidth = Math.max(0, ...pods.map(({ metadata }) => metadata.name.length))
   const others = owned.filter(({ kind }) => !['Pod', 'ReplicaSet', 'ControllerRevision'].includes(kind))
   return [
@@ -62,7 +62,7 @@ function replicaSetLines(
   depth: number,
 ): readonly Line[] {
   const newest = sets.toSorted((a, b) => revisionOf(b) - revisionOf(a))
-  const current = owner.kind === 'Deployment' ? newReplicaSet(owner as Deployment, traced.context) : undefined
+  const current = isOfKind(owner, 'Deployment') ? newReplicaSet(owner, traced.context) : undefined
   const previous = newest.find((set) => set !== current)
   const hasPods = (set: ReplicaSet) =>
     (set.spec?.replicas ?? 1) > 0 || (set.status?.replicas ?? 0) > 0 || traced.owned(set.metadata.uid).length > 0
