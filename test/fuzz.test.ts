@@ -16,7 +16,7 @@ import { parseReferences } from '../src/plan/parse-references.ts'
 import { parseManifests } from '../src/plan/read-manifests.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
 import { parseStreamLogs } from '../src/plan/stream-logs.ts'
-import { limitObject } from '../src/recording/lines.ts'
+import { limitObject } from '../src/recording/reader.ts'
 import { parameters } from './support/thorough.ts'
 
 const compiler = await loadCompiler()

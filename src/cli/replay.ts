@@ -11,8 +11,13 @@ import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries
 import { counted } from '../reasons/wording.ts'
 import { readHeader } from '../recording/reader.ts'
 import { indexRecording } from '../recording/recording-index.ts'
-import { type ReplayHooks, replay as replayRecording } from '../recording/replay.ts'
-import { inputsOf, planReplay, settingsOf } from '../recording/replay-plan.ts'
+import {
+  inputsOf,
+  planReplay,
+  type ReplayHooks,
+  replay as replayRecording,
+  settingsOf,
+} from '../recording/replay-gate.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
 import type { Arguments } from './arguments.ts'

@@ -1,7 +1,9 @@
+import type { GitHub } from '@actions/github/lib/utils'
 import type { Timeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import type { Octokit, Origin } from './origin.ts'
+import { withPermission } from './failure.ts'
+import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 
 /** Shows the rollout on GitHub outside the job log. */
 export interface Extra {
@@ -39,4 +41,103 @@ export interface Opened {
   readonly headSha: string
   /** The name of the check, and the context of the status: a new status of this context replaces the open one. */
   readonly name: string
+}
+
+/** A client of GitHub's API with the user's token. */
+export type Octokit = InstanceType<typeof GitHub>
+
+const lookupMs = 3_000
+const pageSize = 100
+const readPulls = 'pull-requests: read'
+
+/**
+ * Where a gate comes from: its commit, pull request and log. All extras of a gate share one, so that they agree. What the
+ * event does not contain is looked up when it is first needed; a failed look-up is tried again.
+ */
+export class Origin {
+  readonly run: WorkflowRun
+  readonly #octokit: Octokit
+  #headSha: string | undefined
+  /** Undefined: not looked up yet. */
+  #pullRequest: number | 'none' | undefined
+  #logUrl: Promise<string> | undefined
+
+  /** @param jobId the input `job-id`, which servers other than github.com leave empty */
+  constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
+    this.run = run
+    this.#octokit = octokit
+    if (run.mayBeMergeCommit !== true) this.#headSha = run.headSha
+    this.#pullRequest = run.pullRequest
+    if (jobId !== undefined) this.#logUrl = Promise.resolve(logUrlOf(run, jobId))
+  }
+
+  /** The commit that the extras belong to. Rejects with octokit's error. */
+  async commit(signal: AbortSignal): Promise<string> {
+    this.#headSha ??= await this.#headOfMergeCommit(signal)
+    return this.#headSha
+  }
+
+  /**
+   * The head of the pull request if the workspace contains it or its merge commit, which pull requests do not show; else the
+   * commit in the workspace: somebody pushed after the checkout, and the new head was not deployed.
+   */
+  async #headOfMergeCommit(signal: AbortSignal): Promise<string> {
+    const { pullRequest, headSha = '' } = this.run
+    const request = { ...requestOf(this.run, signal), pull_number: Number(pullRequest) }
+    const { data } = await withPermission(readPulls, this.#octokit.rest.pulls.get(request))
+    return data.merge_commit_sha === headSha ? data.head.sha : headSha
+  }
+
+  /** The number of the pull request; undefined if there is none. Rejects with octokit's error. */
+  async pullRequest(signal: AbortSignal): Promise<number | undefined> {
+    this.#pullRequest ??= (await this.#ofFork(signal)) ?? (await this.#ofCommit(signal)) ?? 'none'
+    return this.#pullRequest === 'none' ? undefined : this.#pullRequest
+  }
+
+  /** An event about a commit of a fork lists no pull requests, and the repository may not have the commit's branch. */
+  async #ofFork(signal: AbortSignal): Promise<number | undefined> {
+    const { forkBranch } = this.run
+    if (forkBranch === undefined) return undefined
+    const request = { ...requestOf(this.run, signal), head: forkBranch, state: 'open' as const }
+    const { data } = await this.#octokit.rest.pulls.list(request)
+    // A branch may have pull requests into several branches.
+    const headSha = await this.commit(signal)
+    return (data.find(({ head }) => head.sha === headSha) ?? data[0])?.number
+  }
+
+  /** The open pull request whose head is the commit, else the one whose merge created the commit. */
+  async #ofCommit(signal: AbortSignal): Promise<number | undefined> {
+    const headSha = await this.commit(signal)
+    const request = { ...requestOf(this.run, signal), commit_sha: headSha }
+    const { data } = await this.#octokit.rest.repos.listPullRequestsAssociatedWithCommit(request)
+    const open = data.find(({ state, head }) => state === 'open' && head.sha === headSha)
+    const merged = data.find(({ merged_at, merge_commit_sha }) => merged_at !== null && merge_commit_sha === headSha)
+    return (open ?? merged)?.number
+  }
+
+  /** The page with the log of the job; that of its run if the job cannot be found. Never rejects. */
+  logUrl(): Promise<string> {
+    this.#logUrl ??= this.#findLog()
+    return this.#logUrl
+  }
+
+  async #findLog(): Promise<string> {
+    const { runId, attempt, runner } = this.run
+    if (runner === '') return logUrlOf(this.run)
+    // One attempt: the link is worth no delay, and the token may lack `actions: read`.
+    const request = {
+      ...requestOf(this.run, AbortSignal.timeout(lookupMs)),
+      run_id: runId,
+      attempt_number: attempt ?? 1,
+      per_page: pageSize,
+    }
+    try {
+      const { data } = await this.#octokit.rest.actions.listJobsForWorkflowRunAttempt(request)
+      // Several jobs of a run may have the same name, but a runner runs one at a time.
+      const own = data.jobs.filter(({ status, runner_name }) => status === 'in_progress' && runner_name === runner)
+      return logUrlOf(this.run, own.length === 1 ? String(own[0]?.id) : undefined)
+    } catch {
+      return logUrlOf(this.run)
+    }
+  }
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
-import { type Mistake, UserError } from '../errors.ts'
+import { type AddMistake, type Mistake, UserError } from '../errors.ts'
 import { type MilestoneName, milestoneNames } from '../inputs.ts'
 import { type Compiler, type Expression, firstLine, loadCompiler, type TextExpression } from './expressions.ts'
 
@@ -187,55 +187,38 @@ const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
 /** Fields that an expression must not read, because their values are redacted. */
 const redactedFields = /\b(data|binaryData|stringData)\b/
 
-/** Reads the entries of one file, and collects its mistakes. */
-class EntryReader {
-  readonly mistakes: Mistake[] = []
-  readonly #path: string
-
-  constructor(path: string) {
-    this.#path = path
+/**
+ * Checks an entry of a file.
+ * @param where its place for messages: `Entry 2`
+ * @param addMistake gets every mistake
+ */
+function isEntry(raw: unknown, where: string, addMistake: AddMistake): raw is HealthCheckEntry {
+  if (!isMapping(raw)) {
+    addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
+    return false
   }
-
-  mistake(message: string): undefined {
-    this.mistakes.push({ input: this.#path, message })
+  let isValid = true
+  const mistake = (message: string) => {
+    isValid = false
+    addMistake(message)
   }
-
-  /** Each entry, checked, with its place for messages. */
-  entries(list: readonly unknown[]): readonly { readonly entry: HealthCheckEntry; readonly where: string }[] {
-    return list.flatMap((raw, index) => {
-      const where = `Entry ${index + 1}`
-      const entry = this.#entry(raw, where)
-      return entry === undefined ? [] : [{ entry, where }]
-    })
+  const named = isText(raw.kind) ? `${where} (${raw.kind})` : where
+  for (const name of Object.keys(raw))
+    if (!Object.hasOwn(shapes, name))
+      mistake(`${where} has an unknown field "${name}". There are ${Object.keys(shapes).join(', ')}.`)
+  if (raw.kind === undefined) mistake(`${where} lacks kind.`)
+  if ((raw.apiVersion === undefined) === (raw.group === undefined))
+    mistake(`${named} ${raw.group === undefined ? 'lacks apiVersion' : 'has apiVersion and group: write one of them'}.`)
+  if (raw.current === undefined) mistake(`${named} lacks current: ${expression(undefined)}.`)
+  for (const [name, shape] of Object.entries(shapes)) {
+    const value = raw[name as keyof HealthCheckEntry]
+    const wanted = value === undefined ? undefined : shape(value)
+    if (wanted !== undefined) mistake(`${named}, ${name}: write ${wanted}.`)
   }
-
-  #entry(raw: unknown, where: string): HealthCheckEntry | undefined {
-    if (!isMapping(raw)) return this.mistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
-    const before = this.mistakes.length
-    const named = isText(raw.kind) ? `${where} (${raw.kind})` : where
-    for (const name of Object.keys(raw))
-      if (!Object.hasOwn(shapes, name))
-        this.mistake(`${where} has an unknown field "${name}". There are ${Object.keys(shapes).join(', ')}.`)
-    if (raw.kind === undefined) this.mistake(`${where} lacks kind.`)
-    if ((raw.apiVersion === undefined) === (raw.group === undefined))
-      this.mistake(
-        `${named} ${raw.group === undefined ? 'lacks apiVersion' : 'has apiVersion and group: write one of them'}.`,
-      )
-    if (raw.current === undefined) this.mistake(`${named} lacks current: ${expression(undefined)}.`)
-    for (const [name, shape] of Object.entries(shapes)) {
-      const value = raw[name as keyof HealthCheckEntry]
-      const wanted = value === undefined ? undefined : shape(value)
-      if (wanted !== undefined) this.mistake(`${named}, ${name}: write ${wanted}.`)
-    }
-    if (isRedacted(raw)) this.#rejectValues(raw, where)
-    return this.mistakes.length > before ? undefined : (raw as HealthCheckEntry)
-  }
-
-  #rejectValues(raw: Raw, where: string): void {
-    for (const [name, value] of Object.entries(raw))
-      if (redactedFields.test(JSON.stringify(value)))
-        this.mistake(`${where}, ${name}: values of a ${raw.kind} are redacted, so expressions cannot read them.`)
-  }
+  for (const [name, value] of Object.entries(isRedacted(raw) ? raw : {}))
+    if (redactedFields.test(JSON.stringify(value)))
+      mistake(`${where}, ${name}: values of a ${raw.kind} are redacted, so expressions cannot read them.`)
+  return isValid
 }
 
 function isRedacted({ apiVersion, group, kind }: Raw): boolean {
@@ -248,25 +231,30 @@ function isRedacted({ apiVersion, group, kind }: Raw): boolean {
  * @throws UserError with every mistake
  */
 export async function parseEntries(text: string, path: string): Promise<readonly HealthCheckEntry[]> {
-  const { reader, entries } = await readEntries(text, path)
-  if (reader.mistakes.length > 0) throw new UserError(reader.mistakes)
+  const { mistakes, entries } = await readEntries(text, path)
+  if (mistakes.length > 0) throw new UserError(mistakes)
   return entries.map(({ entry }) => entry)
 }
 
+/** Each valid entry with its place for messages, and all mistakes. */
 async function readEntries(text: string, path: string) {
   // Loaded when needed: the library costs start-up time.
   const { CORE_SCHEMA, load, mergeTag } = await import('js-yaml')
-  const reader = new EntryReader(path)
-  let list: unknown
+  const mistakes: Mistake[] = []
+  const addMistake: AddMistake = (message) => mistakes.push({ input: path, message })
+  const entries: { readonly entry: HealthCheckEntry; readonly where: string }[] = []
   try {
     // With merge keys: `<<: *other` takes the fields of another entry.
-    list = load(text, { schema: CORE_SCHEMA.withTags(mergeTag) })
+    const list = load(text, { schema: CORE_SCHEMA.withTags(mergeTag) })
+    if (!Array.isArray(list)) addMistake('This is not a list. Write a YAML list of {apiVersion, kind, current, …}.')
+    for (const [index, entry] of (Array.isArray(list) ? list : []).entries()) {
+      const where = `Entry ${index + 1}`
+      if (isEntry(entry, where, addMistake)) entries.push({ entry, where })
+    }
   } catch (error) {
-    reader.mistake(`This is not valid YAML: ${firstLine(error)}`)
-    return { reader, entries: [] }
+    addMistake(`This is not valid YAML: ${firstLine(error)}`)
   }
-  if (!Array.isArray(list)) reader.mistake('This is not a list. Write a YAML list of {apiVersion, kind, current, …}.')
-  return { reader, entries: reader.entries(Array.isArray(list) ? list : []) }
+  return { mistakes, addMistake, entries }
 }
 
 /**
@@ -275,14 +263,14 @@ async function readEntries(text: string, path: string) {
  * @throws UserError with every mistake
  */
 export async function parseHealthChecks(text: string, path: string): Promise<readonly HealthCheck[]> {
-  const [{ reader, entries }, compiler] = await Promise.all([readEntries(text, path), loadCompiler()])
+  const [{ mistakes, addMistake, entries }, compiler] = await Promise.all([readEntries(text, path), loadCompiler()])
   const checks = entries.map(({ entry, where }) =>
-    compileEntry(entry, compiler, { isUsers: true, onMistake: (message) => reader.mistake(`${where}, ${message}`) }),
+    compileEntry(entry, compiler, { isUsers: true, onMistake: (message) => addMistake(`${where}, ${message}`) }),
   )
   const names = entries.map(({ entry: { apiVersion, group, kind } }) => `${apiVersion ?? group} ${kind}`)
   for (const name of new Set(names.filter((name, index) => names.indexOf(name) !== index)))
-    reader.mistake(`${name} is written twice. Put its expressions into one entry.`)
-  if (reader.mistakes.length > 0) throw new UserError(reader.mistakes)
+    addMistake(`${name} is written twice. Put its expressions into one entry.`)
+  if (mistakes.length > 0) throw new UserError(mistakes)
   return checks
 }
 

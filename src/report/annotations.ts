@@ -4,8 +4,8 @@ import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
+import { messageWithName, reasonHeadline } from './record.ts'
 import { isManifest } from './target-details.ts'
-import { messageWithName, reasonHeadline } from './wording.ts'
 
 /** An annotation, with the fields of `core.error` and `core.warning`. */
 export interface Annotation {

@@ -2,8 +2,7 @@ import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames } from '../plan/target.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { openMilestone, stepsOf } from './milestone-steps.ts'
-import { outcomeLabels } from './wording.ts'
+import { openMilestone, outcomeLabels, stepsOf } from './record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */

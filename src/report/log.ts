@@ -23,7 +23,7 @@ import {
   problemCount,
   problemPath,
   reasonHeadline,
-} from './wording.ts'
+} from './record.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {

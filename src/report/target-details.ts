@@ -4,18 +4,21 @@ import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
-import { openMilestone, openMs, slowestStep, stepsOf } from './milestone-steps.ts'
 import {
   capitalised,
   formatElapsed,
   isInMessage,
   messageBelowName,
+  openMilestone,
+  openMs,
   orderEvidence,
   outcomeLabels,
   problemCount,
   problemPath,
   reasonHeadline,
-} from './wording.ts'
+  slowestStep,
+  stepsOf,
+} from './record.ts'
 
 /** How much of a target is shown. */
 export interface DetailOptions {

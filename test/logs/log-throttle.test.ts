@@ -1,4 +1,4 @@
-import { LogThrottle, type ThrottledLine } from '../../src/logs/log-throttle.ts'
+import { LogThrottle, type ThrottledLine } from '../../src/logs/live-logs.ts'
 import { liveLogLines } from '../../src/thresholds.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 

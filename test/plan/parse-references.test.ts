@@ -5,19 +5,20 @@ import type { WaitFor } from '../../src/plan/target.ts'
 import { cpuMs } from '../support/cpu.ts'
 import { parameters } from '../support/thorough.ts'
 
-/** A reference without its line and its default values. */
-function withoutDefaults({ line: _, exclude, clocks, ...rest }: Reference) {
-  return {
-    ...rest,
-    ...(exclude ? { exclude } : {}),
-    ...(Object.keys(clocks).length === 0 ? {} : { clocks }),
-  }
-}
-
-function read(text: string) {
+/** Each reference as it could be written, with its other settings as JSON. */
+function read(text: string): string[] {
   const { references, mistakes } = parseReferences(text)
   expect(mistakes).toEqual([])
-  return references.map(withoutDefaults)
+  return references.map(({ exclude, kind, name, selector, namespace, clocks }: Reference) =>
+    [
+      `${exclude ? '!' : ''}${kind}${name === undefined ? '' : `/${name}`}`,
+      selector === undefined ? '' : `-l ${selector}`,
+      namespace === undefined ? '' : `-n ${namespace}`,
+      Object.keys(clocks).length === 0 ? '' : JSON.stringify(clocks),
+    ]
+      .filter((word) => word !== '')
+      .join(' '),
+  )
 }
 
 function messagesOf(text: string): string[] {
@@ -25,71 +26,37 @@ function messagesOf(text: string): string[] {
 }
 
 describe('references as kubectl wait takes them', () => {
-  it.each<[string, object[]]>([
-    ['deployment/web', [{ kind: 'deployment', name: 'web' }]],
-    ['  Deployment/web\t', [{ kind: 'Deployment', name: 'web' }]],
-    ['deployment web', [{ kind: 'deployment', name: 'web' }]],
-    ['deployment "web"', [{ kind: 'deployment', name: 'web' }]],
-    ['deployments.v1.apps/web', [{ kind: 'deployments.v1.apps', name: 'web' }]],
-    [
-      'deployment web api',
-      [
-        { kind: 'deployment', name: 'web' },
-        { kind: 'deployment', name: 'api' },
-      ],
-    ],
-    [
-      'deploy/web svc/web',
-      [
-        { kind: 'deploy', name: 'web' },
-        { kind: 'svc', name: 'web' },
-      ],
-    ],
-    [
-      'deploy,svc web',
-      [
-        { kind: 'deploy', name: 'web' },
-        { kind: 'svc', name: 'web' },
-      ],
-    ],
-    [
-      'deploy,sts -l app=shop -n shop',
-      [
-        { kind: 'deploy', selector: 'app=shop', namespace: 'shop' },
-        { kind: 'sts', selector: 'app=shop', namespace: 'shop' },
-      ],
-    ],
-    ['pods --all', [{ kind: 'pods', selector: '' }]],
-    ['pods -lapp=x -nshop', [{ kind: 'pods', selector: 'app=x', namespace: 'shop' }]],
-    ['pods -l=app=x -n=shop', [{ kind: 'pods', selector: 'app=x', namespace: 'shop' }]],
-    ['pods --selector app==x --namespace=shop', [{ kind: 'pods', selector: 'app==x', namespace: 'shop' }]],
-    ['-n shop deployment/web', [{ kind: 'deployment', name: 'web', namespace: 'shop' }]],
+  it.each([
+    ['deployment/web', 'deployment/web'],
+    ['  Deployment/web\t', 'Deployment/web'],
+    ['deployment web', 'deployment/web'],
+    ['deployment "web"', 'deployment/web'],
+    ['deployments.v1.apps/web', 'deployments.v1.apps/web'],
+    ['deployment web api', 'deployment/web', 'deployment/api'],
+    ['deploy/web svc/web', 'deploy/web', 'svc/web'],
+    ['deploy,svc web', 'deploy/web', 'svc/web'],
+    ['deploy,sts -l app=shop -n shop', 'deploy -l app=shop -n shop', 'sts -l app=shop -n shop'],
+    ['pods --all', 'pods -l '],
+    ['pods -lapp=x -nshop', 'pods -l app=x -n shop'],
+    ['pods -l=app=x -n=shop', 'pods -l app=x -n shop'],
+    ['pods --selector app==x --namespace=shop', 'pods -l app==x -n shop'],
+    ['-n shop deployment/web', 'deployment/web -n shop'],
     [
       "pods -l 'env in (prod, stage),tier!=db,!canary,example.com/x'",
-      [{ kind: 'pods', selector: 'env in (prod, stage),tier!=db,!canary,example.com/x' }],
+      'pods -l env in (prod, stage),tier!=db,!canary,example.com/x',
     ],
-    ['job/migrate --timeout=20m', [{ kind: 'job', name: 'migrate', clocks: { timeoutMs: 1_200_000 } }]],
+    ['job/migrate --timeout=20m', 'job/migrate {"timeoutMs":1200000}'],
     [
       'job/migrate --timeout 0 --stall-timeout=1m --milestone-timeouts "started=2m, complete=1h"',
-      [
-        {
-          kind: 'job',
-          name: 'migrate',
-          clocks: {
-            timeoutMs: 0,
-            stallTimeoutMs: 60_000,
-            milestoneTimeoutsMs: { started: 120_000, complete: 3_600_000 },
-          },
-        },
-      ],
+      'job/migrate {"timeoutMs":0,"stallTimeoutMs":60000,"milestoneTimeoutsMs":{"started":120000,"complete":3600000}}',
     ],
-    ['!deployment/web', [{ kind: 'deployment', name: 'web', exclude: true }]],
-    ['! pods -l app=x', [{ kind: 'pods', selector: 'app=x', exclude: true }]],
-    ['deployment/web # the shop', [{ kind: 'deployment', name: 'web' }]],
-    ['deployment/we#b', [{ kind: 'deployment', name: 'we#b' }]],
-  ])('reads %s', (text, expected) => {
+    ['!deployment/web', '!deployment/web'],
+    ['! pods -l app=x', '!pods -l app=x'],
+    ['deployment/web # the shop', 'deployment/web'],
+    ['deployment/we#b', 'deployment/we#b'],
+  ])('the line "%s" is read as kubectl wait reads its arguments', (text, ...expected) => {
     // A line of excludes alone would be a mistake of its own.
-    expect(read(`${text}\npod/other`)).toEqual([...expected, { kind: 'pod', name: 'other' }])
+    expect(read(`${text}\npod/other`)).toEqual([...expected, 'pod/other'])
   })
 
   it.each<[string, WaitFor]>([
@@ -106,12 +73,12 @@ describe('references as kubectl wait takes them', () => {
       `'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True'`,
       { type: 'jsonpath', path: '{.status.conditions[?(@.type=="Ready")].status}', value: 'True' },
     ],
-  ])('waits --for=%s', (text, waitFor) => {
-    expect(read(`certificate/tls --for=${text}`)).toEqual([{ kind: 'certificate', name: 'tls', waitFor }])
-    expect(read(`certificate/tls --for ${text}`)).toEqual([{ kind: 'certificate', name: 'tls', waitFor }])
+  ])('the flag --for=%s is read as that of kubectl wait', (text, waitFor) => {
+    for (const flag of [`--for=${text}`, `--for ${text}`])
+      expect(parseReferences(`certificate/tls ${flag}`)).toMatchObject({ references: [{ waitFor }], mistakes: [] })
   })
 
-  it('numbers lines as the user sees them, whatever ends them', () => {
+  it('the number of a line is that in an editor, whatever ends the lines', () => {
     const text = '\n# the shop\r\ndeployment/web\r\rservice/web svc/api\n'
     expect(parseReferences(text).references.map(({ line, name }) => [line, name])).toEqual([
       [3, 'web'],
@@ -144,8 +111,8 @@ describe('lines that kubectl printed', () => {
     'deployment.apps/web condition met',
     'deployment.apps "web" configured',
     'deployment.apps "web" successfully rolled out',
-  ])('gates %s', (text) => {
-    expect(read(text)).toEqual([{ kind: 'deployment.apps', name: 'web' }])
+  ])('the printed line "%s" names a resource to gate', (text) => {
+    expect(read(text)).toEqual(['deployment.apps/web'])
   })
 
   it.each([
@@ -159,7 +126,9 @@ describe('lines that kubectl printed', () => {
     ['deployment.apps "web" deleted from shop namespace (server dry run)', 'a dry run'],
     ["Warning: resource deployments/web isn't owned: it is missing an annotation", 'a warning'],
     ['warning: error calculating patch from openapi spec: x', 'a warning'],
-  ])('skips %s and reports why', (text, why) => {
+    ['W0101 10:00:00.000000   12345 warnings.go:70] policy/v1beta1 is deprecated', 'a log line'],
+    ['E1120 10:00:00.1 7 memcache.go:265] x', 'a log line'],
+  ])('the printed line "%s" is skipped as %s', (text, why) => {
     expect(parseReferences(text)).toEqual({
       input: 'resources',
       references: [],
@@ -168,17 +137,17 @@ describe('lines that kubectl printed', () => {
     })
   })
 
-  it('does not read a second name as a verb, which would leave it ungated', () => {
+  it('a second name after TYPE/NAME is a mistake, not a participle of kubectl', () => {
     expect(messagesOf('deployment/web api')).toEqual([
       '"api" is not TYPE/NAME, as other words of the line are. Write deployment/web service/web, or deployment web api.',
     ])
     expect(read('deployment "web" "feed"')).toHaveLength(2)
   })
 
-  it('excludes what a printed line names', () => {
+  it('a "!" before a printed line excludes its resource', () => {
     expect(read('service/web created\n!deployment.apps/web configured')).toEqual([
-      { kind: 'service', name: 'web' },
-      { kind: 'deployment.apps', name: 'web', exclude: true },
+      'service/web',
+      '!deployment.apps/web',
     ])
   })
 })
@@ -205,24 +174,24 @@ describe('output of other commands', () => {
     ],
     ['an install', ['NAME: web', 'LAST DEPLOYED: now', 'NAMESPACE: shop', 'STATUS: deployed'], 1],
     ['a first upgrade', ['Release "web" does not exist. Installing it now.', 'NAME: web', 'NAMESPACE: shop'], 1],
-  ])('is called Helm’s, with what to give instead: %s', (_, lines, line) => {
+  ])('the report of Helm about %s is a mistake that names what to pass instead', (_, lines, line) => {
     expect(mistakesOf(lines.join('\n'))).toEqual([
       `${line}: This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
     ])
   })
 
-  it('is explained without an invalid release or namespace name', () => {
+  it('the mistake about a report of Helm quotes no invalid name of a release or namespace', () => {
     expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm get manifest RELEASE > ')
   })
 
-  it('is a manifest, which belongs in a file', () => {
+  it('a manifest in resources is a mistake that names the input manifests', () => {
     expect(mistakesOf('---\napiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n')).toEqual([
       '2: This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
     ])
     expect(mistakesOf('{\n "apiVersion": "v1"\n}')).toHaveLength(1)
   })
 
-  it('is a table of kubectl get, which can print names instead', () => {
+  it('a table of kubectl get is a mistake that names -o name', () => {
     expect(
       mistakesOf('NAME   READY   UP-TO-DATE   AVAILABLE   AGE\nweb    1/1     1            1           5m'),
     ).toEqual(['1: This is a table of kubectl get. Print names instead: kubectl get … -o name.'])
@@ -236,13 +205,13 @@ describe('output of other commands', () => {
     'The Deployment "web" is invalid: spec.selector: Invalid value: field is immutable',
     'The connection to the server localhost:8080 was refused - did you specify the right host or port?',
     'Error: INSTALLATION FAILED: cannot re-use a name that is still in use',
-  ])('means that the apply failed: %s', (text) => {
+  ])('the line "%s" is a mistake: the apply failed', (text) => {
     expect(mistakesOf(`service/web created\n${text}`)).toEqual([
       `2: The apply failed: ${text}${text.endsWith('?') ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`,
     ])
   })
 
-  it('reports one failure once, however many lines it has, and reads the lines after it', () => {
+  it('an error of kubectl with several lines is one mistake, and the lines after it are read', () => {
     const text = [
       'service/web created',
       'The Deployment "web" is invalid: ',
@@ -255,13 +224,6 @@ describe('output of other commands', () => {
       'configmap/x unchanged',
     ].join('\n')
     expect(parseReferences(text).mistakes.map(({ line }) => line)).toEqual([2, 5])
-  })
-
-  it.each([
-    'W0101 10:00:00.000000   12345 warnings.go:70] policy/v1beta1 is deprecated',
-    'E1120 10:00:00.1 7 memcache.go:265] x',
-  ])('is a log line of kubectl, which is skipped: %s', (text) => {
-    expect(parseReferences(`pod/x\n${text}`)).toMatchObject({ mistakes: [], skipped: [{ why: 'a log line' }] })
   })
 })
 
@@ -335,31 +297,31 @@ describe('mistakes', () => {
     ],
     ['!deployment/web --timeout=5m', 'An excluded resource takes no --for and no clocks. Leave them out.'],
     ['deployment/"web', 'A double quote is opened and never closed. Close it.'],
-  ])('refuses %s and reports what to write', (text, message) => {
+  ])('the line %s is a mistake that contains its correction', (text, message) => {
     const { references, mistakes } = parseReferences(`\n${text}`, 'resources')
     expect(references).toEqual([])
     expect(mistakes).toEqual([{ input: 'resources', line: 2, message }])
   })
 
-  it.each(['', ' \n\n', '# nothing\n'])('reports that nothing is named in %j', (text) => {
+  it.each(['', ' \n\n', '# nothing\n'])('the input %j is a mistake: no resource is named', (text) => {
     expect(messagesOf(text)).toEqual([
       'No resource is named. Write one reference per line, like deployment/web, or pass the output of kubectl apply.',
     ])
   })
 
-  it('report an empty name', () => {
+  it('an empty name is a mistake', () => {
     expect(messagesOf('deployment "" web')).toEqual([
       '"deployment" has an empty name: is a variable not set? Write deployment/NAME.',
     ])
   })
 
-  it('report that excludes alone name nothing', () => {
+  it('an input of excludes alone is a mistake', () => {
     expect(messagesOf('!deployment/web')).toEqual([
       'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.',
     ])
   })
 
-  it('are collected from all lines while valid ones are read', () => {
+  it('the mistakes of all lines are collected while valid lines are read', () => {
     const { references, mistakes } = parseReferences('deployment\nservice/web\npods --for=x --timeout=y\n')
     expect(references.map(({ name }) => name)).toEqual(['web'])
     expect(mistakes.map(({ line }) => line)).toEqual([1, 3, 3])
@@ -392,7 +354,7 @@ describe('hostile text', () => {
     ),
   )
 
-  it('never crashes the parser, and every line is a reference, skipped or a mistake', () => {
+  it('any text is read without an error as references, skipped lines or mistakes', () => {
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
         const { references, skipped, mistakes } = parseReferences(pieces.join(''))
@@ -421,7 +383,7 @@ describe('hostile text', () => {
     ['kinds times names', `${'a,'.repeat(32_000)}a${' b'.repeat(32_000)}`],
     ['many lines', 'a b c d e f g h\n'.repeat(8_000)],
     ['many flags', `pod/x ${'--x '.repeat(30_000)}`],
-  ])('is read in no time: %s', (_, text) => {
+  ])('a long input of %s is read within 2 s of CPU time', (_, text) => {
     expect(cpuMs(() => parseReferences(text))).toBeLessThan(2_000)
   })
 })

@@ -7,7 +7,7 @@ import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
-import { settingsOf } from '../../src/recording/replay-plan.ts'
+import { settingsOf } from '../../src/recording/replay-gate.ts'
 import {
   type Expectation,
   incidentsFolder,

@@ -1,4 +1,4 @@
-import { readLines } from '../../src/recording/lines.ts'
+import { readLines } from '../../src/recording/reader.ts'
 import { recordingLineSchema } from '../../src/recording/recording-schema.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
 

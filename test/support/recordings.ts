@@ -5,8 +5,7 @@ import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { replay } from '../../src/recording/replay.ts'
-import { settingsOf } from '../../src/recording/replay-plan.ts'
+import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
