@@ -34,7 +34,7 @@ import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './pla
 import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
-import { furtherMistakesMs } from './thresholds.ts'
+import { evidenceFinishMs, evidenceFinishWhenCancelledMs, furtherMistakesMs } from './thresholds.ts'
 import { version } from './version.ts'
 
 /** The user's inputs without mistakes. */
@@ -55,7 +55,7 @@ export interface Rollout extends RolloutInputs {
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called with a sentence if the first requests fail and are repeated for longer than 2 s, or a selector waits for its first match. */
+  /** Called with a sentence if the first requests fail and are repeated for a while, or a selector waits for its first match. */
   readonly onRetry?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
@@ -440,7 +440,10 @@ export async function followGate(
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     // A cancelled job has little time left.
-    await Promise.all([evidence.finish(clock, cancelled.aborted ? 1_500 : 5_000), logs?.finish()])
+    await Promise.all([
+      evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),
+      logs?.finish(),
+    ])
     await exit.texts.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
     logs?.close()

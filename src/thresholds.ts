@@ -203,6 +203,9 @@ export const manyObjects = 100
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 export const furtherMistakesMs = 5_000
 
+/** If a problem began this long before the gate's start, the apply before the gate did not cause it. */
+export const oldProblemMs = 60_000
+
 // The API server
 
 /** After this time without a success, the state of the rollout is unknown. */
@@ -226,10 +229,22 @@ export const outageAtTimeoutMs = 30_000
 /** How long the first requests are repeated, unless the gate's timeout is shorter. */
 export const maxInitialMs = 30_000
 
+/** The wait before the first requests are repeated; it doubles. */
+export const firstInitialRetryMs = 200
+
+/** The longest wait before the first requests are repeated. */
+export const maxInitialRetryMs = 3_000
+
 /**
  * If no byte arrives for this time, a small list request tests the server. If it succeeds, the watch is opened again.
  */
 export const watchSilenceMs = 30_000
+
+/** The shortest time that the server is asked to keep a watch open. */
+export const minWatchSeconds = 45
+
+/** Watches end at different times within this one, so that they are not all opened at once. */
+export const watchSpreadSeconds = 16
 
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
@@ -255,6 +270,92 @@ export const quotedTextMs = 250
 /** How long texts wait for the first list of a watch, if it neither arrives nor fails. */
 export const maxTextWaitMs = 10_000
 
+/** How often the clock checks that the process runs. */
+export const clockCheckMs = 1_000
+
+/** If the process did not run for so long, it was suspended, or its machine slept. */
+export const suspendedMs = 10_000
+
+/** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
+export const rediscoveryMs = 5_000
+
+/** Time limit for the kinds of an API group: an aggregated API server that hangs delays the gate so long. */
+export const discoveryGroupMs = 10_000
+
+/** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
+export const credentialPluginMs = 60_000
+
+/** Maximum delay of a watch until the first lists arrive. A list of many pages, or one that is not answered, must not delay the other watches longer. */
+export const maxFirstListDelayMs = 1_000
+
+/** If the first requests succeed within this time, their repetition is not reported. */
+export const unreportedRetriesMs = 2_000
+
+/** The longest line of a watch. A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
+export const maxWatchLineBytes = 16 << 20
+
+/** An error of the API server is a Status, which is far smaller. */
+export const maxErrorBytes = 64 << 10
+
+/** Time limit of a request that has no other one. */
+export const requestMs = 30_000
+
+// Watches
+
+/** Maximum time without a byte during a list. */
+export const listSilenceMs = 30_000
+
+/** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
+export const answerTimeoutMs = 10_000
+
+/**
+ * A deadline waits for a refresh, so a refresh has a time limit: twice the time of the last list, within these limits. Pages
+ * are no proof that the list ends.
+ */
+export const minRefreshMs = 10_000
+
+/** The longest time limit of a refresh. */
+export const maxRefreshMs = 2 * 60_000
+
+/** The most that counts of a list that a refresh interrupted: it may never end. */
+export const maxPartialListMs = 15_000
+
+/** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
+export const watchOverdueMs = 10_000
+
+/** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
+export const healthyWatchMs = 1_000
+
+/**
+ * If watching is forbidden, or fails while lists succeed, the reflector polls. It tries to watch again after this number of
+ * polls, and sooner after the first failures.
+ */
+export const pollsBetweenWatches = 12
+
+/** A watch may fail this often in a row, or end at once, before polls replace it. */
+export const failedWatchesBeforePolls = 3
+
+/** The wait before the first retry of a watch or list; it doubles. */
+export const minWatchBackOffMs = 100
+
+/** The longest wait before a retry of a watch or list. */
+export const maxWatchBackOffMs = 5_000
+
+/** The longest wait that the server may request (Retry-After). */
+export const maxRetryAfterMs = 30_000
+
+/** Refused requests seldom succeed later. They are still repeated, because access may be granted or a CRD installed. */
+export const refusedBackOffMs = 20_000
+
+/** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
+export const missingBackOffMs = 5_000
+
+/** How many retries after a 403 come sooner: a Role may be deleted and created again within seconds. */
+export const quickRetries = 4
+
+/** The wait before each of these retries. */
+export const quickRetryMs = 7_000
+
 // Values of Secrets
 
 /** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
@@ -265,6 +366,15 @@ export const minNamedSecretCharacters = 6
 
 /** Longer values are files or Helm releases, which logs do not quote. */
 export const maxSecretCharacters = 10_000
+
+/** How long the end of the gate waits for the first lists, before texts leave. */
+export const textFinishMs = 2_000
+
+/** The same in a cancelled job. */
+export const textFinishWhenCancelledMs = 500
+
+/** Shorter strings are not masked, to keep the log readable. */
+export const minMaskedCharacters = 4
 
 // Logs of containers
 
@@ -292,6 +402,65 @@ export const logsBeforeStartMs = 10 * 60_000
 /** Longer lines are cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
 
+/** The most of the last log lines of a container that is kept as evidence. */
+export const maxTailBytes = 64 << 10
+
+/** Time limit for reading the last lines of a log. */
+export const logReadMs = 10_000
+
+/** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
+export const maxLogAnswerBytes = 4 << 20
+
+/** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
+export const logReadAheadBytes = 4_000
+
+/**
+ * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
+ * log file when it was rotated. This costs one request, and no line is lost.
+ */
+export const logSilenceMs = 60_000
+
+/** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
+export const finalLogLines = 1_000
+
+/** The wait before a broken stream of a log is opened again; it doubles. */
+export const firstLogRetryMs = 500
+
+/** The longest wait before a broken stream of a log is opened again. */
+export const maxLogRetryMs = 10_000
+
+/** When this number of attempts in a row has failed, the failure is reported. Fewer are only retried. */
+export const reportedLogAttempts = 3
+
+/** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
+export const lastLogLinesMs = 1_000
+
+/** The same in a cancelled job. */
+export const lastLogLinesWhenCancelledMs = 300
+
+// Evidence
+
+/** If hundreds of targets fail, the logs of this many containers are enough. */
+export const maxEvidenceContainers = 24
+
+/** The same for the nodes of their pods. */
+export const maxEvidenceNodes = 8
+
+/** The logs of this many containers of a target are enough. */
+export const maxContainersOfTarget = 3
+
+/** How many events of a target are shown: more would hide the cause. */
+export const maxEvidenceEvents = 20
+
+/** How long the end of the gate waits for the evidence. */
+export const evidenceFinishMs = 5_000
+
+/** The same in a cancelled job: the runner kills it 10 s after its cancellation. */
+export const evidenceFinishWhenCancelledMs = 1_500
+
+/** Events from longer before the gate's start are not shown: they do not explain the state at the gate's start. */
+export const eventsBeforeMs = 10 * 60_000
+
 // GitHub and outputs
 
 /** The least time between two updates on GitHub. */
@@ -308,3 +477,68 @@ export const closeLimitMs = 60_000
 
 /** Later steps may pass outputs as environment variables or arguments, whose size the operating system limits. */
 export const failedResourcesBytes = 64 * 1024
+
+/** The minimum duration of a gate for which the summary contains a diagram. */
+export const shortestDiagramMs = 2_000
+
+/** Shorter waits of a target are not shown in its details. */
+export const shortestWaitMs = 100
+
+/** How many annotations a gate writes: GitHub shows ten annotations of a step; two are left for the step itself. */
+export const maxAnnotations = 8
+
+/** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
+export const maxSummaryBytes = 1_040_000
+
+/** How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see `textFinishWhenCancelledMs`. */
+export const jobEndMs = 8_000
+
+/** How often the end of the action is checked for. */
+export const jobEndPollMs = 100
+
+/** Time limit for asking GitHub for the pull request of a commit. */
+export const originLookupMs = 3_000
+
+/** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
+export const updateTimeoutMs = 10_000
+
+/** Time limit of one attempt to show the outcome. A check with many annotations needs several requests. */
+export const outcomeTimeoutMs = 30_000
+
+/** The wait before an update on GitHub is tried again; it doubles. */
+export const firstUpdateRetryMs = 1_000
+
+/** GitHub sometimes refuses a good token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
+export const maxGithubRefusals = 3
+
+// Inputs and files
+
+/** The largest report that is merged: many times that of a gate of a thousand failed targets. */
+export const maxReportBytes = 64 * 1024 * 1024
+
+/** How many reports are merged: more gates than any summary can show. */
+export const maxReports = 200
+
+/** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
+export const expressionMs = 1_000
+
+/** The largest manifest. Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
+export const maxManifestBytes = 8 * 1024 * 1024
+
+/** How many manifests are read: more than any apply has. */
+export const maxManifestFiles = 5_000
+
+/** How many objects manifests may name: no usual apply contains more. The limit exists because each object needs a watch. */
+export const maxManifestObjects = 5_000
+
+/** How many objects references may name: more than in any apply. Limits `a,b,c,… 1 2 3 …`. */
+export const maxReferences = 5_000
+
+/** The interval of the lists until a selector has its first match. */
+export const selectorPollMs = 1_000
+
+/** Time limit of git, which answers in some 5 ms. */
+export const gitMs = 5_000
+
+/** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
+export const replayCancelMs = 3_600_000

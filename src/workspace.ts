@@ -2,6 +2,7 @@ import { existsSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
+import { gitMs } from './thresholds.ts'
 
 /** Whether a path is a folder or below it. Both are absolute. */
 export function isInside(folder: string, path: string): boolean {
@@ -80,9 +81,6 @@ interface LinkedRepository {
   readonly commits: readonly (string | undefined)[]
 }
 
-/** git answers in some 5 ms. */
-const gitTimeoutMs = 5_000
-
 /**
  * Finds out which files the checked-out commit contains. Links to others would lead to nothing: rendered charts, files of
  * a second repository or a submodule, files of a commit that was made in the job. Never rejects.
@@ -143,7 +141,7 @@ async function readObjects(root: string, names: readonly string[], env: NodeJS.P
       // Windows searches a program in this folder first, and a pull request could add git.exe to the checkout.
       cwd: dirname(process.execPath),
       env: { ...Object.fromEntries(variables), GIT_NO_LAZY_FETCH: '1', GIT_TERMINAL_PROMPT: '0' },
-      timeout: gitTimeoutMs,
+      timeout: gitMs,
       maxBuffer: 16 * 1024 * 1024,
       windowsHide: true,
     }

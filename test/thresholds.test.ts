@@ -64,3 +64,26 @@ it('no text in src states a number that decides something by hand', () => {
     'src/plan/names.ts: 253 characters',
   ])
 })
+
+it('a time or size with a name stands in src/thresholds.ts', () => {
+  const found = [...readSources(root)].flatMap(([path, text]) =>
+    path === 'src/thresholds.ts'
+      ? []
+      : [...text.matchAll(/^(?:export )?const (\w+(?:Ms|Seconds|Bytes)) = [\d_ *<.]+$/gm)].map(
+          ([, name]) => `${path}: ${name}`,
+        ),
+  )
+  // Units, what is faster, and what the views draw: they decide no outcome.
+  expect(found.toSorted()).toEqual([
+    'src/cli/terminal-log.ts: redrawMs',
+    'src/cluster/client.ts: smallAnswerBytes',
+    'src/entrypoints.ts: maxYoungBytes',
+    'src/lifecycle/proof.ts: timestampUnitMs',
+    'src/recording/line-schema.ts: yearMs',
+    'src/recording/reader.ts: chunkBytes',
+    'src/trace/follow.ts: drawDelayMs',
+    'src/trace/follow.ts: tickMs',
+    'src/trace/trace-view.ts: recreatedMs',
+    'src/trace/trace.ts: departedMs',
+  ])
+})

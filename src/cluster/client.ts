@@ -4,7 +4,7 @@ import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { errorText, UserError } from '../errors.ts'
-import { maxAnswerBytes } from '../thresholds.ts'
+import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
 import type { ExecCredential } from './exec-plugin.ts'
@@ -26,7 +26,7 @@ interface RequestOptions {
   readonly accept?: string
   /** How the server may compress its answer. Default gzip. */
   readonly encoding?: 'gzip' | 'identity'
-  /** Time limit of the whole answer, or of opening a stream. Default 30 s. */
+  /** Time limit of the whole answer, or of opening a stream. Default `requestMs`. */
   readonly timeoutMs?: number
   /** For long answers, instead of `timeoutMs`: the maximum time without a byte. */
   readonly silenceMs?: number
@@ -36,7 +36,6 @@ interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-const maxErrorBytes = 64 << 10
 /** Up to this size, finding the field sets takes longer than parsing them. The redactor removes them in any case. */
 const smallAnswerBytes = 64 << 10
 
@@ -128,7 +127,7 @@ export class Client {
   }
 
   async #bounded<T>(
-    { silenceMs, timeoutMs = silenceMs ?? 30_000, signal }: RequestOptions,
+    { silenceMs, timeoutMs = silenceMs ?? requestMs, signal }: RequestOptions,
     work: (signal: AbortSignal, extend: () => void) => Promise<T>,
   ) {
     const signals = signal ? [signal, this.#closing.signal] : [this.#closing.signal]

@@ -1,3 +1,4 @@
+import { clockCheckMs, suspendedMs } from '../thresholds.ts'
 import { ConnectionError } from './failures.ts'
 
 /**
@@ -10,11 +11,6 @@ export interface Clock {
   /** Calls back once after `delayMs`. The returned function cancels the timer. */
   after(delayMs: number, callback: () => void): () => void
 }
-
-/** How often the clock checks that the process runs. */
-const checkMs = 1_000
-/** If the process did not run for so long, it was suspended, or its machine slept. */
-const suspendedMs = 10_000
 
 /**
  * Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. Time during which
@@ -31,7 +27,7 @@ export function createSystemClock(uptimeMs: () => number): Clock {
     runningAt = uptime
     return uptime + offsetMs
   }
-  setInterval(now, checkMs).unref()
+  setInterval(now, clockCheckMs).unref()
   const after = (delayMs: number, callback: () => void) => {
     const dueAt = now() + delayMs
     let timer: NodeJS.Timeout
@@ -39,7 +35,7 @@ export function createSystemClock(uptimeMs: () => number): Clock {
       timer = setTimeout(() => {
         const remainingMs = dueAt - now()
         // A timer may be early by some milliseconds. A longer time remains only after a suspension.
-        if (remainingMs > checkMs) wait(remainingMs)
+        if (remainingMs > clockCheckMs) wait(remainingMs)
         else callback()
       }, ms)
     }

@@ -1,4 +1,5 @@
 import tls from 'node:tls'
+import { rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import {
@@ -29,9 +30,9 @@ interface ConnectOptions {
   readonly mask: (secret: string) => void
   /** Called in `connect` with the place of the kubeconfig, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called once with a sentence if the first requests fail and are repeated for longer than 2 s. */
+  /** Called once with a sentence if the first requests fail and are repeated for a while. */
   readonly onRetry?: (message: string) => void
-  /** How long the first requests are repeated at most, in milliseconds; 0 or more than 30 s: 30 s. */
+  /** How long the first requests are repeated at most, in milliseconds; 0 or more than `maxInitialMs`: `maxInitialMs`. */
   readonly timeoutMs?: number
   /** Gets every secret of the credentials and of the cluster's objects. Everything that leaves the process is redacted with it. */
   readonly secrets?: Secrets
@@ -41,9 +42,6 @@ interface ConnectOptions {
   /** Whether this process opens TLS connections to the API server only. */
   readonly isOnlyServer?: boolean
 }
-
-/** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
-const rediscoveryMs = 5_000
 
 /**
  * Reads the kubeconfig and masks its secrets; sends no request yet.
@@ -132,7 +130,7 @@ export class Cluster {
   }
 
   /**
-   * Reads the resource types and the version of the server. Repeats the requests for 30 s while the server does not answer,
+   * Reads the resource types and the version of the server. Repeats the requests for `maxInitialMs` while the server does not answer,
    * then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.
    */
   async discover(): Promise<readonly ApiResource[]> {

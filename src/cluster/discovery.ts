@@ -1,3 +1,4 @@
+import { discoveryGroupMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { ApiError, ConnectionError, isUnauthorized, isUnreadable } from './failures.ts'
 import type { ApiResource } from './feed.ts'
@@ -135,8 +136,6 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
 
 /** Number of parallel requests: few enough for the limits of the server's API priority and fairness. */
 const legacyRequestsAtOnce = 8
-/** An aggregated API server that hangs delays the gate so long. */
-const groupTimeoutMs = 10_000
 
 async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
   const slots = new Semaphore(legacyRequestsAtOnce)
@@ -156,7 +155,7 @@ async function legacy(client: Client, path: string, groupVersions: readonly stri
 async function legacyResources(client: Client, path: string, groupVersion: string): Promise<ApiResource[] | Error> {
   let list: { resources?: readonly LegacyResource[] | null } | null
   try {
-    list = (await client.json(`${path}/${groupVersion}`, { timeoutMs: groupTimeoutMs })) as typeof list
+    list = (await client.json(`${path}/${groupVersion}`, { timeoutMs: discoveryGroupMs })) as typeof list
   } catch (error) {
     // The aggregated API server of this group may be down, hang or answer in HTML; the other groups can still be read.
     if (error instanceof ApiError ? !isUnauthorized(error) : isUnreadable(error)) return error as Error

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { UserError, withoutEnd } from '../errors.ts'
+import { credentialPluginMs } from '../thresholds.ts'
 
 /** The `exec` section of a kubeconfig's user (client.authentication.k8s.io/v1). */
 export interface ExecPlugin {
@@ -20,9 +21,6 @@ export interface ExecCredential {
   readonly expiresAt?: number
 }
 
-/** A plugin that takes longer probably waits for an interactive login. */
-const pluginTimeoutMs = 60_000
-
 /**
  * Runs a credential plugin as kubectl does
  * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins).
@@ -38,7 +36,7 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
   return new Promise((resolve, reject) => {
     const options = {
       env: pluginEnvironment(plugin, cluster, env),
-      timeout: pluginTimeoutMs,
+      timeout: credentialPluginMs,
       killSignal: 'SIGKILL' as const,
       maxBuffer: 4 << 20,
       windowsHide: true,
@@ -88,7 +86,7 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
   }
   if (error.killed) {
     return refused(
-      `The kubeconfig's credential program "${command}" did not end within ${pluginTimeoutMs / 1000} s: ` +
+      `The kubeconfig's credential program "${command}" did not end within ${credentialPluginMs / 1000} s: ` +
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }

@@ -1,7 +1,5 @@
+import { maxFirstListDelayMs } from '../thresholds.ts'
 import { type Clock, sleep } from './clock.ts'
-
-/** Maximum delay of a watch. A list of many pages, or one that is not answered, must not delay the other watches longer. */
-const maxDelayMs = 1_000
 
 /**
  * Delays first watches until no first list is pending. A finished rollout is judged by its lists alone; then it opens no
@@ -37,9 +35,9 @@ export class FirstLists {
     this.#ended = undefined
   }
 
-  /** Resolves when no first list is pending, at the latest after `maxDelayMs` or when the signal is aborted. */
+  /** Resolves when no first list is pending, at the latest after `maxFirstListDelayMs` or when the signal is aborted. */
   async untilEnded(signal: AbortSignal): Promise<void> {
     if (this.#ended === undefined) return
-    await sleep(this.#clock, maxDelayMs, AbortSignal.any([signal, this.#ended.signal]))
+    await sleep(this.#clock, maxFirstListDelayMs, AbortSignal.any([signal, this.#ended.signal]))
   }
 }

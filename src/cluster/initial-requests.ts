@@ -1,5 +1,5 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
-import { maxInitialMs } from '../thresholds.ts'
+import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs, unreportedRetriesMs } from '../thresholds.ts'
 import { type Clock, sleep, within } from './clock.ts'
 import {
   ApiError,
@@ -12,9 +12,6 @@ import {
   retryAfterOf,
 } from './failures.ts'
 
-/** Repetitions within this time are not reported. */
-const unreportedMs = 2_000
-
 /** What the first requests connect to, as error messages name it. */
 export interface Connection {
   readonly clock: Clock
@@ -25,7 +22,7 @@ export interface Connection {
   readonly proxy?: string | undefined
   /** The end of the client certificate's validity, in milliseconds since the epoch. */
   readonly certificateEndsAt?: number | undefined
-  /** Called once for requests that are repeated for longer than 2 s, with a sentence about it. */
+  /** Called once for requests that are repeated for longer than `unreportedRetriesMs`, with a sentence about it. */
   readonly onRetry?: ((message: string) => void) | undefined
   /** The timeout of the gate; 0: none. */
   readonly timeoutMs?: number | undefined
@@ -37,7 +34,7 @@ interface Forbidden {
 }
 
 /**
- * Runs the first requests, and repeats them for up to 30 s while the server does not answer or is overloaded. Throws a
+ * Runs the first requests, and repeats them for up to `maxInitialMs` while the server does not answer or is overloaded. Throws a
  * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
  * reached, also if the requests do not end by the gate's timeout.
  * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
@@ -54,13 +51,13 @@ export async function runInitially<T>(
   let isReported = false
   const attempt = () =>
     timeoutMs ? within(clock, Math.max(0, startedAt + timeoutMs - clock.now()), requests()) : requests()
-  for (let delayMs = 200; ; delayMs = Math.min(2 * delayMs, 3_000)) {
+  for (let delayMs = firstInitialRetryMs; ; delayMs = Math.min(2 * delayMs, maxInitialRetryMs)) {
     try {
       return await attempt()
     } catch (error) {
       const waitMs = Math.max(delayMs, retryAfterOf(error))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
-        if (!isReported && clock.now() + waitMs > startedAt + unreportedMs) {
+        if (!isReported && clock.now() + waitMs > startedAt + unreportedRetriesMs) {
           isReported = true
           const why = error instanceof Error ? withoutEnd(error.message) : 'no answer'
           onRetry?.(

@@ -23,7 +23,7 @@ const pageSize = 500
 /**
  * Reads a collection page by page. Without `resourceVersion`, the server returns the latest state. All pages show the
  * same snapshot; if it expires, the list is read again without pages, as in client-go's pager.
- * Rejects with a `ConnectionError` (E2BIG) beyond 1,000 pages or 256 MiB.
+ * Rejects with a `ConnectionError` (E2BIG) beyond `maxListPages` or `maxListBytes`.
  */
 export async function listAll(
   client: Client,

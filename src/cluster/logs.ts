@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { errorText, UserError } from '../errors.ts'
-import { logLineBytes } from '../thresholds.ts'
+import { logLineBytes, logReadAheadBytes, logReadMs, maxLogAnswerBytes, maxTailBytes } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { isBadRequest, isForbidden, isNotFound, isUnauthorized } from './failures.ts'
 import type { LogRef } from './feed.ts'
@@ -16,11 +16,6 @@ export type LogTail =
   | { readonly text: string }
   | { readonly text: undefined; readonly why: string; readonly neverStarted?: boolean }
 
-const timeoutMs = 10_000
-const maxTailBytes = 64 << 10
-/** The kubelet cuts off the *end* of the tail at this limit, so the limit must be larger than any tail. */
-const limitBytes = 4 << 20
-
 /**
  * Reads the last lines of a container's log. If the log does not exist (not yet, or no longer), the result has no text;
  * other failures reject with an `ApiError`. `redact` removes secrets before the log is cut.
@@ -35,10 +30,13 @@ export async function readLog(
     container,
     previous: String(previous),
     tailLines: String(tailLines),
-    limitBytes: String(limitBytes),
+    limitBytes: String(maxLogAnswerBytes),
   })
   try {
-    const text = await client.text(`${logPath(request)}?${query}`, { timeoutMs, maxBytes: limitBytes + 1024 })
+    const text = await client.text(`${logPath(request)}?${query}`, {
+      timeoutMs: logReadMs,
+      maxBytes: maxLogAnswerBytes + 1024,
+    })
     return isKubeletRefusal(text)
       ? { text: undefined, why: explainRefusal(text.trim()) }
       : { text: lastBytes(redact(text), maxTailBytes) }
@@ -111,9 +109,6 @@ export interface LogLine {
   readonly cutBytes: number
 }
 
-/** Bytes read beyond `logLineBytes`, so that a secret that crosses this limit can be redacted. */
-const readAheadBytes = 4_000
-
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
@@ -171,7 +166,7 @@ async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, '
   let keptBytes = 0
   let bytes = 0
   const keep = (piece: Buffer) => {
-    const room = logLineBytes + readAheadBytes - keptBytes
+    const room = logLineBytes + logReadAheadBytes - keptBytes
     if (room > 0 && piece.length > 0) kept.push(piece.length > room ? piece.subarray(0, room) : piece)
     keptBytes += Math.min(room, piece.length)
     bytes += piece.length

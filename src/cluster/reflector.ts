@@ -1,4 +1,24 @@
-import { watchForbiddenPollMs } from '../thresholds.ts'
+import {
+  answerTimeoutMs,
+  failedWatchesBeforePolls,
+  healthyWatchMs,
+  listSilenceMs,
+  maxPartialListMs,
+  maxRefreshMs,
+  maxRetryAfterMs,
+  maxWatchBackOffMs,
+  minRefreshMs,
+  minWatchBackOffMs,
+  minWatchSeconds,
+  missingBackOffMs,
+  pollsBetweenWatches,
+  quickRetries,
+  quickRetryMs,
+  refusedBackOffMs,
+  watchForbiddenPollMs,
+  watchOverdueMs,
+  watchSpreadSeconds,
+} from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { type Clock, sleep } from './clock.ts'
 import { parseJson, shareEqualParts } from './compact.ts'
@@ -46,39 +66,6 @@ interface ReflectorOptions {
   /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
 }
-
-/** Maximum time without a byte during a list. */
-const listSilenceMs = 30_000
-/** Maximum time without a byte during a refresh; also the time limit of a probe and of opening a watch. */
-const answerTimeoutMs = 10_000
-/**
- * A deadline waits for a refresh, so a refresh has a time limit: twice the time of the last list, within these limits. Pages
- * are no proof that the list ends.
- */
-const minRefreshMs = 10_000
-const maxRefreshMs = 2 * 60_000
-/** The most that counts of a list that a refresh interrupted: it may never end. */
-const maxPartialListMs = 15_000
-/** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
-const overdueGraceMs = 10_000
-/** If a watch ends sooner without an event, the reflector waits: too many new watches would overload the server. */
-const healthyWatchMs = 1_000
-/**
- * If watching is forbidden, or fails while lists succeed, the reflector polls. It tries to watch again after this number of
- * polls, and sooner after the first failures.
- */
-const pollsBetweenWatches = 12
-/** A watch may fail this often in a row, or end at once, before polls replace it. */
-const failedWatchesBeforePolls = 3
-const minBackOffMs = 100
-const maxBackOffMs = 5_000
-const maxRetryAfterMs = 30_000
-/** Refused requests seldom succeed later. They are still repeated, because access may be granted or a CRD installed. */
-const refusedBackOffMs = 20_000
-const missingBackOffMs = 5_000
-/** A Role may be deleted and created again within seconds, so the first retries after a 403 come sooner. */
-const quickRetries = 4
-const quickRetryMs = 7_000
 
 /**
  * Lists and watches the objects of one request until it is closed. Reports every change to the sink exactly once,
@@ -250,7 +237,7 @@ export class Reflector {
     if (signal.aborted) return
     this.#isFirstWatch = false
     // Random, so the watches do not all end together.
-    const timeoutSeconds = 45 + Math.floor(clock.random() * 16)
+    const timeoutSeconds = minWatchSeconds + Math.floor(clock.random() * watchSpreadSeconds)
     let healthyFrom = Number.POSITIVE_INFINITY
     let failure: unknown
     try {
@@ -269,7 +256,7 @@ export class Reflector {
         accept: acceptOf(this.#request, 'watch'),
         signal,
         openTimeoutMs: answerTimeoutMs,
-        overdueMs: timeoutSeconds * 1000 + overdueGraceMs,
+        overdueMs: timeoutSeconds * 1000 + watchOverdueMs,
         probe: (ended) => this.#probe(collection, ended),
         onOpen: () => {
           healthyFrom = clock.now() + healthyWatchMs
@@ -465,9 +452,9 @@ export class Reflector {
     this.#options.sink({ type: 'ALIVE', ...this.#request })
   }
 
-  /** 0.1 s, doubled with each failure up to 5 s, ±50 %: runners must not retry together. */
+  /** `minWatchBackOffMs`, doubled with each failure up to `maxWatchBackOffMs`, ±50 %: runners must not retry together. */
   #backOffMs(): number {
-    const delayMs = Math.min(maxBackOffMs, minBackOffMs * 2 ** this.#failures)
+    const delayMs = Math.min(maxWatchBackOffMs, minWatchBackOffMs * 2 ** this.#failures)
     this.#failures += 1
     return delayMs * (0.5 + this.#options.clock.random())
   }

@@ -1,4 +1,9 @@
-import { maxSecretCharacters, minNamedSecretCharacters, minSecretCharacters } from '../thresholds.ts'
+import {
+  maxSecretCharacters,
+  minMaskedCharacters,
+  minNamedSecretCharacters,
+  minSecretCharacters,
+} from '../thresholds.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
@@ -172,9 +177,6 @@ function encodeUrl(text: string): string {
   return encodeURIComponent(text.toWellFormed())
 }
 
-/** Shorter strings are not masked, to keep the log readable. */
-const minSecretLength = 4
-
 /**
  * Matches the names of variables and flags whose value is a secret: `DB_PASSWORD` and `client-secret`, but not
  * `KEYCLOAK_URL` or `SECRET_NAME`.
@@ -284,7 +286,7 @@ function linesOf(text: string): string[] {
   return text
     .split(/\r?\n/)
     .map((line) => line.trim())
-    .filter((line) => line.length >= minSecretLength && !line.startsWith('-----'))
+    .filter((line) => line.length >= minMaskedCharacters && !line.startsWith('-----'))
 }
 
 /** Whether a line looks like base64 of a certificate or a kubeconfig: it is longer than any word. */
@@ -297,7 +299,7 @@ function base64(text: string): string {
 }
 
 function unique(strings: readonly string[]): string[] {
-  return [...new Set(strings)].filter((text) => text.length >= minSecretLength)
+  return [...new Set(strings)].filter((text) => text.length >= minMaskedCharacters)
 }
 
 /** A line of a longer text without a name is a key if it has so many characters, and no blank. */

@@ -1,10 +1,6 @@
-import { maxTextWaitMs, quotedTextMs } from '../thresholds.ts'
+import { maxTextWaitMs, quotedTextMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
 import { type Clock, sleep } from './clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
-
-/** How long the end waits for these lists. */
-const finishMs = 2_000
-const finishWhenCancelledMs = 500
 
 /** Events quote secrets, but never make one known. */
 const quotingKind = 'Event'
@@ -18,7 +14,7 @@ interface Waiting {
 
 /**
  * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may quote
- * one for 250 ms, and all until the first lists of all watches have arrived or failed.
+ * one for `quotedTextMs`, and all until the first lists of all watches have arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
@@ -66,14 +62,14 @@ export class TextQueue {
   }
 
   /**
-   * Lets everything leave. Texts that may quote a secret wait for 250 ms, and at most 2 s for lists that have not arrived.
+   * Lets everything leave. Texts that may quote a secret wait for `quotedTextMs`, and at most `textFinishMs` for lists that have not arrived.
    * @param refresh resolves when these watches have answered or failed
    */
   async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
     const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
     if (last !== undefined) {
       const done = new AbortController()
-      const late = sleep(this.#clock, cancelled.aborted ? finishWhenCancelledMs : finishMs, done.signal)
+      const late = sleep(this.#clock, cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs, done.signal)
       const settled = sleep(this.#clock, Math.max(0, last.at + quotedTextMs - this.#clock.now()), done.signal)
       const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.

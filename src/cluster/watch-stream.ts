@@ -1,11 +1,8 @@
 import { errorText } from '../errors.ts'
-import { watchSilenceMs } from '../thresholds.ts'
+import { maxWatchLineBytes, watchSilenceMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import type { Clock } from './clock.ts'
 import { ApiError, ConnectionError } from './failures.ts'
-
-/** A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
-const maxLineBytes = 16 << 20
 
 interface WatchOptions {
   readonly client: Client
@@ -86,7 +83,7 @@ export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer>
       }
       pending.push(chunk.subarray(start))
       length += chunk.length - start
-      if (length > maxLineBytes) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
+      if (length > maxWatchLineBytes) throw new ConnectionError('E2BIG', 'a line of the watch is too long')
     }
   } catch (error) {
     if (probeError !== undefined) throw probeError

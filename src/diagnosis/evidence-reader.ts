@@ -12,6 +12,7 @@ import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
+import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
 import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
@@ -21,9 +22,6 @@ interface Readable {
   findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 
-/** If hundreds of targets fail, the logs of this many containers are enough. */
-const maxContainers = 24
-const maxNodes = 8
 /** Parallel reads are limited: a log may have megabytes before it is cut. */
 const maxParallelReads = 12
 
@@ -116,7 +114,7 @@ export class EvidenceReader {
     const { namespace, pod } = container
     const { uid = '' } = facts.get({ apiVersion: 'v1', kind: 'Pod', name: pod, namespace })?.metadata ?? {}
     const key = `${namespace}/${pod}/${uid}/${container.container}`
-    if (!admit(this.#containers, key, maxContainers)) return
+    if (!admit(this.#containers, key, maxEvidenceContainers)) return
     for (const previous of [false, true]) {
       const log = { ...container, previous }
       const giveUp = (why: string) => this.#observe({ type: 'LOG', ...log, text: '', why })
@@ -148,7 +146,7 @@ export class EvidenceReader {
   }
 
   #readNode(name: string): void {
-    if (!admit(this.#nodes, name, maxNodes)) return
+    if (!admit(this.#nodes, name, maxEvidenceNodes)) return
     const reference = { apiVersion: 'v1', kind: 'Node', name } as const
     const refuse = (error: unknown) => {
       const failure = failureOf(error, reference)

@@ -15,12 +15,8 @@ import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { eventsBeforeMs, maxEvidenceEvents } from '../thresholds.ts'
 import { nodeBehind, type TargetFacts } from './target-facts.ts'
-
-/** More events would hide the cause. */
-const maxEvents = 20
-/** Older events do not explain the state at the gate's start. */
-const eventsBeforeMs = 10 * 60_000
 
 /** The read objects, and how their times relate to the gate. */
 interface ReadFacts {
@@ -162,7 +158,7 @@ function linesOf(
       return last === undefined ? [] : [{ ...last, count: group.reduce((sum, { count }) => sum + count, 0) }]
     })
     .toSorted((a, b) => a.at - b.at)
-    .slice(-maxEvents)
+    .slice(-maxEvidenceEvents)
     .map(({ at, reason, subject, message, count }) => {
       const times = count > 1 ? ` ×${count}` : ''
       return `${momentOf(at - startedAt).padStart(5)}  ${reason}${times}  ${subject}${shortened(message)}`.trimEnd()

@@ -17,6 +17,7 @@ import { numberOf, type RevisionReader, revisionsOf, templateOf } from '../lifec
 import { templateChanges } from '../lifecycle/workloads/template.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, reasons, traitsOf } from '../reasons/reasons.ts'
+import { maxContainersOfTarget } from '../thresholds.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
 export class TargetFacts {
@@ -108,9 +109,6 @@ export class TargetFacts {
   }
 }
 
-/** The logs of this many containers of a target are enough. */
-const maxContainers = 3
-
 /** The containers of a target that is not ready, if their logs may show the cause. */
 export function loggedContainers({ problems }: TargetRecord<GateProblem>): readonly ContainerRef[] {
   const containers = problems
@@ -120,7 +118,7 @@ export function loggedContainers({ problems }: TargetRecord<GateProblem>): reado
     )
   const isFirst = (each: ContainerRef, index: number) =>
     containers.findIndex((other) => isDeepStrictEqual(other, each)) === index
-  return containers.filter(isFirst).slice(0, maxContainers)
+  return containers.filter(isFirst).slice(0, maxContainersOfTarget)
 }
 
 /** The node that may explain a problem; undefined if the pod has no node, or the node cannot be the cause. */

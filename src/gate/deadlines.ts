@@ -20,7 +20,7 @@ export type Deadline =
   | { readonly at: number; readonly ends: 'all-targets' }
   /** Ends the gate as ready. The watches that the targets need must answer first: a target may have failed unseen. */
   | { readonly at: number; readonly ends: 'ready-gate' }
-  /** Ends the gate: 5 s after the first failure (`fail-fast`), or when an outage lasts too long. */
+  /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
   | { readonly at: number; readonly ends: 'gate' }
   /** Ends nothing: the gate rechecks a target, or logs a heartbeat. */
   | { readonly at: number; readonly ends: 'nothing'; readonly gated?: GatedTarget }

@@ -316,7 +316,7 @@ export class Gate {
   }
 
   /**
-   * When the gate's timeout passes: during an outage up to 30 s after the last success, but at most two minutes late, because
+   * When the gate's timeout passes: during an outage up to `outageAtTimeoutMs` after the last success, but at most `unknownMs` late, because
    * watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
@@ -387,7 +387,7 @@ export class Gate {
   }
 
   /**
-   * Ends the gate when no target is open, or 5 s after the first failure.
+   * Ends the gate when no target is open, or `failFastMs` after the first failure.
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {

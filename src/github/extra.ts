@@ -1,6 +1,7 @@
 import type { GitHub } from '@actions/github/lib/utils'
 import type { Timeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
+import { originLookupMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { withPermission } from './failure.ts'
 import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
@@ -46,7 +47,6 @@ export interface Opened {
 /** A client of GitHub's API with the user's token. */
 export type Octokit = InstanceType<typeof GitHub>
 
-const lookupMs = 3_000
 const pageSize = 100
 const readPulls = 'pull-requests: read'
 
@@ -126,7 +126,7 @@ export class Origin {
     if (runner === '') return logUrlOf(this.run)
     // One attempt: the link is worth no delay, and the token may lack `actions: read`.
     const request = {
-      ...requestOf(this.run, AbortSignal.timeout(lookupMs)),
+      ...requestOf(this.run, AbortSignal.timeout(originLookupMs)),
       run_id: runId,
       attempt_number: attempt ?? 1,
       per_page: pageSize,

@@ -60,7 +60,7 @@ export class Extras {
   }
 
   /**
-   * Shows the outcome. Resolves when all extras show it, or after 90 s, or 4 s after the job was cancelled: each extra that
+   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after the job was cancelled: each extra that
    * does not show it gets a warning.
    */
   finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {

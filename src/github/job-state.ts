@@ -4,6 +4,7 @@ import { getState, saveState } from '@actions/core'
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Outcome } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
+import { jobEndMs, jobEndPollMs } from '../thresholds.ts'
 import type { Opened } from './extra.ts'
 
 /** What the action leaves for its step at the end of the job. It contains no token. */
@@ -59,9 +60,6 @@ export function readLeftOpen(): LeftOpen | undefined {
   return text === '' ? undefined : (JSON.parse(text) as LeftOpen)
 }
 
-/** The action needs some 6 s after a signal; see `finishWhenCancelledMs`. */
-const endMs = 8_000
-const pollMs = 100
 const never = new AbortController().signal
 
 /**
@@ -72,8 +70,8 @@ const never = new AbortController().signal
 export async function endAction({ pid, program }: Pick<LeftOpen, 'pid' | 'program'>, clock: Clock): Promise<boolean> {
   const isRunning = () => programOf(pid) === program
   if (!isRunning() || !sendSignal(pid, 'SIGINT')) return false
-  const endsAt = clock.now() + endMs
-  while (isRunning() && clock.now() < endsAt) await sleep(clock, pollMs, never)
+  const endsAt = clock.now() + jobEndMs
+  while (isRunning() && clock.now() < endsAt) await sleep(clock, jobEndPollMs, never)
   if (!isRunning()) return true
   sendSignal(pid, 'SIGKILL')
   return false

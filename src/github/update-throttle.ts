@@ -1,18 +1,17 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
 import type { Timeline } from '../gate/timeline.ts'
-import { updateIntervalMs } from '../thresholds.ts'
+import {
+  firstUpdateRetryMs,
+  maxGithubRefusals,
+  outcomeTimeoutMs,
+  updateIntervalMs,
+  updateTimeoutMs,
+} from '../thresholds.ts'
 import type { Extra } from './extra.ts'
 import { type Failure, readFailure } from './failure.ts'
 
 /** The interval grows to this share of the elapsed time: all jobs of a repository share 1,000 requests per hour. */
 const intervalOfElapsed = 0.1
-/** Shorter than the update interval, so updates never overlap. */
-const updateTimeoutMs = 10_000
-/** Longer, because a check with many annotations needs several requests. */
-const outcomeTimeoutMs = 30_000
-const firstRetryMs = 1_000
-/** GitHub sometimes refuses a good token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
-const maxRefusals = 3
 
 /** Limits how often an extra is updated. The outcome is always shown, with retries after temporary failures. */
 export class UpdateThrottle {
@@ -57,12 +56,13 @@ export class UpdateThrottle {
     signal.removeEventListener('abort', abort)
     if (this.#isForbidden) return false
     let refusals = 0
-    for (let delayMs = firstRetryMs; ; delayMs *= 2) {
+    for (let delayMs = firstUpdateRetryMs; ; delayMs *= 2) {
       const failure = await this.#show(timeline, signal, outcomeTimeoutMs)
       if (failure === undefined) return true
       if (failure.type === 'forbidden') refusals++
       const mayPass =
-        failure.type === 'temporary' || (failure.type === 'forbidden' && this.#hasWorked && refusals < maxRefusals)
+        failure.type === 'temporary' ||
+        (failure.type === 'forbidden' && this.#hasWorked && refusals < maxGithubRefusals)
       const pauseMs = Math.max(delayMs, failure.retryAfterMs)
       if (!mayPass || signal.aborted || this.#clock.now() + pauseMs >= endsAt) {
         this.#onFailure(failure)

@@ -3,6 +3,7 @@ import { retryAfterOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/logs.ts'
 import type { Semaphore } from '../cluster/semaphore.ts'
+import { finalLogLines, firstLogRetryMs, logSilenceMs, maxLogRetryMs, reportedLogAttempts } from '../thresholds.ts'
 
 /** The part of a cluster that reads logs. */
 export interface LogSource {
@@ -26,18 +27,6 @@ interface ContainerLogListener {
   /** Called when the log cannot be read, even after retries. */
   readonly onFailure: (error: unknown) => void
 }
-
-/**
- * If a stream is silent for this time, it is opened again: the connection may be dead, or the kubelet may have lost the
- * log file when it was rotated. This costs one request, and no line is lost.
- */
-const silenceMs = 60_000
-/** How many of the last lines `finish` requests: more than are shown, but few enough to arrive quickly. */
-const lastLines = 1_000
-const firstPauseMs = 500
-const maxPauseMs = 10_000
-/** When this number of attempts in a row has failed, the failure is reported. Fewer are only retried. */
-const reportedAttempts = 3
 
 type StreamEnd = 'ended' | 'silent' | 'interrupted'
 
@@ -190,8 +179,8 @@ export class ContainerLog {
       previous,
       follow: !isFinal && !previous,
       since: this.#cursor.since,
-      tailLines: isFinal ? lastLines : undefined,
-      timeoutMs: 2 * silenceMs,
+      tailLines: isFinal ? finalLogLines : undefined,
+      timeoutMs: 2 * logSilenceMs,
     }
     try {
       for await (const line of await this.#source.followLog(request, controller.signal)) {
@@ -222,7 +211,7 @@ export class ContainerLog {
   /** Only all final lines together show whether lines are missing before them. */
   #emitFinalLines(): void {
     const lines = this.#finalLines.splice(0)
-    if (lines.length >= lastLines) this.#listener.onGap()
+    if (lines.length >= finalLogLines) this.#listener.onGap()
     for (const line of lines) this.#emit(line)
   }
 
@@ -242,13 +231,13 @@ export class ContainerLog {
     const isLastAttempt = isPermanent || this.#state === 'finishing'
     // The status may report the start of a container too early, or never.
     const isReported = failure !== 'not-started' && this.#run !== undefined && !(isGone && this.#hasLines)
-    if (isReported && (isLastAttempt || this.#attempts >= reportedAttempts)) this.#listener.onFailure(error)
+    if (isReported && (isLastAttempt || this.#attempts >= reportedLogAttempts)) this.#listener.onFailure(error)
     if (isLastAttempt) this.close()
     return Math.max(retryAfterOf(error), this.#nextPauseMs)
   }
 
   get #nextPauseMs(): number {
-    return Math.min(maxPauseMs, firstPauseMs * 2 ** Math.min(10, this.#attempts))
+    return Math.min(maxLogRetryMs, firstLogRetryMs * 2 ** Math.min(10, this.#attempts))
   }
 
   #interrupt(): void {
@@ -266,12 +255,12 @@ export class ContainerLog {
   }
 }
 
-/** Calls back when `restart` was not called for `silenceMs`. A restart sets no timer, because lines are many. */
+/** Calls back when `restart` was not called for `logSilenceMs`. A restart sets no timer, because lines are many. */
 function startSilenceTimer(clock: Clock, onSilent: () => void) {
   let restartedAt = clock.now()
   let cancel = () => {}
   const check = () => {
-    const leftMs = restartedAt + silenceMs - clock.now()
+    const leftMs = restartedAt + logSilenceMs - clock.now()
     if (leftMs > 0) cancel = clock.after(leftMs, check)
     else onSilent()
   }

@@ -11,6 +11,8 @@ import { containersOf, type PodContainer } from '../lifecycle/workloads/pod-fiel
 import type { Target } from '../plan/target.ts'
 import type { LogOutput } from '../report/log.ts'
 import {
+  lastLogLinesMs,
+  lastLogLinesWhenCancelledMs,
   liveLogHeadBytes,
   liveLogHeadLines,
   liveLogIntervalMs,
@@ -38,10 +40,6 @@ interface LiveLogsOptions {
     readonly cancelled: AbortSignal
   }
 }
-
-/** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
-const lastLinesMs = 1_000
-const lastLinesWhenCancelledMs = 300
 
 interface Stream {
   readonly target: number
@@ -88,7 +86,7 @@ export class LiveLogs {
     this.#updateRuns()
     for (const target of this.#options.streamed) if (this.#isJob(target)) this.#openAll(target)
     const { aborted } = this.#options.listener.cancelled
-    await this.#finish([...this.#streams.values()], aborted ? lastLinesWhenCancelledMs : lastLinesMs)
+    await this.#finish([...this.#streams.values()], aborted ? lastLogLinesWhenCancelledMs : lastLogLinesMs)
     this.#queue.flush()
   }
 
@@ -107,7 +105,7 @@ export class LiveLogs {
     const ended = [...this.#streams.values()].filter(
       (stream) => stream.target === target && (isJob || stream.log.hasEnded),
     )
-    return ended.length === 0 ? undefined : this.#finish(ended, lastLinesMs)
+    return ended.length === 0 ? undefined : this.#finish(ended, lastLogLinesMs)
   }
 
   /** The pods of a Job end by themselves, so all its logs end together with the target. */
@@ -273,7 +271,7 @@ export type ThrottledLine =
   | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
- * Limits the output of one container's log. The first lines are shown immediately. Then, every 10 s, the newest lines
+ * Limits the output of one container's log. The first lines are shown immediately. Then, every `liveLogIntervalMs`, the newest lines
  * are shown with the number of omitted lines. The last lines are always shown.
  */
 export class LogThrottle {

@@ -2,13 +2,10 @@ import { globSync, lstatSync, readFileSync, statSync } from 'node:fs'
 import { resolve, sep } from 'node:path'
 import { type AddMistake, type Mistake, quote, throwMistakes } from '../errors.ts'
 import { type Report, reportSchema } from '../report/report-schema.ts'
+import { maxReportBytes, maxReports } from '../thresholds.ts'
 import { leadsOutside } from '../workspace.ts'
 import type { ReportFile } from './merge-reports.ts'
 
-/** Many times the report of a gate of a thousand failed targets. */
-const maxFileBytes = 64 * 1024 * 1024
-/** More gates than any summary can show. */
-const maxReports = 200
 /** More mistakes of one file do not help. */
 const mistakesPerFile = 3
 
@@ -95,9 +92,9 @@ function readReport(path: string, workspace: string, mistakes: Mistake[]): Repor
       addMistake(`It is a folder. Name the report in it, like ${path.replace(/\/$/, '')}/report.json.`)
       return undefined
     }
-    if (!stats.isFile() || stats.size > maxFileBytes) {
+    if (!stats.isFile() || stats.size > maxReportBytes) {
       addMistake(
-        `It is no report: it is ${stats.isFile() ? `larger than ${maxFileBytes / 1024 / 1024} MiB` : 'no file'}.`,
+        `It is no report: it is ${stats.isFile() ? `larger than ${maxReportBytes / 1024 / 1024} MiB` : 'no file'}.`,
       )
       return undefined
     }

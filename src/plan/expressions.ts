@@ -1,5 +1,6 @@
 import { isObject, type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import { errorText } from '../errors.ts'
+import { expressionMs } from '../thresholds.ts'
 
 /** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
@@ -21,8 +22,6 @@ const maxTextLength = 1_000
 const maxValues = 200_000
 /** An expression with more steps may be slow. */
 const manySteps = 1_000_000
-/** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
-const maxMs = 1_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
@@ -98,10 +97,10 @@ function timeLimiter({ createContext, Script }: typeof import('node:vm')): (work
   const script = new Script('work()')
   return (work) => {
     try {
-      return script.runInContext(createContext({ work }), { timeout: maxMs })
+      return script.runInContext(createContext({ work }), { timeout: expressionMs })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-      throw new Error(`the expression takes longer than ${maxMs / 1_000} s`)
+      throw new Error(`the expression takes longer than ${expressionMs / 1_000} s`)
     }
   }
 }

@@ -3,6 +3,7 @@ import { globSync, lstatSync, readdirSync, readFileSync, realpathSync, statSync 
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
+import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
 import { isInside } from '../workspace.ts'
 import type { LineNotice } from './reference.ts'
 
@@ -21,10 +22,6 @@ interface FoundFiles {
   readonly notices: readonly LineNotice[]
   readonly mistakes: readonly Mistake[]
 }
-
-/** Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
-const maxFileBytes = 8 * 1024 * 1024
-const maxFiles = 5_000
 
 /** The files of a folder that `kubectl apply -f` reads: cli-runtime, pkg/resource/builder.go, `FileExtensions`. */
 const manifestEnding = /\.(json|yaml|yml)$/
@@ -48,8 +45,8 @@ export function readManifestFiles(lines: string, workspace: string, input: strin
     const ofLine = findFiles(pattern, workspace, exclude, exclude ? () => {} : addMistake)
     named.push({ line, text, pattern, ...ofLine })
     if (!exclude) for (const file of ofLine.files) if (!found.has(file.real)) found.set(file.real, file)
-    if (found.size > maxFiles) {
-      addMistake(`More than ${maxFiles} files are named. Name fewer, or render them into one.`)
+    if (found.size > maxManifestFiles) {
+      addMistake(`More than ${maxManifestFiles} files are named. Name fewer, or render them into one.`)
       return { files: [], unusedExcludes: [], notices: [], mistakes }
     }
   }
@@ -162,7 +159,7 @@ function visit(path: string, boundary: string, how: 'named' | 'matched' | 'insid
         if (!basename(path).startsWith('.')) subfolders.push(path)
         return
       }
-      if (folders.has(real) || files.length > maxFiles) return
+      if (folders.has(real) || files.length > maxManifestFiles) return
       folders.add(real)
       for (const entry of readdirSync(path).sort()) visit(join(path, entry), boundary, 'inside', walk)
     } else if (stats.isFile()) {
@@ -197,8 +194,8 @@ function explainMissing(pattern: string, path: string): string {
 function readText(path: string, addMistake: AddMistake): string | undefined {
   try {
     const { size } = statSync(path)
-    if (size > maxFileBytes) {
-      addMistake(`The file is larger than ${maxFileBytes / 1024 / 1024} MiB. Split it, or name fewer objects.`)
+    if (size > maxManifestBytes) {
+      addMistake(`The file is larger than ${maxManifestBytes / 1024 / 1024} MiB. Split it, or name fewer objects.`)
       return undefined
     }
     const bytes = readFileSync(path)

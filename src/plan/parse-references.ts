@@ -1,6 +1,7 @@
 import { type AddMistake, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
+import { maxReferences } from '../thresholds.ts'
 import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './kubectl-output.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
@@ -44,8 +45,6 @@ const noReferences =
 
 const onlyExcludes = 'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.'
 
-/** More than in any apply; limits `a,b,c,… 1 2 3 …`. */
-const maxReferences = 5_000
 const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
 
 /**

@@ -3,6 +3,7 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, par
 import { groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
 import { errorText, type Mistake } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
+import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
 import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
@@ -16,9 +17,6 @@ import {
   type SkippedLine,
 } from './reference.ts'
 import { type ManifestObject, nameKey } from './target.ts'
-
-/** No usual apply contains more objects. The limit exists because each object needs a watch. */
-const maxObjects = 5_000
 
 interface ManifestOptions extends Partial<Pick<Inputs, 'annotations'>> {
   readonly input?: string
@@ -94,8 +92,8 @@ function parseFiles(
       if (skip) skipped.push({ file, line, text: shortName(object), why: 'rollout-gate/skip', annotation })
       else references.push(referenceTo(manifest, settings))
     }
-    if (references.length > maxObjects) {
-      mistakes.push({ input: file, message: `More than ${maxObjects} objects are named. Use several gates.` })
+    if (references.length > maxManifestObjects) {
+      mistakes.push({ input: file, message: `More than ${maxManifestObjects} objects are named. Use several gates.` })
       break
     }
   }

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../cluster/clock.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
-import { selectorCompleteMs } from '../thresholds.ts'
+import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
@@ -59,11 +59,9 @@ export function matchLimitMs(
   return Math.min(awaitChangeMs || createdMs || Infinity, (clocks.timeoutMs ?? timeoutMs) || Infinity)
 }
 
-const pollMs = 1_000
-
 /**
  * Finds the objects that each selection of a resolution matches: now, or, for a line that matches nothing yet, at its first
- * match, once no further one has come for 5 s.
+ * match, once no further one has come for `selectorCompleteMs`.
  * @param list returns the names of the objects that match a request now
  * @param wait by default, no line waits
  */
@@ -104,7 +102,7 @@ export async function matchSelections(
   if (waiting.some(isOpen))
     onWaiting(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target))))
   while ((waiting.some(isOpen) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
-    await sleep(clock, pollMs, signal)
+    await sleep(clock, selectorPollMs, signal)
     if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }
   return namesOf

@@ -75,7 +75,7 @@ export class RecordingIndex {
   }
 
   /**
-   * The names in the first list of a kind that match the selector. If none does, those of the first match and of 5 s more, as
+   * The names in the first list of a kind that match the selector. If none does, those of the first match and of `selectorCompleteMs` more, as
    * a gate waits for them (`matchSelections`).
    */
   namesOf({ apiVersion, kind, namespace, labelSelector = '' }: WatchRequest): readonly string[] {

@@ -12,6 +12,7 @@ import type { ParsedReferences } from '../plan/reference.ts'
 import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { definedClocks, type Target } from '../plan/target.ts'
+import { replayCancelMs } from '../thresholds.ts'
 import { areTargets } from './line-schema.ts'
 import { type OnInvalidLine, readEvents } from './reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from './recording-index.ts'
@@ -161,9 +162,6 @@ export interface ReplayHooks {
   readonly cancelled?: AbortSignal
 }
 
-/** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
-const cancelAfterMs = 3_600_000
-
 /**
  * Replays a recording through the gate with a virtual clock. The verdict is the same as in the live run. The clocks
  * continue beyond the last line, so a recording that stops early ends by a deadline. A gate without clocks is
@@ -196,7 +194,7 @@ export async function replay(
     if (cancelled?.aborted) break
     gate.handle(correctNamespace(event))
   }
-  if (!cancelled?.aborted) await advanceTo(reached + longestTimeoutMs(targets, settings) + cancelAfterMs)
+  if (!cancelled?.aborted) await advanceTo(reached + longestTimeoutMs(targets, settings) + replayCancelMs)
   gate.handle({ type: 'CANCEL', at: reached })
   return gate
 }

@@ -1,6 +1,7 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
+import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
@@ -15,8 +16,6 @@ export interface Annotation {
   readonly startLine?: number
 }
 
-/** GitHub shows ten annotations of a step; two are left for the step itself. */
-const annotationLimit = 8
 /** GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
 const characterLimit = 1_500
 /** A pull request shows annotations in full, so each line is short; the summary has the longer text. */
@@ -31,7 +30,7 @@ const maxLineLength = 500
 export function buildAnnotations(
   timeline: Timeline,
   tracked: TrackedFiles = new Map(),
-  limit = annotationLimit,
+  limit = maxAnnotations,
 ): Annotation[] {
   const { targets, verdict, gates } = timeline
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
@@ -61,7 +60,7 @@ export function buildAnnotations(
 export function buildWarnings(
   { targets, gates }: Timeline,
   tracked: TrackedFiles = new Map(),
-  limit = annotationLimit,
+  limit = maxAnnotations,
 ): Annotation[] {
   if (gates !== undefined) return []
   const names = fullNames(targets.map(({ target }) => target))

@@ -1,5 +1,6 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames } from '../plan/target.ts'
+import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import { openMilestone, outcomeLabels, stepsOf } from './record.ts'
@@ -12,8 +13,6 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** A bar shorter than this part of the whole is not visible. */
 const shortestBar = 1 / 150
-/** The minimum duration of a gate for which the summary contains a diagram. */
-const shortestGateMs = 2_000
 
 /** A Mermaid gantt, and the number of drawn targets. */
 interface Gantt {
@@ -29,7 +28,7 @@ interface Gantt {
  */
 export function renderGantt(timeline: Timeline): Gantt | undefined {
   const total = timeline.finishedAt - timeline.startedAt
-  if (total < shortestGateMs) return undefined
+  if (total < shortestDiagramMs) return undefined
   const inMinutes = total > 10 * 60_000
   const scale = (ms: number) => Math.round(inMinutes ? ms / 60 : ms)
   const sections = chooseSections(timeline).map(({ record, name }) => {

@@ -11,6 +11,7 @@ import { fullNames, type Target } from '../plan/target.ts'
 import { placeOfProblem, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
+import { oldProblemMs } from '../thresholds.ts'
 
 /** The icon and the words of an outcome. */
 interface OutcomeLabel {
@@ -120,9 +121,6 @@ export function problemPath(problem: ProblemRecord): string {
   const { chain = [] } = problem
   return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
 }
-
-/** If a problem began this long before the gate's start, the apply before the gate did not cause it. */
-const oldProblemMs = 60_000
 
 /** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
 export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {

@@ -3,6 +3,7 @@ import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeli
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
+import { maxSummaryBytes } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
@@ -22,7 +23,6 @@ interface SummaryOptions {
   readonly diagram?: boolean
 }
 
-const defaultMaxBytes = 1_040_000
 /** More rows are folded, which keeps the overview short. */
 const unfoldedRows = 15
 const fewestForCounts = 10
@@ -39,7 +39,7 @@ const maxOpenDetails = 10
  * because several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
-  const { maxBytes = defaultMaxBytes, diagram = true } = options
+  const { maxBytes = maxSummaryBytes, diagram = true } = options
   let shape = { ...wholeShape, gantt: diagram }
   let leftOut: readonly string[] = []
   let text = renderShape(timeline, shape, leftOut, options)

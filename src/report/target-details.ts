@@ -2,6 +2,7 @@ import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
+import { shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import {
@@ -41,8 +42,6 @@ const changeLimit = 20
 const evidenceLineLimit = 500
 /** Longer words would widen a table beyond the page. */
 const maxWordWidth = 48
-/** Shorter waits are not shown. */
-const shortestWaitMs = 100
 
 /**
  * One target in a folded section: message, hint, evidence, milestones. Empty if all of that is shown above.

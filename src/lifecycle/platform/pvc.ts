@@ -24,7 +24,7 @@ import type { RuleContext } from '../rule-context.ts'
  *
  * Ready when Bound, or when nothing uses it and its class binds only for its first consumer (WaitForFirstConsumer). The
  * gate reports a resize in progress but does not wait for it: it may need another pod. A terminal problem: the claim
- * has been Lost for 30 s, because its volume is gone.
+ * has been Lost for `lostClaimMs`, because its volume is gone.
  */
 export const pvcRule: Rule<PersistentVolumeClaim> = {
   milestones: ['created', 'provisioned', 'bound'],

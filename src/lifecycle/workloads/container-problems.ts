@@ -35,7 +35,7 @@ interface ContainerFacts extends ContainerOfPod {
 
 /**
  * The present problem of a container. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
- * pkg/kubelet/kuberuntime). A status may be 20 s later than its events, so refusals and deaths come from the history,
+ * pkg/kubelet/kuberuntime). A status may be `statusLagMs` later than its events, so refusals and deaths come from the history,
  * which reads both.
  */
 export function examineContainer(facts: ContainerFacts): Problem | undefined {

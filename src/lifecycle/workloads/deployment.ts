@@ -190,7 +190,7 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 
 /**
  * A terminal problem: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
- * first sight counts after 10 s without progress, since an undo or a scale keeps it. A paused Deployment keeps an
+ * first sight counts after `standingDeadlineMs` without progress, since an undo or a scale keeps it. A paused Deployment keeps an
  * earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
 function progressDeadlineProblem(

@@ -28,7 +28,7 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /**
- * When a pod is overdue: its scheduler has not acknowledged it 10 s after its creation, or its kubelet has not 10 s after
+ * When a pod is overdue: its scheduler has not acknowledged it `acknowledgedMs` after its creation, or its kubelet has not as long after
  * its assignment. The time starts at first sight of this state: after an outage, a watch first returns old ones. A
  * scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus

@@ -125,7 +125,7 @@ function find(pattern: RegExp, message: string): string | undefined {
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and
  * Jobs do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an
- * explicit denial by a policy that is repeated after 3 s, and a pod that the API server finds invalid. Slow: everything
+ * explicit denial by a policy that is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything
  * that may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
