@@ -588,17 +588,6 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ ...status, ...handled }, { annotations })).status).toBe(expected)
   })
 
-  it('the generation of the workload that it references', () => {
-    const judged = (workloadObservedGeneration: string) =>
-      assess(
-        resource(
-          { observedGeneration: '2', workloadObservedGeneration, phase: 'Healthy' },
-          { annotations: { 'rollout.argoproj.io/workload-generation': '3' } },
-        ),
-      ).status
-    expect([judged('2'), judged('3')]).toEqual(['progressing', 'ready'])
-  })
-
   it('its end, if it is work that ends', () => {
     const work = (phase: string) => assess({ ...resource({ phase }), kind: 'WidgetBackup' }).status
     expect([work('Running'), work('Completed'), work('Failed')]).toEqual(['progressing', 'ready', 'failed'])

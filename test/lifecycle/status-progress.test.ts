@@ -1,8 +1,8 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { genericRule } from '../../src/lifecycle/custom/generic.ts'
-import { isTimedPause, progressStates } from '../../src/lifecycle/custom/status-progress.ts'
+import { progressStates } from '../../src/lifecycle/custom/generic.ts'
+import { progressCounters } from '../../src/lifecycle/custom/status.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { condition, context, moment, reported, seenTarget } from './builders.ts'
+import { condition, moment } from './builders.ts'
 
 function rollout(status: object, spec: object = {}): KubeObject {
   const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1 }
@@ -56,34 +56,34 @@ describe('a new state in a status is progress', () => {
   })
 })
 
-describe('a rollout that is paused', () => {
-  const paused = { phase: 'Paused' }
-  const canary = (...pauses: object[]) => ({
-    strategy: { canary: { steps: pauses.flatMap((pause) => [{ setWeight: 20 }, { pause }]) } },
-  })
-
-  it.each<[string, KubeObject, boolean]>([
-    ['for a fixed time', rollout(paused, canary({ duration: 30 })), true],
-    ['until a person resumes it', rollout(paused, canary({})), false],
-    ['at a step with a duration', rollout({ ...paused, currentStepIndex: 1 }, canary({ duration: '1m' }, {})), true],
+describe('a growing number of a status', () => {
+  it.each<[string, unknown, Record<string, number>]>([
+    ['is progress if it counts parts that are ready', { readyReplicas: 1, nodes: 3 }, { 'status.readyReplicas': 1 }],
+    ['is progress if it counts steps', { currentStepIndex: 2 }, { 'status.currentStepIndex': 2 }],
+    ['is progress as a percentage', { phase: 'Copying', progress: '40.5%' }, { 'status.progress': 40 }],
+    ['is progress as a part of a whole', { progress: '3/7' }, { 'status.progress': 3 }],
     [
-      'at a step without a duration',
-      rollout({ ...paused, currentStepIndex: 3 }, canary({ duration: '1m' }, {})),
-      false,
+      'is progress within lists and maps',
+      { shards: [{ name: 'a', updatedNodes: 1 }], canary: { weights: 5, weight: 20 } },
+      { 'status.shards.0.updatedNodes': 1, 'status.canary.weight': 20 },
     ],
-    ['at an unknown step of which one has no duration', rollout(paused, canary({ duration: '1m' }, {})), false],
-    ['without steps', rollout(paused), false],
-  ])('%s', (_, object, isTimed) => {
-    expect(isTimedPause(object)).toBe(isTimed)
-    const assessment = reported(genericRule.assess(object, context({ now: 60, history: seenTarget([0, object]) })))
-    expect(assessment.stallHold !== undefined).toBe(isTimed)
-    expect(assessment.problems[0]?.reason).toBe(isTimed ? 'condition-false' : 'paused')
+    ['is no progress if it counts failures', { failedStepIndex: 2, restarts: 4, completedAttempts: 3 }, {}],
+    [
+      'is no progress if it is a generation, a time or a load',
+      { readyGeneration: 4, completedAt: 1e9, cpuPercent: 5 },
+      {},
+    ],
+    ['is no progress if its name has no such meaning', { port: 80, lag: 12 }, {}],
+    ['is no progress if it counts parts that are not ready', { unavailableReplicas: 2, notReadyNodes: 1 }, {}],
+  ])('%s', (_, status, counters) => {
+    expect(Object.fromEntries(progressCounters(status))).toEqual(counters)
   })
 
-  it('by its spec waits for a user, whatever its steps are', () => {
-    const object = rollout({ phase: 'Paused' }, { ...canary({ duration: 30 }), paused: true })
-    const assessment = reported(genericRule.assess(object, context({ now: 60, history: seenTarget([0, object]) })))
-    expect(assessment).toMatchObject({ problems: [{ reason: 'paused' }] })
-    expect(assessment.stallHold).toBeUndefined()
+  it('is read from a bounded part of the status', () => {
+    const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`ready${index}`, { ready: 1 }]))
+    expect(progressCounters(many).size).toBe(100)
+    let deep: unknown = { ready: 1 }
+    for (let depth = 0; depth < 50; depth += 1) deep = { deep }
+    expect(progressCounters(deep).size).toBe(0)
   })
 })

@@ -1,19 +1,34 @@
-import type { KubeObject } from '../../cluster/objects.ts'
-import { groupOf } from '../../cluster/objects.ts'
+import { type Fields, groupOf, type KubeObject } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unchangedFailureMs, unchangedFailureWhileOthersProgressMs, unclearSettles } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
-import { conditionProblem, isEmpty, notReconciled, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
+import {
+  conditionProblem,
+  conditionsIn,
+  isEmpty,
+  notReconciled,
+  ownProblem,
+  reportedProblem,
+  signalKey,
+} from '../conditions.ts'
 import { provePersisted } from '../proof.ts'
 import { commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isBadHealth, isError, isOpenRollout, type SignalSummary, summarizeSignals } from './signal-summary.ts'
-import { endsByItself, isSchedule, readSignals, specSuspension } from './signals.ts'
-import { isUnobserved } from './status-conditions.ts'
-import { progressCounters } from './status-counts.ts'
-import { isTimedPause, progressStates } from './status-progress.ts'
-import { type Signal, tokensOf, words } from './status-vocabulary.ts'
+import {
+  endsByItself,
+  isBadHealth,
+  isError,
+  isOpenRollout,
+  isSchedule,
+  isUnobserved,
+  progressCounters,
+  readSignals,
+  type SignalSummary,
+  specSuspension,
+  summarizeSignals,
+} from './status.ts'
+import { meaningOf, type Signal, tokensOf, words } from './status-words.ts'
 
 /**
  * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
@@ -28,7 +43,7 @@ const maxErrorLength = 4_000
  * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
  * `phase`, `state` and `health`, flags, errors and counts. Based on the conventions of the Kubernetes API
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
- * and kstatus; `status-vocabulary.ts` contains the words, and `signals.ts` combines the signals.
+ * and kstatus; `status.ts` reads the signals.
  *
  * An object without a signal is ready once it exists, and its message reports that nothing more can be known.
  * Exception: its controller still has to write the status.
@@ -61,7 +76,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
-    stallHold: stallHoldOf(object, summary),
+    stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
     recheckAt: signalUntil,
   })
 }
@@ -76,13 +91,6 @@ function unclearText(object: KubeObject): string {
 /** Whether a status without a signal contains states, whose meaning is unknown: `Applied=True`, `mode: Leader`. */
 function isUnclear(object: KubeObject): boolean {
   return progressStates(object).length > 0
-}
-
-/** Why the stall clock is stopped. A suspension that the spec requests has no end of its own. */
-function stallHoldOf(object: KubeObject, { meaning, signals, isReconciling }: SignalSummary): string | undefined {
-  if (isReconciling) return 'its controller is reconciling it'
-  const isPause = meaning === 'suspended' && signals[0]?.weight !== 'spec'
-  return isPause && isTimedPause(object) ? 'its rollout pauses for a fixed time' : undefined
 }
 
 /** Signals of an older generation do not count, except a suspension that the present spec requests. */
@@ -147,8 +155,7 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
     const unchangedMs = context.othersProgress ? unchangedFailureWhileOthersProgressMs : unchangedFailureMs
     return [reportedProblem(object, [first, ...others], context, unchangedMs)]
   }
-  if (meaning !== 'suspended' || (first.weight !== 'spec' && isTimedPause(object)))
-    return [conditionProblem(object, signals, context)]
+  if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
   return [
     problemOf({
       ...ownProblem(object, context.history.firstSeenAt),
@@ -194,4 +201,35 @@ function isWorkingOn(failure: Signal, object: KubeObject): boolean {
 function mayEndByItself({ name, reason = '', message = '' }: Signal): boolean {
   const isOfCrossplane = name === 'Synced' && reason === 'ReconcileError'
   return isOfCrossplane || dependencyError.test(`${tokensOf(reason).join(' ')}: ${message.slice(0, maxErrorLength)}`)
+}
+
+const maxDepth = 5
+/** The maximum number of states; a status of a real controller has fewer. */
+const maxStates = 1_000
+
+/**
+ * The states in a status, of the object and its parts, and the reasons of its conditions. A new state is progress,
+ * unless it is a failure.
+ * @returns each with its path: `phase=Creating`, `Ready=False Scheduling`
+ */
+export function progressStates({ status }: KubeObject): readonly string[] {
+  return statesIn((status ?? {}) as Fields, '', 0).slice(0, maxStates)
+}
+
+function statesIn(fields: Fields, path: string, depth: number): readonly string[] {
+  if (depth > maxDepth) return []
+  return Object.entries(fields).flatMap(([key, value]) => {
+    const at = `${path}${key}`
+    if (typeof value === 'string') return /(?:phase|state|status|step|stage)$/i.test(key) ? stateAt(at, value) : []
+    if (typeof value !== 'object' || value === null) return []
+    const conditions = conditionsIn(value)
+    return conditions.length > 0
+      ? conditions.flatMap(({ type, status, reason }) => stateAt(`${at}.${type}`, status, reason))
+      : statesIn(value as Fields, `${at}.`, depth + 1)
+  })
+}
+
+function stateAt(path: string, value: string, reason = ''): readonly string[] {
+  const hasFailed = meaningOf(value) === 'failed' || meaningOf(reason) === 'failed'
+  return hasFailed || value === '' ? [] : [`${path}=${value} ${reason}`]
 }

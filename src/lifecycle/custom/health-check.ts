@@ -17,14 +17,17 @@ import {
 import { provePersisted } from '../proof.ts'
 import { amended, commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { genericRule } from './generic.ts'
+import { genericRule, progressStates } from './generic.ts'
 import { specChangedAt } from './owned-objects.ts'
-import { type SignalSummary, summarizeSignals } from './signal-summary.ts'
-import { readSignals, specSuspension } from './signals.ts'
-import { isUnobserved } from './status-conditions.ts'
-import { progressCounters } from './status-counts.ts'
-import { isStatusStale } from './status-generation.ts'
-import { progressStates } from './status-progress.ts'
+import {
+  isStatusStale,
+  isUnobserved,
+  progressCounters,
+  readSignals,
+  type SignalSummary,
+  specSuspension,
+  summarizeSignals,
+} from './status.ts'
 
 /** The key in a rule's `failures`. */
 const failedKey = 'failed'

@@ -8,8 +8,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
 import { isOwnedBy, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
-import { summarizeSignals } from './signal-summary.ts'
-import { isSchedule, readSignals } from './signals.ts'
+import { isSchedule, readSignals, summarizeSignals } from './status.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3

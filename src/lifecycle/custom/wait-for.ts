@@ -4,7 +4,7 @@ import type { Assessment, Draft } from '../assessment.ts'
 import { conditionsIn, isOfPresentGeneration, isStale } from '../conditions.ts'
 import { amended, commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { isStatusStale } from './status-generation.ts'
+import { isStatusStale } from './status.ts'
 
 /**
  * The user's own definition of ready, as in `kubectl wait --for`
