@@ -97,15 +97,13 @@ function assessUsers(object: KubeObject, check: HealthCheck, context: RuleContex
   const unmet =
     error === undefined ? 'its health check is not met yet' : `its health check cannot be evaluated yet: ${error}`
   const message = ready ? 'its health check is met' : unmet
-  const [created, observed, last] = statusMilestones(observedMilestone(object, isObserved), ready, message)
+  const milestones = statusMilestones(observedMilestone(object, isObserved), ready, message)
   return conclude(object, context, {
     ready,
     signals: [undefined],
     copiesOthers: check.isWorkload,
     readyMessage: message,
-    milestones: [created, observed, ...stagesOf(object, check, { isObserved, ready, message }), last].flatMap(
-      (each) => each ?? [],
-    ),
+    milestones: addStages(milestones, object, check, { isObserved, ready, message }),
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: isHeldBy(object, check, isObserved),
@@ -156,27 +154,17 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
   const problems = isAwaited
     ? [notReconciled(object, context)]
     : problemsOf(object, verdict, explanation, check, context)
-  const readyText = summary?.meaning === 'ready' ? signalsText(summary.signals) : ''
+  const good = summary?.meaning === 'ready' ? summary.signals : undefined
   const message = ready
-    ? readyText || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
+    ? readyText(good, isStatic)
     : textOf(explanation) || 'waiting for its controller to report that it is ready'
-  const [created, observed, last] = statusMilestones(
-    observedMilestone(object, isStatic || (isObserved && !isAwaited)),
-    ready,
-    message,
-  )
+  const milestones = statusMilestones(observedMilestone(object, isStatic || (isObserved && !isAwaited)), ready, message)
   return conclude(object, context, {
     ready,
-    signals: isStatic
-      ? undefined
-      : summary?.meaning === 'ready'
-        ? summary.signals.map(({ condition }) => condition)
-        : [undefined],
+    signals: isStatic ? undefined : (good?.map(({ condition }) => condition) ?? [undefined]),
     copiesOthers: check.isWorkload,
     readyMessage: message,
-    milestones: [created, observed, ...stagesOf(present, check, { isObserved, ready, message }), last].flatMap(
-      (each) => each ?? [],
-    ),
+    milestones: addStages(milestones, present, check, { isObserved, ready, message }),
     counters: isObserved ? progressCounters(object.status) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
@@ -185,6 +173,11 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
       (check.stallHold === undefined && summary?.isReconciling ? 'its controller is reconciling it' : undefined),
     recheckAt: isOtherVersion ? settled.recheckAt : statusUntil,
   })
+}
+
+/** The message of a ready object: what its status reports, if it does. */
+function readyText(good: SignalSummary['signals'] = [], isStatic: boolean): string {
+  return signalsText(good) || (isStatic ? 'exists; no status is needed' : 'its status is that of a ready object')
 }
 
 /** Until when the gate waits for the status of an object that may get none, after a change of its spec. */
@@ -207,8 +200,7 @@ function fieldsSettledSince({ history }: RuleContext): number {
 function assessByConventions(object: KubeObject, check: HealthCheck, context: RuleContext): Assessment {
   const staged = amended(genericRule, (draft) => {
     const { ready, message, milestones } = draft
-    const stages = stagesOf(object, check, { isObserved: true, ready, message })
-    return { ...draft, milestones: [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)] }
+    return { ...draft, milestones: addStages(milestones, object, check, { isObserved: true, ready, message }) }
   })
   return staged.assess(object, context)
 }
@@ -251,17 +243,19 @@ function isInitialStatus({ status }: KubeObject): boolean {
 
 const withoutStatus = oncePerObject(({ status: _, ...rest }: KubeObject): KubeObject => rest)
 
-/** The stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
-function stagesOf(
+/** Adds the stages of an entry, between `observed` and `ready`. A ready object has skipped those that were not reached. */
+function addStages(
+  milestones: readonly Milestone[],
   object: KubeObject,
-  { milestones }: HealthCheck,
+  check: HealthCheck,
   { isObserved, ready, message }: { readonly isObserved: boolean; readonly ready: boolean; readonly message: string },
 ): readonly Milestone[] {
-  return milestones.map(({ name, done }) => {
+  const stages = check.milestones.map(({ name, done }): Milestone => {
     const isDone = isObserved && done(object).holds
     if (ready && !isDone) return { name, state: 'skipped', message: '' }
     return isDone ? { name, state: 'done', message: name } : { name, state: 'open', message }
   })
+  return [...milestones.slice(0, -1), ...stages, ...milestones.slice(-1)]
 }
 
 function problemsOf(
