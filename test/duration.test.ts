@@ -14,67 +14,65 @@ function fail(message: string): never {
   throw new Error(`unexpected complaint: ${message}`)
 }
 
-describe('parseDuration', () => {
-  it.each([
-    ['90s', 90_000],
-    ['5m', 300_000],
-    ['1h30m', 5_400_000],
-    ['1.5h', 5_400_000],
-    ['300ms', 300],
-    ['.5s', 500],
-    ['1.s', 1_000],
-    ['1h2m3s4ms', 3_723_004],
-    ['2s1h', 3_602_000],
-    ['0', 0],
-    ['0s', 0],
-    [' 5s ', 5_000],
-    ['168h', 604_800_000],
-    ['1500us', 2],
-    ['1500µs', 2],
-  ])('reads %s as Go does', (text, milliseconds) => {
-    expect(read(text)).toBe(milliseconds)
-  })
+it.each([
+  ['90s', 90_000],
+  ['5m', 300_000],
+  ['1h30m', 5_400_000],
+  ['1.5h', 5_400_000],
+  ['300ms', 300],
+  ['.5s', 500],
+  ['1.s', 1_000],
+  ['1h2m3s4ms', 3_723_004],
+  ['2s1h', 3_602_000],
+  ['0', 0],
+  ['0s', 0],
+  [' 5s ', 5_000],
+  ['168h', 604_800_000],
+  ['1500us', 2],
+  ['1500µs', 2],
+])('parseDuration reads %s as Go does', (text, milliseconds) => {
+  expect(read(text)).toBe(milliseconds)
+})
 
-  it('never rounds a duration to zero, which would turn the clock off', () => {
-    expect(read('1ns')).toBe(1)
-  })
+it('parseDuration never rounds a duration to zero, which would turn the clock off', () => {
+  expect(read('1ns')).toBe(1)
+})
 
-  it.each([
-    ['5', '"5" has no unit. Write 5s for seconds or 5m for minutes.'],
-    ['1.5', '"1.5" has no unit. Write 1.5s for seconds or 1.5m for minutes.'],
-    ['-5s', '"-5s" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
-    ['-0', '"-0" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
-    ['1d', '"1d" uses days or weeks, which Kubernetes does not support. Use hours: 24h.'],
-    ['169h', '"169h" is longer than a week. Write at most 168h, or 0 to turn the clock off.'],
-    [
-      `${'9'.repeat(400)}h`,
-      `"${'9'.repeat(80)}…" is longer than a week. Write at most 168h, or 0 to turn the clock off.`,
-    ],
-    ['', '"" is not a duration. Write one like 90s, 5m or 1h30m.'],
-  ])('refuses %s with the fix', (text, message) => {
-    expect(complaintsOf(text)).toEqual([message])
-  })
+it.each([
+  ['5', '"5" has no unit. Write 5s for seconds or 5m for minutes.'],
+  ['1.5', '"1.5" has no unit. Write 1.5s for seconds or 1.5m for minutes.'],
+  ['-5s', '"-5s" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
+  ['-0', '"-0" is negative. Write a duration like 90s, or 0 to turn the clock off.'],
+  ['1d', '"1d" uses days or weeks, which Kubernetes does not support. Use hours: 24h.'],
+  ['169h', '"169h" is too long. Write at most 168h, or 0 to turn the clock off.'],
+  [
+    `${'9'.repeat(400)}h`,
+    `"${'9'.repeat(80)}…" is too long. Write at most 168h, or 0 to turn the clock off.`,
+  ],
+  ['', '"" is not a duration. Write one like 90s, 5m or 1h30m.'],
+])('parseDuration refuses %s with the fix', (text, message) => {
+  expect(complaintsOf(text)).toEqual([message])
+})
 
-  it.each(['5M', '5 m', '5min', 's', '.s', 'soon', '1h30', '5s!', '+5s', 'Infinity', '1e3s', '٥s'])(
-    'refuses %s with the units there are',
-    (text) => {
-      expect(complaintsOf(text)).toEqual([
-        `"${text}" is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.`,
-      ])
-    },
+it.each(['5M', '5 m', '5min', 's', '.s', 'soon', '1h30', '5s!', '+5s', 'Infinity', '1e3s', '٥s'])(
+  'parseDuration refuses %s with the units there are',
+  (text) => {
+    expect(complaintsOf(text)).toEqual([
+      `"${text}" is not a duration. Use the units h, m, s and ms in lower case, without spaces: 90s, 5m or 1h30m.`,
+    ])
+  },
+)
+
+it('parseDuration either returns a number or complains once, whatever it is given', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[-+.0-9hmsun]*$/)), (text) => {
+      const complaints: string[] = []
+      const milliseconds = parseDuration(text, (message) => complaints.push(message))
+      expect(complaints).toHaveLength(milliseconds === undefined ? 1 : 0)
+      if (milliseconds !== undefined) expect(Number.isSafeInteger(milliseconds) && milliseconds >= 0).toBe(true)
+    }),
+    parameters,
   )
-
-  it('either returns a number or complains once, whatever it is given', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[-+.0-9hmsun]*$/)), (text) => {
-        const complaints: string[] = []
-        const milliseconds = parseDuration(text, (message) => complaints.push(message))
-        expect(complaints).toHaveLength(milliseconds === undefined ? 1 : 0)
-        if (milliseconds !== undefined) expect(Number.isSafeInteger(milliseconds) && milliseconds >= 0).toBe(true)
-      }),
-      parameters,
-    )
-  })
 })
 
 it.each([
@@ -92,25 +90,23 @@ it.each([
   expect(duration(ms)).toBe(text)
 })
 
-describe('formatDuration', () => {
-  it.each([
-    [0, '0'],
-    [300, '300ms'],
-    [1_500, '1.5s'],
-    [90_000, '1m30s'],
-    [600_000, '10m'],
-    [5_400_000, '1h30m'],
-    [3_601_000, '1h1s'],
-  ])('writes %d ms as %s', (milliseconds, text) => {
-    expect(formatDuration(milliseconds)).toBe(text)
-  })
+it.each([
+  [0, '0'],
+  [300, '300ms'],
+  [1_500, '1.5s'],
+  [90_000, '1m30s'],
+  [600_000, '10m'],
+  [5_400_000, '1h30m'],
+  [3_601_000, '1h1s'],
+])('formatDuration writes %d ms as %s', (milliseconds, text) => {
+  expect(formatDuration(milliseconds)).toBe(text)
+})
 
-  it('writes what parseDuration reads back', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 604_800_000 }), (milliseconds) => {
-        expect(read(formatDuration(milliseconds))).toBe(milliseconds)
-      }),
-      parameters,
-    )
-  })
+it('formatDuration writes what parseDuration reads back', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 604_800_000 }), (milliseconds) => {
+      expect(read(formatDuration(milliseconds))).toBe(milliseconds)
+    }),
+    parameters,
+  )
 })

@@ -1,52 +1,46 @@
 import { describeMistakes, didYouMean, nearest, UserError } from '../src/errors.ts'
 
-describe('nearest', () => {
-  it('names near words, the nearest first', () => {
-    expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
-  })
-
-  it('names no more than it is asked for, and each once', () => {
-    expect(nearest('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
-  })
-
-  it.each([
-    ['wiat', 'wait'],
-    ['wbe', 'web'],
-    ['jbo', 'job'],
-  ])('takes two letters that changed places for one mistake: %s', (word, candidate) => {
-    expect(nearest(word, [candidate])).toEqual([candidate])
-  })
-
-  it.each([
-    ['pod', 'job'],
-    ['tail', 'all'],
-    ['logs', 'log-lines'],
-    ['x', 'service'],
-    ['x'.repeat(10_000), 'x'.repeat(10_000)],
-  ])('finds %s and %s too far apart', (word, candidate) => {
-    expect(nearest(word, [candidate])).toEqual([])
-  })
+it('nearest names near words, the nearest first', () => {
+  expect(nearest('timeot', ['time', 'timeout', 'timeouts', 'summary'])).toEqual(['timeout', 'time', 'timeouts'])
 })
 
-describe('describeMistakes', () => {
-  const mistakes = (count: number) =>
-    Array.from({ length: count }, (_, index) => ({ input: 'resources', line: index + 1, message: 'Wrong.' }))
-
-  it.each([
-    [50, 'resources, line 50: Wrong.'],
-    [51, '1 more mistake.'],
-    [10_000, '9950 more mistakes.'],
-  ])('describes at most 50 of %i, and counts the others', (count, last) => {
-    const texts = describeMistakes(mistakes(count))
-    expect(texts).toHaveLength(Math.min(count, 51))
-    expect(texts.at(-1)).toBe(last)
-    expect(new UserError(mistakes(count)).message).toBe(texts.join('\n'))
-  })
+it('nearest names no more than it is asked for, and each once', () => {
+  expect(nearest('web', ['wen', 'wen', 'wet', 'wed', 'we'], 2)).toEqual(['wen', 'wet'])
 })
 
-describe('didYouMean', () => {
-  it('is a question, or empty', () => {
-    expect(didYouMean('redy', ['ready', 'started'])).toBe(' Did you mean ready?')
-    expect(didYouMean('frobnicate', ['ready'])).toBe('')
-  })
+it.each([
+  ['wiat', 'wait'],
+  ['wbe', 'web'],
+  ['jbo', 'job'],
+])('nearest takes two letters that changed places for one mistake: %s', (word, candidate) => {
+  expect(nearest(word, [candidate])).toEqual([candidate])
+})
+
+it.each([
+  ['pod', 'job'],
+  ['tail', 'all'],
+  ['logs', 'log-lines'],
+  ['x', 'service'],
+  ['x'.repeat(10_000), 'x'.repeat(10_000)],
+])('nearest finds %s and %s too far apart', (word, candidate) => {
+  expect(nearest(word, [candidate])).toEqual([])
+})
+
+const mistakes = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({ input: 'resources', line: index + 1, message: 'Wrong.' }))
+
+it.each([
+  [50, 'resources, line 50: Wrong.'],
+  [51, '1 more mistake.'],
+  [10_000, '9950 more mistakes.'],
+])('describeMistakes describes at most 50 of %i, and counts the others', (count, last) => {
+  const texts = describeMistakes(mistakes(count))
+  expect(texts).toHaveLength(Math.min(count, 51))
+  expect(texts.at(-1)).toBe(last)
+  expect(new UserError(mistakes(count)).message).toBe(texts.join('\n'))
+})
+
+it('didYouMean is a question, or empty', () => {
+  expect(didYouMean('redy', ['ready', 'started'])).toBe(' Did you mean ready?')
+  expect(didYouMean('frobnicate', ['ready'])).toBe('')
 })

@@ -80,177 +80,170 @@ function inputsWith(value: (row: (typeof table)[keyof typeof table]) => unknown)
   return Object.fromEntries(Object.entries(table).map(([property, row]) => [property, value(row)]))
 }
 
-describe('parseInputs', () => {
-  it('fills in every default when nothing is written', () => {
-    expect(parseInputs({})).toEqual({ ...inputsWith(([, fallback]) => fallback), written: new Map() })
-  })
-
-  it('reads every input that is written', () => {
-    const written = (names: readonly InputDefinition[]) =>
-      Object.values(table).flatMap(([name, , text]) => (names.some((each) => each.name === name) ? [[name, text]] : []))
-    const { inputs, mistakes } = readInputs(Object.fromEntries(written(definitions)))
-    const { inputs: ofMerge, mistakes: inMerge } = readInputs(
-      Object.fromEntries(written(mergeInputDefinitions)),
-      'merge',
-    )
-    expect([...mistakes, ...inMerge]).toEqual([])
-    expect([...inputs.written.keys()].toSorted()).toEqual(definitions.map(({ name }) => name).toSorted())
-    expect(inputs.written.get('timeout')).toBe('1h')
-    const values = inputsWith(([, , , value]) => value)
-    expect(inputs).toEqual({ ...values, reports: '', written: expect.any(Map) })
-    expect(ofMerge).toMatchObject({ reports: table.reports[3], onSuperseded: 'pass', name: table.name[3] })
-  })
-
-  it('distinguishes a written clock from a default of the same length', () => {
-    expect(parseInputs({ 'stall-timeout': '5m' }).written.has('stall-timeout')).toBe(true)
-    expect(parseInputs({ timeout: '5m' }).written.has('stall-timeout')).toBe(false)
-  })
-
-  it('treats an empty or blank value as absent, as the runner sets inputs that are left out', () => {
-    expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
-  })
-
-  it('trims values but keeps the lines of resources and manifests where they are', () => {
-    expect(parseInputs({ timeout: ' 5m\n' }).timeoutMs).toBe(300_000)
-    expect(parseInputs({ resources: '\n\ndeployment/web\n' }).resources).toBe('\n\ndeployment/web\n')
-    expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
-  })
-
-  it('can change and turn off the default of created', () => {
-    expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
-    expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
-  })
-
-  it.each(['true', 'True', 'TRUE'])('reads %s as true', (text) => {
-    expect(parseInputs({ summary: text }).summary).toBe(true)
-  })
-
-  it.each(['yes', 'on', '1', 'tRUE', 'no', '0'])('refuses %s as a boolean', (text) => {
-    expect(messagesOf({ summary: text })).toEqual([`summary: "${text}" is neither true nor false. Write one of them.`])
-  })
-
-  it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('refuses %s as a count', (text) => {
-    expect(messagesOf({ 'max-restarts': text })).toEqual([
-      `max-restarts: "${text}" is not a whole number from 0 to 1000.`,
-    ])
-  })
-
-  it.each([
-    [
-      'sha',
-      'main',
-      '"main" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
-    ],
-    [
-      'sha',
-      '0a0a0a0',
-      '"0a0a0a0" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
-    ],
-    ['name', 'one\ntwo', '"one\ntwo" is not a name: one line of at most 200 characters.'],
-    ['name', 'x'.repeat(201), `"${'x'.repeat(80)}…" is not a name: one line of at most 200 characters.`],
-    [
-      'environment',
-      'pr "12"',
-      '"pr "12"" is not the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\.',
-    ],
-    [
-      'environment-url',
-      'shop.example',
-      '"shop.example" is not a web address. Write one that begins with https:// or http://.',
-    ],
-    [
-      'environment-url',
-      'javascript:alert(1)',
-      '"javascript:alert(1)" is not a web address. Write one that begins with https:// or http://.',
-    ],
-  ])('refuses as %s: %j', (input, text, message) => {
-    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
-  })
-
-  it('takes what the runner did not evaluate as absent', () => {
-    const inputs = parseInputs({
-      matrix: `\${{ toJSON(matrix) }}`,
-      'job-index': `\${{ strategy.job-index }}`,
-      'job-id': `\${{ job.check_run_id }}`,
-    })
-    expect(inputs).toMatchObject({ matrix: { words: [], settings: [] }, jobIndex: undefined, jobId: undefined })
-  })
-
-  it('reports all mistakes at once, in sentences with the fix', () => {
-    const wrong = {
-      timeout: '5',
-      'stall-timout': '5m',
-      'on-superseded': 'ignore',
-      'milestone-timeouts': 'redy=5m, scheduled=2',
-    }
-    let thrown: unknown
-    try {
-      parseInputs(wrong)
-    } catch (error) {
-      thrown = error
-    }
-    expect(thrown).toBeInstanceOf(UserError)
-    expect(String((thrown as UserError).message).split('\n')).toEqual([
-      'stall-timout: There is no input of this name. Did you mean stall-timeout?',
-      'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-      'milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
-      'milestone-timeouts: scheduled: "2" has no unit. Write 2s for seconds or 2m for minutes.',
-      'on-superseded: "ignore" is not one of fail, pass.',
-    ])
-    expect((thrown as UserError).reason).toBe('input-invalid')
-  })
-
-  it('asks for the token and the permissions of the extras that are on without one', () => {
-    const ask = (permissions: string) =>
-      `report-to: It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
-    expect(messagesOf({ 'report-to': 'check,commit-status,deployment,comment', timeout: '5' })).toEqual([
-      'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-      ask('`checks: write`, `statuses: write`, `deployments: write`, `pull-requests: write`'),
-    ])
-    expect(messagesOf({ 'report-to': 'check' })).toEqual([ask('`checks: write`')])
-    expect(messagesOf({ 'report-to': ',' })).toEqual([])
-    expect(messagesOf({ 'report-to': 'check', 'github-token': 'ghs_0123' })).toEqual([])
-  })
-
-  it('keeps the extras that exist beside one that does not, so that they show the mistake', () => {
-    const { inputs, mistakes } = readInputs({ 'report-to': 'chek, comment', 'github-token': 'ghs_0123' })
-    expect(inputs.reportTo).toEqual(['comment'])
-    expect(mistakes).toEqual([
-      {
-        input: 'report-to',
-        message: '"chek" is not one of check, commit-status, deployment, comment. Did you mean check?',
-      },
-    ])
-  })
-
-  it.each([
-    ['check-run', 'true', 'It is an item of `report-to` now: `report-to: check`.'],
-    ['commit-status', 'false', 'It is an item of `report-to` now: `report-to: commit-status`.'],
-    ['deployment-status', 'true', 'It is an item of `report-to` now: `report-to: deployment`.'],
-    ['comment', 'true', 'It is an item of `report-to` now: `report-to: comment`.'],
-    ['transient-environment', 'true', 'Remove it: the environment of a pull request is transient without it.'],
-    [
-      'merge',
-      'eu.json',
-      'It is an action of its own now: `uses: rollout-gate/rollout-gate/merge`, with the paths in `reports`.',
-    ],
-    ['reports', 'eu.json', 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.'],
-  ])('refuses the former input %s with the present one', (input, text, message) => {
-    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
-  })
-
-  it('accepts no name of a property of JavaScript objects', () => {
-    expect(messagesOf({ constructor: 'x', toString: 'y' })).toHaveLength(2)
-    expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
-  })
+it('parseInputs fills in every default when nothing is written', () => {
+  expect(parseInputs({})).toEqual({ ...inputsWith(([, fallback]) => fallback), written: new Map() })
 })
 
-describe('unknownInput', () => {
-  it('lists the inputs when no name is near', () => {
-    expect(unknownInput('frobnicate').message).toBe(
-      `There is no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
-    )
+it('parseInputs reads every input that is written', () => {
+  const written = (names: readonly InputDefinition[]) =>
+    Object.values(table).flatMap(([name, , text]) => (names.some((each) => each.name === name) ? [[name, text]] : []))
+  const { inputs, mistakes } = readInputs(Object.fromEntries(written(definitions)))
+  const { inputs: ofMerge, mistakes: inMerge } = readInputs(Object.fromEntries(written(mergeInputDefinitions)), 'merge')
+  expect([...mistakes, ...inMerge]).toEqual([])
+  expect([...inputs.written.keys()].toSorted()).toEqual(definitions.map(({ name }) => name).toSorted())
+  expect(inputs.written.get('timeout')).toBe('1h')
+  const values = inputsWith(([, , , value]) => value)
+  expect(inputs).toEqual({ ...values, reports: '', written: expect.any(Map) })
+  expect(ofMerge).toMatchObject({ reports: table.reports[3], onSuperseded: 'pass', name: table.name[3] })
+})
+
+it('parseInputs distinguishes a written clock from a default of the same length', () => {
+  expect(parseInputs({ 'stall-timeout': '5m' }).written.has('stall-timeout')).toBe(true)
+  expect(parseInputs({ timeout: '5m' }).written.has('stall-timeout')).toBe(false)
+})
+
+it('parseInputs treats an empty or blank value as absent, as the runner sets inputs that are left out', () => {
+  expect(parseInputs({ timeout: '', 'fail-fast': ' ', context: undefined })).toEqual(parseInputs({}))
+})
+
+it('parseInputs trims values but keeps the lines of resources and manifests where they are', () => {
+  expect(parseInputs({ timeout: ' 5m\n' }).timeoutMs).toBe(300_000)
+  expect(parseInputs({ resources: '\n\ndeployment/web\n' }).resources).toBe('\n\ndeployment/web\n')
+  expect(parseInputs({ manifests: '\nk8s/\n' }).manifests).toBe('\nk8s/\n')
+})
+
+it('parseInputs can change and turn off the default of created', () => {
+  expect(parseInputs({ 'milestone-timeouts': 'created=2m' }).milestoneTimeoutsMs).toEqual({ created: 120_000 })
+  expect(parseInputs({ 'milestone-timeouts': 'created=0' }).milestoneTimeoutsMs).toEqual({ created: 0 })
+})
+
+it.each(['true', 'True', 'TRUE'])('parseInputs reads %s as true', (text) => {
+  expect(parseInputs({ summary: text }).summary).toBe(true)
+})
+
+it.each(['yes', 'on', '1', 'tRUE', 'no', '0'])('parseInputs refuses %s as a boolean', (text) => {
+  expect(messagesOf({ summary: text })).toEqual([`summary: "${text}" is neither true nor false. Write one of them.`])
+})
+
+it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('parseInputs refuses %s as a count', (text) => {
+  expect(messagesOf({ 'max-restarts': text })).toEqual([
+    `max-restarts: "${text}" is not a whole number from 0 to 1000.`,
+  ])
+})
+
+it.each([
+  [
+    'sha',
+    'main',
+    '"main" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
+  ],
+  [
+    'sha',
+    '0a0a0a0',
+    '"0a0a0a0" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
+  ],
+  ['name', 'one\ntwo', '"one\ntwo" is not a name: one line of at most 200 characters.'],
+  ['name', 'x'.repeat(201), `"${'x'.repeat(80)}…" is not a name: one line of at most 200 characters.`],
+  [
+    'environment',
+    'pr "12"',
+    '"pr "12"" is not the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\.',
+  ],
+  [
+    'environment-url',
+    'shop.example',
+    '"shop.example" is not a web address. Write one that begins with https:// or http://.',
+  ],
+  [
+    'environment-url',
+    'javascript:alert(1)',
+    '"javascript:alert(1)" is not a web address. Write one that begins with https:// or http://.',
+  ],
+])('parseInputs refuses as %s: %j', (input, text, message) => {
+  expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
+})
+
+it('parseInputs takes what the runner did not evaluate as absent', () => {
+  const inputs = parseInputs({
+    matrix: `\${{ toJSON(matrix) }}`,
+    'job-index': `\${{ strategy.job-index }}`,
+    'job-id': `\${{ job.check_run_id }}`,
   })
+  expect(inputs).toMatchObject({ matrix: { words: [], settings: [] }, jobIndex: undefined, jobId: undefined })
+})
+
+it('parseInputs reports all mistakes at once, in sentences with the fix', () => {
+  const wrong = {
+    timeout: '5',
+    'stall-timout': '5m',
+    'on-superseded': 'ignore',
+    'milestone-timeouts': 'redy=5m, scheduled=2',
+  }
+  let thrown: unknown
+  try {
+    parseInputs(wrong)
+  } catch (error) {
+    thrown = error
+  }
+  expect(thrown).toBeInstanceOf(UserError)
+  expect(String((thrown as UserError).message).split('\n')).toEqual([
+    'stall-timout: There is no input of this name. Did you mean stall-timeout?',
+    'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+    'milestone-timeouts: No kind has a milestone "redy". Did you mean ready?',
+    'milestone-timeouts: scheduled: "2" has no unit. Write 2s for seconds or 2m for minutes.',
+    'on-superseded: "ignore" is not one of fail, pass.',
+  ])
+  expect((thrown as UserError).reason).toBe('input-invalid')
+})
+
+it('parseInputs asks for the token and the permissions of the extras that are on without one', () => {
+  const ask = (permissions: string) =>
+    `report-to: It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
+  expect(messagesOf({ 'report-to': 'check,commit-status,deployment,comment', timeout: '5' })).toEqual([
+    'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+    ask('`checks: write`, `statuses: write`, `deployments: write`, `pull-requests: write`'),
+  ])
+  expect(messagesOf({ 'report-to': 'check' })).toEqual([ask('`checks: write`')])
+  expect(messagesOf({ 'report-to': ',' })).toEqual([])
+  expect(messagesOf({ 'report-to': 'check', 'github-token': 'ghs_0123' })).toEqual([])
+})
+
+it('parseInputs keeps the extras that exist beside one that does not, so that they show the mistake', () => {
+  const { inputs, mistakes } = readInputs({ 'report-to': 'chek, comment', 'github-token': 'ghs_0123' })
+  expect(inputs.reportTo).toEqual(['comment'])
+  expect(mistakes).toEqual([
+    {
+      input: 'report-to',
+      message: '"chek" is not one of check, commit-status, deployment, comment. Did you mean check?',
+    },
+  ])
+})
+
+it.each([
+  ['check-run', 'true', 'It is an item of `report-to` now: `report-to: check`.'],
+  ['commit-status', 'false', 'It is an item of `report-to` now: `report-to: commit-status`.'],
+  ['deployment-status', 'true', 'It is an item of `report-to` now: `report-to: deployment`.'],
+  ['comment', 'true', 'It is an item of `report-to` now: `report-to: comment`.'],
+  ['transient-environment', 'true', 'Remove it: the environment of a pull request is transient without it.'],
+  [
+    'merge',
+    'eu.json',
+    'It is an action of its own now: `uses: rollout-gate/rollout-gate/merge`, with the paths in `reports`.',
+  ],
+  ['reports', 'eu.json', 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.'],
+])('parseInputs refuses the former input %s with the present one', (input, text, message) => {
+  expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
+})
+
+it('parseInputs accepts no name of a property of JavaScript objects', () => {
+  expect(messagesOf({ constructor: 'x', toString: 'y' })).toHaveLength(2)
+  expect(messagesOf(JSON.parse('{"__proto__": "x"}'))).toHaveLength(1)
+})
+
+it('unknownInput lists the inputs when no name is near', () => {
+  expect(unknownInput('frobnicate').message).toBe(
+    `There is no input of this name. There are ${definitions.map(({ name }) => name).join(', ')}.`,
+  )
 })
 
 describe.each([
@@ -340,17 +333,15 @@ function readImages(text: string) {
   return { expected: parseExpectedImages(text, (message) => mistakes.push(message)), mistakes }
 }
 
-describe('parseExpectedImages', () => {
-  it('reads one container a line', () => {
-    const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
-    expect(readImages(text)).toEqual({ expected: { app: digest, worker: digest }, mistakes: [] })
-  })
+it('parseExpectedImages reads one container a line', () => {
+  const text = `\n# built above\napp=${digest}\n worker = ghcr.io/acme/worker@${digest}  # by its whole name\n`
+  expect(readImages(text)).toEqual({ expected: { app: digest, worker: digest }, mistakes: [] })
+})
 
-  it.each([
-    ['app', `"app" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
-    ['app=v1', `"app=v1" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
-    [`app=${digest}\napp=${digest}`, 'The container app is given twice. Keep one of them.'],
-  ])('reports the mistake in %s', (text, mistake) => {
-    expect(readImages(text).mistakes).toEqual([mistake])
-  })
+it.each([
+  ['app', `"app" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
+  ['app=v1', `"app=v1" is not a container with a digest. Write container=sha256:… with 64 hexadecimal digits.`],
+  [`app=${digest}\napp=${digest}`, 'The container app is given twice. Keep one of them.'],
+])('parseExpectedImages reports the mistake in %s', (text, mistake) => {
+  expect(readImages(text).mistakes).toEqual([mistake])
 })

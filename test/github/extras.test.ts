@@ -155,56 +155,56 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
   })
 })
 
-describe('an annotation that changed what was gated', () => {
-  const annotations = ['rollout-gate/skip of deployment/db', 'rollout-gate/for=create of job/migrate']
-  const hidden = createTimeline({ annotations })
-  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-  const show = (extra: ExtraName, timeline: Timeline) => makers[extra](context).show(timeline, never)
+const annotations = ['rollout-gate/skip of deployment/db', 'rollout-gate/for=create of job/migrate']
+const hidden = createTimeline({ annotations })
+const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+const show = (extra: ExtraName, timeline: Timeline) => makers[extra](context).show(timeline, never)
 
-  it('stands in the title of the check, and in its summary', async () => {
-    await show('check', hidden)
-    const { output } = bodies('checks/create')[0] as { output: { title: string; summary: string } }
-    expect(output.title).toMatch(/ · 2 annotations change what is gated$/)
-    for (const each of annotations) expect(output.summary).toContain(`- ${each}`)
-  })
-
-  it('stands in the description of the commit status and of the deployment', async () => {
-    const one = { ...hidden, annotations: annotations.slice(0, 1) }
-    await show('commit-status', one)
-    await show('deployment', one)
-    for (const operation of ['repos/create-commit-status', 'repos/create-deployment-status'])
-      expect(bodies(operation)[0]?.['description']).toMatch(/ · rollout-gate\/skip of deployment\/db$/)
-  })
-
-  it('stands in the description also after the longest name and outcome', async () => {
-    const targets = [createTargetRecord({ target: createTarget({ name: 'w'.repeat(253) }) })]
-    await show('commit-status', { ...hidden, targets, annotations: [`rollout-gate/skip of job/${'j'.repeat(253)}`] })
-    const [{ description }] = bodies('repos/create-commit-status') as [{ description: string }]
-    expect(description).toMatch(/ · rollout-gate\/skip of job\/j+…$/)
-    expect(description.length).toBeLessThanOrEqual(140)
-  })
-
-  it('stands in the comment, also where the summary is too long', async () => {
-    await show('comment', hidden)
-    expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
-    const name = 'Rollout'
-    const links = { run: readRun(context), headSha, logUrl, tracked }
-    expect(boundedSummary(hidden, name, links, { limit: 300 })).toContain('2 annotations change what is gated')
-  })
+it('an annotation that changed what was gated stands in the title of the check, and in its summary', async () => {
+  await show('check', hidden)
+  const { output } = bodies('checks/create')[0] as { output: { title: string; summary: string } }
+  expect(output.title).toMatch(/ · 2 annotations change what is gated$/)
+  for (const each of annotations) expect(output.summary).toContain(`- ${each}`)
 })
 
-describe('the check', () => {
-  it.each([
-    ['ready', 'success'],
-    ['cancelled', 'cancelled'],
-    ['failed', 'failure'],
-    ['stalled', 'failure'],
-    ['timed-out', 'failure'],
-    ['superseded', 'failure'],
-    ['misconfigured', 'failure'],
-    ['unknown', 'failure'],
-  ] as const)('of the outcome %s has the conclusion %s', async (outcome, conclusion) => {
-    await makers.check(createContext()).show(ended(outcome), never)
+it('an annotation that changed what was gated stands in the description of the commit status and of the deployment', async () => {
+  const one = { ...hidden, annotations: annotations.slice(0, 1) }
+  await show('commit-status', one)
+  await show('deployment', one)
+  for (const operation of ['repos/create-commit-status', 'repos/create-deployment-status'])
+    expect(bodies(operation)[0]?.['description']).toMatch(/ · rollout-gate\/skip of deployment\/db$/)
+})
+
+it('an annotation that changed what was gated stands in the description also after the longest name and outcome', async () => {
+  const targets = [createTargetRecord({ target: createTarget({ name: 'w'.repeat(253) }) })]
+  await show('commit-status', { ...hidden, targets, annotations: [`rollout-gate/skip of job/${'j'.repeat(253)}`] })
+  const [{ description }] = bodies('repos/create-commit-status') as [{ description: string }]
+  expect(description).toMatch(/ · rollout-gate\/skip of job\/j+…$/)
+  expect(description.length).toBeLessThanOrEqual(140)
+})
+
+it('an annotation that changed what was gated stands in the comment, also where the summary is too long', async () => {
+  await show('comment', hidden)
+  expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
+  const name = 'Rollout'
+  const links = { run: readRun(context), headSha, logUrl, tracked }
+  expect(boundedSummary(hidden, name, links, { limit: 300 })).toContain('2 annotations change what is gated')
+})
+
+it.each([
+  ['ready', 'success', 'success', 'success'],
+  ['failed', 'failure', 'failure', 'failure'],
+  ['stalled', 'failure', 'failure', 'failure'],
+  ['timed-out', 'failure', 'failure', 'failure'],
+  ['superseded', 'failure', 'failure', 'failure'],
+  ['misconfigured', 'failure', 'failure', 'failure'],
+  ['cancelled', 'cancelled', 'inactive', 'error'],
+  ['unknown', 'failure', 'error', 'error'],
+] as const)(
+  'the outcome %s is the conclusion %s of the check, the state %s of the deployment and %s of the commit',
+  async (outcome, conclusion, deploymentState, commitState) => {
+    for (const each of ['check', 'deployment', 'commit-status'] as const)
+      await makers[each](createContext()).show(ended(outcome), never)
     expect(bodies('checks/create')).toMatchObject([
       {
         status: 'completed',
@@ -214,99 +214,101 @@ describe('the check', () => {
         details_url: logUrl,
       },
     ])
-  })
-
-  it('links to the log of the job in its summary, because GitHub ignores the address of its details', async () => {
-    const { checks } = storeWrites(github)
-    const extra = makers.check(createContext())
-    for (const timeline of [open(), createTimeline()]) {
-      await extra.show(timeline, never)
-      expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
-      expect(Object(checks[0]?.['output']).summary).toContain(`[log](${logUrl})`)
-    }
-  })
-
-  it('gets no annotation on a file that the commit does not contain', async () => {
-    const tracked: TrackedFiles = new Map<string, TrackedFile | 'untracked'>([
-      ['src/web.yaml', { path: 'web.yaml', url: 'https://github.com/acme/shop/blob/0123abc/web.yaml' }],
-      ['rendered.yaml', 'untracked'],
+    expect(bodies('repos/create-deployment-status')).toMatchObject([{ state: deploymentState }])
+    expect(bodies('repos/create-commit-status')).toMatchObject([
+      { state: commitState, context: name, target_url: logUrl },
     ])
-    const targets = ['src/web.yaml', 'rendered.yaml'].map((file, index) =>
-      createTargetRecord({
-        target: createTarget({ name: `w${index}`, source: { file, line: 3 } }),
-        outcome: 'failed',
-        reason: 'crash-loop',
-      }),
-    )
-    await new CheckRun({ ...shareOf(createContext()), tracked }).show(
-      createTimeline({ ...ended('failed'), targets }),
-      never,
-    )
-    const [{ output }] = bodies('checks/update') as [{ output: { annotations: object[]; summary: string } }]
-    expect(output.annotations).toMatchObject([{ path: 'web.yaml', start_line: 3 }])
-    expect(output.summary).toContain('(https://github.com/acme/shop/blob/0123abc/web.yaml#L3)')
-    expect(output.summary).toContain('`rendered.yaml` line 3')
-    expect(output.summary).not.toContain('rendered.yaml#L3')
-  })
+  },
+)
 
-  it('gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
-    const targets = Array.from({ length: 120 }, (_, index) =>
-      createTargetRecord({
-        target: createTarget({ name: `web-${index}`, source: { file: 'k8s/web.yaml', line: index + 1 } }),
-        outcome: 'failed',
-        reason: 'image-not-found',
-        message: 'the registry has no such image',
-      }),
-    )
-    const elsewhere = createTargetRecord({
-      target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
+it('the check links to the log of the job in its summary, because GitHub ignores the address of its details', async () => {
+  const { checks } = storeWrites(github)
+  const extra = makers.check(createContext())
+  for (const timeline of [open(), createTimeline()]) {
+    await extra.show(timeline, never)
+    expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
+    expect(Object(checks[0]?.['output']).summary).toContain(`[log](${logUrl})`)
+  }
+})
+
+it('the check gets no annotation on a file that the commit does not contain', async () => {
+  const tracked: TrackedFiles = new Map<string, TrackedFile | 'untracked'>([
+    ['src/web.yaml', { path: 'web.yaml', url: 'https://github.com/acme/shop/blob/0123abc/web.yaml' }],
+    ['rendered.yaml', 'untracked'],
+  ])
+  const targets = ['src/web.yaml', 'rendered.yaml'].map((file, index) =>
+    createTargetRecord({
+      target: createTarget({ name: `w${index}`, source: { file, line: 3 } }),
       outcome: 'failed',
-    })
-    await makers.check(createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
-    const batches = bodies('checks/update').map(({ output }) => (output as { annotations: object[] }).annotations)
-    expect(bodies('checks/create')).toMatchObject([{ status: 'completed' }])
-    expect(batches.map((batch) => batch.length)).toEqual([50, 50, 20])
-    expect(batches[2]?.at(-1)).toEqual({
-      path: 'k8s/web.yaml',
-      start_line: 120,
-      end_line: 120,
-      annotation_level: 'failure',
-      title: 'deployment/web-119: image not found',
-      message: 'deployment/web-119: the registry has no such image',
-    })
-  })
+      reason: 'crash-loop',
+    }),
+  )
+  await new CheckRun({ ...shareOf(createContext()), tracked }).show(
+    createTimeline({ ...ended('failed'), targets }),
+    never,
+  )
+  const [{ output }] = bodies('checks/update') as [{ output: { annotations: object[]; summary: string } }]
+  expect(output.annotations).toMatchObject([{ path: 'web.yaml', start_line: 3 }])
+  expect(output.summary).toContain('(https://github.com/acme/shop/blob/0123abc/web.yaml#L3)')
+  expect(output.summary).toContain('`rendered.yaml` line 3')
+  expect(output.summary).not.toContain('rendered.yaml#L3')
+})
 
-  it('is not annotated twice when a batch is retried', async () => {
-    const targets = Array.from({ length: 60 }, (_, index) =>
-      createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
-    )
-    const extra = makers.check(createContext())
-    github.refuse = ({ body }) => (Object(body['output']).annotations?.length === 10 ? { status: 502 } : undefined)
-    await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
-    github.refuse = () => undefined
-    github.requests.length = 0
-    await extra.show(createTimeline({ targets }), never)
-    const sizes = bodies('checks/update').map(
-      ({ output }) => (output as { annotations?: object[] }).annotations?.length ?? 0,
-    )
-    expect(sizes).toEqual([0, 10])
+it('the check gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
+  const targets = Array.from({ length: 120 }, (_, index) =>
+    createTargetRecord({
+      target: createTarget({ name: `web-${index}`, source: { file: 'k8s/web.yaml', line: index + 1 } }),
+      outcome: 'failed',
+      reason: 'image-not-found',
+      message: 'the registry has no such image',
+    }),
+  )
+  const elsewhere = createTargetRecord({
+    target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
+    outcome: 'failed',
+  })
+  await makers.check(createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
+  const batches = bodies('checks/update').map(({ output }) => (output as { annotations: object[] }).annotations)
+  expect(bodies('checks/create')).toMatchObject([{ status: 'completed' }])
+  expect(batches.map((batch) => batch.length)).toEqual([50, 50, 20])
+  expect(batches[2]?.at(-1)).toEqual({
+    path: 'k8s/web.yaml',
+    start_line: 120,
+    end_line: 120,
+    annotation_level: 'failure',
+    title: 'deployment/web-119: image not found',
+    message: 'deployment/web-119: the registry has no such image',
   })
 })
 
-describe('every timeline of the report tests', () => {
-  it.each(Object.entries(cases))('%s is shown by all', async (_, timeline) => {
-    const context = createEventContext('pull_request', { pull_request: createPullRequest() })
-    for (const each of extraNames) await makers[each](context).show(timeline, never)
-    const [check] = bodies('checks/create')
-    const [comment] = bodies('issues/create-comment')
-    const [status] = bodies('repos/create-deployment-status')
-    const summary = String(Object(check?.['output']).summary)
-    expect(summary.length).toBeLessThanOrEqual(65_535)
-    expect(summary).toContain('Rollout')
-    expect(summary).not.toContain('```mermaid')
-    expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
-    expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
-  })
+it('the check is not annotated twice when a batch is retried', async () => {
+  const targets = Array.from({ length: 60 }, (_, index) =>
+    createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
+  )
+  const extra = makers.check(createContext())
+  github.refuse = ({ body }) => (Object(body['output']).annotations?.length === 10 ? { status: 502 } : undefined)
+  await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
+  github.refuse = () => undefined
+  github.requests.length = 0
+  await extra.show(createTimeline({ targets }), never)
+  const sizes = bodies('checks/update').map(
+    ({ output }) => (output as { annotations?: object[] }).annotations?.length ?? 0,
+  )
+  expect(sizes).toEqual([0, 10])
+})
+
+it.each(Object.entries(cases))('the timeline "%s" of the report tests is shown by all extras', async (_, timeline) => {
+  const context = createEventContext('pull_request', { pull_request: createPullRequest() })
+  for (const each of extraNames) await makers[each](context).show(timeline, never)
+  const [check] = bodies('checks/create')
+  const [comment] = bodies('issues/create-comment')
+  const [status] = bodies('repos/create-deployment-status')
+  const summary = String(Object(check?.['output']).summary)
+  expect(summary.length).toBeLessThanOrEqual(65_535)
+  expect(summary).toContain('Rollout')
+  expect(summary).not.toContain('```mermaid')
+  expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
+  expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
 })
 
 test("a timeline that exceeds GitHub's limits is shortened for each", async () => {
@@ -331,106 +333,88 @@ test("a timeline that exceeds GitHub's limits is shortened for each", async () =
   expect(lengths[2]).toBe(140)
 })
 
-describe('the deployment', () => {
-  it.each([
-    ['ready', 'success'],
-    ['failed', 'failure'],
-    ['stalled', 'failure'],
-    ['superseded', 'failure'],
-    ['cancelled', 'inactive'],
-    ['unknown', 'error'],
-  ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
-    await makers.deployment(createContext()).show(ended(outcome), never)
-    expect(bodies('repos/create-deployment-status')).toMatchObject([{ state }])
-  })
+it('the deployment has the environment of the inputs, which is transient on a pull request', async () => {
+  const settings = { ...deployment, environment: 'preview/pr-12' }
+  const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
+  for (const context of [createContext(), onPullRequest])
+    await new DeploymentStatus(shareOf(context), settings).show(createTimeline(), never)
+  expect(bodies('repos/create-deployment')).toMatchObject([
+    { environment: 'preview/pr-12', transient_environment: false },
+    { environment: 'preview/pr-12', transient_environment: true },
+  ])
+})
 
-  it('has the environment of the inputs, which is transient on a pull request', async () => {
-    const settings = { ...deployment, environment: 'preview/pr-12' }
-    const onPullRequest = createEventContext('pull_request', { pull_request: createPullRequest() })
-    for (const context of [createContext(), onPullRequest])
-      await new DeploymentStatus(shareOf(context), settings).show(createTimeline(), never)
-    expect(bodies('repos/create-deployment')).toMatchObject([
-      { environment: 'preview/pr-12', transient_environment: false },
-      { environment: 'preview/pr-12', transient_environment: true },
-    ])
-  })
-
-  it.each([
-    ['makes the earlier one of its environment inactive', 'staging', 'inactive'],
-    ['leaves the earlier one of production as it is', 'production', 'success'],
-  ])('with success %s', async (_, environment, state) => {
-    const written = storeWrites(github)
-    for (const GITHUB_RUN_ID of ['77', '78'])
-      await new DeploymentStatus(shareOf(createContext({ GITHUB_RUN_ID })), { ...deployment, environment }).show(
-        createTimeline(),
-        never,
-      )
-    const latest = written.deployments.map(
-      ({ id }) => written.deploymentStatuses.findLast((each) => each['deployment'] === id)?.['state'],
+it.each([
+  ['makes the earlier one of its environment inactive', 'staging', 'inactive'],
+  ['leaves the earlier one of production as it is', 'production', 'success'],
+])('a deployment with success %s', async (_, environment, state) => {
+  const written = storeWrites(github)
+  for (const GITHUB_RUN_ID of ['77', '78'])
+    await new DeploymentStatus(shareOf(createContext({ GITHUB_RUN_ID })), { ...deployment, environment }).show(
+      createTimeline(),
+      never,
     )
-    expect(latest).toEqual([state, 'success'])
-  })
-
-  it('is not created when no cluster was reached', async () => {
-    await makers.deployment(createContext()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
-    expect(github.requests).toEqual([])
-  })
-
-  it('is not created twice when only its status could not be written', async () => {
-    const extra = makers.deployment(createContext())
-    github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
-    await expect(extra.show(createTimeline(), never)).rejects.toThrow()
-    github.refuse = () => undefined
-    await extra.show(createTimeline(), never)
-    expect(bodies('repos/create-deployment')).toHaveLength(1)
-  })
+  const latest = written.deployments.map(
+    ({ id }) => written.deploymentStatuses.findLast((each) => each['deployment'] === id)?.['state'],
+  )
+  expect(latest).toEqual([state, 'success'])
 })
 
-describe('the environment', () => {
-  const inNamespaces = (...namespaces: string[]) =>
-    createTimeline({
-      targets: namespaces.map((namespace) => createTargetRecord({ target: createTarget({ namespace }) })),
-    })
-
-  it.each([
-    [inNamespaces('shop', 'shop'), 'prod/shop'],
-    [inNamespaces('shop', 'back'), 'prod'],
-    [inNamespaces(), 'prod'],
-    [{ ...inNamespaces('shop'), context: '' }, ''],
-    [{ ...inNamespaces('shop'), context: 'ad"min,\n`x`;\\' }, 'ad-min- -x---/shop'],
-  ])('of case %# is %j', (timeline, name) => {
-    expect(environmentName(timeline)).toBe(name)
-  })
+it('the deployment is not created when no cluster was reached', async () => {
+  await makers.deployment(createContext()).show({ ...ended('misconfigured'), context: '', targets: [] }, never)
+  expect(github.requests).toEqual([])
 })
 
-describe('the URL of the environment', () => {
-  const ingress = (spec: unknown, fields: object = {}) => ({
-    exclude: false,
-    manifest: {
-      file: 'k8s/web.yaml',
-      line: 1,
-      lineOf: () => 1,
-      object: { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' }, spec, ...fields },
-    },
-  })
-  const rules = [{ host: 'shop.example' }]
+it('the deployment is not created twice when only its status could not be written', async () => {
+  const extra = makers.deployment(createContext())
+  github.refuse = ({ operation }) => (operation.endsWith('status') ? { status: 500 } : undefined)
+  await expect(extra.show(createTimeline(), never)).rejects.toThrow()
+  github.refuse = () => undefined
+  await extra.show(createTimeline(), never)
+  expect(bodies('repos/create-deployment')).toHaveLength(1)
+})
 
-  it.each([
-    ['with TLS', [ingress({ rules, tls: [{ hosts: ['shop.example'] }] })], 'https://shop.example'],
-    ['without TLS', [ingress({ rules, tls: [{ hosts: ['other.example'] }, null] })], 'http://shop.example'],
-    ['behind one without a host', [ingress({ rules: [{}, null] }), ingress({ rules })], 'http://shop.example'],
-    ['with a wildcard', [ingress({ rules: [{ host: '*.example' }] })], undefined],
-    [
-      'with fields of other types',
-      [ingress(undefined), ingress({ rules: 'x', tls: 3 }), ingress({ rules: [{ host: 1 }] })],
-      undefined,
-    ],
-    ['that is excluded', [{ ...ingress({ rules }), exclude: true }], undefined],
-    ['of another kind', [ingress({ rules }, { kind: 'Route' })], undefined],
-    ['without a manifest', [{ exclude: false }], undefined],
-  ])('of an Ingress %s is %3$j', (_, references, url) => {
-    expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
+const inNamespaces = (...namespaces: string[]) =>
+  createTimeline({
+    targets: namespaces.map((namespace) => createTargetRecord({ target: createTarget({ namespace }) })),
   })
+
+it.each([
+  [inNamespaces('shop', 'shop'), 'prod/shop'],
+  [inNamespaces('shop', 'back'), 'prod'],
+  [inNamespaces(), 'prod'],
+  [{ ...inNamespaces('shop'), context: '' }, ''],
+  [{ ...inNamespaces('shop'), context: 'ad"min,\n`x`;\\' }, 'ad-min- -x---/shop'],
+])('the environment of case %# is %j', (timeline, name) => {
+  expect(environmentName(timeline)).toBe(name)
+})
+
+const ingress = (spec: unknown, fields: object = {}) => ({
+  exclude: false,
+  manifest: {
+    file: 'k8s/web.yaml',
+    line: 1,
+    lineOf: () => 1,
+    object: { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata: { name: 'web' }, spec, ...fields },
+  },
+})
+const rules = [{ host: 'shop.example' }]
+
+it.each([
+  ['with TLS', [ingress({ rules, tls: [{ hosts: ['shop.example'] }] })], 'https://shop.example'],
+  ['without TLS', [ingress({ rules, tls: [{ hosts: ['other.example'] }, null] })], 'http://shop.example'],
+  ['behind one without a host', [ingress({ rules: [{}, null] }), ingress({ rules })], 'http://shop.example'],
+  ['with a wildcard', [ingress({ rules: [{ host: '*.example' }] })], undefined],
+  [
+    'with fields of other types',
+    [ingress(undefined), ingress({ rules: 'x', tls: 3 }), ingress({ rules: [{ host: 1 }] })],
+    undefined,
+  ],
+  ['that is excluded', [{ ...ingress({ rules }), exclude: true }], undefined],
+  ['of another kind', [ingress({ rules }, { kind: 'Route' })], undefined],
+  ['without a manifest', [{ exclude: false }], undefined],
+])('the URL of the environment of an Ingress %s is %3$j', (_, references, url) => {
+  expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
 })
 
 describe('the comment', () => {
@@ -469,23 +453,15 @@ describe('the comment', () => {
     })
   })
 
-  it('is found on any page', async () => {
-    const others = Array.from({ length: 100 }, (_, id) => ({ id, body: 'Nice!' }))
+  it.each([
+    ['after a full page', 100, '2'],
+    ['at the end of a full page', 99, '1'],
+  ])('is found %s', async (_, count, page) => {
+    const others = Array.from({ length: count }, (_, id) => ({ id, body: 'Nice!' }))
     const own = { id: 777, body: commentMarker(name), user: { type: 'Bot' } }
     github.handlers.set('issues/list-comments', ({ query }) => ({
       status: 200,
-      body: query['page'] === '2' ? [own] : others,
-    }))
-    await makers.comment(context).show(createTimeline(), never)
-    expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
-  })
-
-  it('is found on a full page', async () => {
-    const others = Array.from({ length: 99 }, (_, id) => ({ id, body: 'Nice!' }))
-    const own = { id: 777, body: commentMarker(name), user: { type: 'Bot' } }
-    github.handlers.set('issues/list-comments', ({ query }) => ({
-      status: 200,
-      body: query['page'] === '1' ? [...others, own] : [],
+      body: [...(query['page'] === '1' ? others : []), ...(query['page'] === page ? [own] : [])],
     }))
     await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/comments/777')
@@ -524,22 +500,9 @@ describe('the comment', () => {
   })
 })
 
-describe('the commit status', () => {
-  it.each([
-    ['ready', 'success'],
-    ['failed', 'failure'],
-    ['stalled', 'failure'],
-    ['timed-out', 'failure'],
-    ['superseded', 'failure'],
-    ['misconfigured', 'failure'],
-    ['cancelled', 'error'],
-    ['unknown', 'error'],
-  ] as const)('of the outcome %s has the state %s', async (outcome, state) => {
-    await makers['commit-status'](createContext()).show(ended(outcome), never)
-    expect(bodies('repos/create-commit-status')).toMatchObject([{ state, context: name, target_url: logUrl }])
-  })
-
-  it.each(eventContexts)('on $event is written to the right commit, pending first', async ({ context, sha }) => {
+it.each(eventContexts)(
+  'the commit status on $event is written to the right commit, pending first',
+  async ({ context, sha }) => {
     const extra = makers['commit-status'](context)
     await extra.show(open(), never)
     await extra.show(createTimeline(), never)
@@ -548,127 +511,125 @@ describe('the commit status', () => {
       { state: 'pending', description: 'Rollout in progress for 31 s · 1 of 1 target ready' },
       { state: 'success', description: 'Rollout ready in 31 s · deployment/web' },
     ])
-  })
+  },
+)
+
+const answer = (operation: string, body: unknown) => github.handlers.set(operation, () => ({ status: 200, body }))
+const operations = () => github.requests.map(({ operation }) => operation)
+
+it('the origin of a comment on a pull request is its head, looked up once for all extras', async () => {
+  answer('pulls/get', { number: 12, head: { sha: headSha } })
+  const context = createIssueComment()
+  const origin = originOf(context)
+  for (const each of extraNames) await makers[each](context, origin).show(createTimeline(), never)
+  expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
+  expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
+  expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
+  expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
+  expect(github.requests.find(({ operation }) => operation === 'repos/create-commit-status')?.path).toContain(headSha)
+  expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
 })
 
-describe('the origin', () => {
-  const answer = (operation: string, body: unknown) => github.handlers.set(operation, () => ({ status: 200, body }))
-  const operations = () => github.requests.map(({ operation }) => operation)
+const mergeCommit = '5'.repeat(40)
+const replaced = '6'.repeat(40)
 
-  it('of a comment on a pull request is its head, looked up once for all extras', async () => {
-    answer('pulls/get', { number: 12, head: { sha: headSha } })
-    const context = createIssueComment()
-    const origin = originOf(context)
-    for (const each of extraNames) await makers[each](context, origin).show(createTimeline(), never)
-    expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
-    expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
-    expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
-    expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
-    expect(github.requests.find(({ operation }) => operation === 'repos/create-commit-status')?.path).toContain(headSha)
-    expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
-  })
+it.each([
+  ['the head, if the workspace contains it', headSha, headSha],
+  ['the head, if the workspace contains its merge commit', mergeCommit, headSha],
+  [
+    'the commit in the workspace, if a push or a force-push has replaced the head since the checkout',
+    replaced,
+    replaced,
+  ],
+])('the origin of a comment on a pull request is %s', async (_, checkedOut, expected) => {
+  answer('pulls/get', { number: 12, head: { sha: headSha }, merge_commit_sha: mergeCommit })
+  expect(await originOf({ ...createIssueComment(), checkedOut }).commit(never)).toBe(expected)
+  expect(operations()).toEqual(['pulls/get'])
+})
 
-  const mergeCommit = '5'.repeat(40)
-  const replaced = '6'.repeat(40)
+it('the origin of a comment on an issue has no pull request, not even that of the default branch', async () => {
+  const context = createIssueComment(false)
+  await makers.comment(context).show(createTimeline(), never)
+  expect(github.requests).toEqual([])
+  expect(notices).toHaveLength(1)
+})
 
-  it.each([
-    ['the head, if the workspace contains it', headSha, headSha],
-    ['the head, if the workspace contains its merge commit', mergeCommit, headSha],
+it.each([
+  [
+    'the one whose head is the commit',
     [
-      'the commit in the workspace, if a push or a force-push has replaced the head since the checkout',
-      replaced,
-      replaced,
+      { number: 7, head: { sha: githubSha } },
+      { number: 12, head: { sha: headSha } },
     ],
-  ])('of a comment on a pull request is %s', async (_, checkedOut, expected) => {
-    answer('pulls/get', { number: 12, head: { sha: headSha }, merge_commit_sha: mergeCommit })
-    expect(await originOf({ ...createIssueComment(), checkedOut }).commit(never)).toBe(expected)
-    expect(operations()).toEqual(['pulls/get'])
-  })
+    12,
+  ],
+  ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
+])('the origin of a run for a fork finds the pull request by its branch: %s', async (_, pulls, number) => {
+  answer('pulls/list', pulls)
+  await makers.comment(createForkRun()).show(createTimeline(), never)
+  expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
+  expect(github.requests[0]?.query).toEqual({ head: 'jo:topic', state: 'open' })
+  expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
+})
 
-  it('of a comment on an issue has no pull request, not even that of the default branch', async () => {
-    const context = createIssueComment(false)
-    await makers.comment(context).show(createTimeline(), never)
-    expect(github.requests).toEqual([])
-    expect(notices).toHaveLength(1)
-  })
+it('the origin of a run for a branch of a fork without a pull request continues with the commit', async () => {
+  answer('pulls/list', [])
+  answer('repos/list-pull-requests-associated-with-commit', [])
+  await makers.comment(createForkRun()).show(createTimeline(), never)
+  expect(operations()).toEqual(['pulls/list', 'repos/list-pull-requests-associated-with-commit'])
+  expect(notices).toHaveLength(1)
+})
 
-  it.each([
+it('the origin whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
+  github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
+  const error = await makers
+    .check(createIssueComment())
+    .show(createTimeline(), never)
+    .catch((error: unknown) => error)
+  const words = describeFailure(readFailure(error, 0), 'check', {})
+  expect(words).toContain('a github-token with the permission `pull-requests: read`')
+  expect(operations()).toEqual(['pulls/get'])
+})
+
+it('the origin whose look-up failed for a while is looked up again', async () => {
+  const extra = makers.check(createIssueComment())
+  github.refuse = () => ({ status: 502 })
+  await expect(extra.show(createTimeline(), never)).rejects.toThrow()
+  github.refuse = () => undefined
+  answer('pulls/get', { number: 12, head: { sha: headSha } })
+  await extra.show(createTimeline(), never)
+  expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
+})
+
+it.each([
+  [
+    'the job that this runner runs',
     [
-      'the one whose head is the commit',
-      [
-        { number: 7, head: { sha: githubSha } },
-        { number: 12, head: { sha: headSha } },
-      ],
-      12,
+      ['completed', 'GitHub Actions 3'],
+      ['in_progress', 'GitHub Actions 3'],
     ],
-    ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
-  ])('of a run for a fork finds the pull request by its branch: %s', async (_, pulls, number) => {
-    answer('pulls/list', pulls)
-    await makers.comment(createForkRun()).show(createTimeline(), never)
-    expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
-    expect(github.requests[0]?.query).toEqual({ head: 'jo:topic', state: 'open' })
-    expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
+    '/job/1',
+  ],
+  ['its run, if no job is found', [['in_progress', 'GitHub Actions 4']], '/attempts/2'],
+  [
+    'its run, if the names of runners are not unique',
+    Array(2).fill(['in_progress', 'GitHub Actions 3']),
+    '/attempts/2',
+  ],
+] as const)('the origin without the number of the job links to the log of %s', async (_, jobs, page) => {
+  answer('actions/list-jobs-for-workflow-run-attempt', {
+    jobs: jobs.map(([status, runner_name], id) => ({ id, status, runner_name })),
   })
+  const origin = new Origin(octokit, readRun(createContext()))
+  expect(await origin.logUrl()).toBe(`https://github.com/acme/shop/actions/runs/77${page}`)
+  expect(await origin.logUrl()).toBe(await origin.logUrl())
+  expect(operations()).toHaveLength(1)
+})
 
-  it('of a run for a branch of a fork without a pull request continues with the commit', async () => {
-    answer('pulls/list', [])
-    answer('repos/list-pull-requests-associated-with-commit', [])
-    await makers.comment(createForkRun()).show(createTimeline(), never)
-    expect(operations()).toEqual(['pulls/list', 'repos/list-pull-requests-associated-with-commit'])
-    expect(notices).toHaveLength(1)
-  })
-
-  it('whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
-    github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
-    const error = await makers
-      .check(createIssueComment())
-      .show(createTimeline(), never)
-      .catch((error: unknown) => error)
-    const words = describeFailure(readFailure(error, 0), 'check', {})
-    expect(words).toContain('a github-token with the permission `pull-requests: read`')
-    expect(operations()).toEqual(['pulls/get'])
-  })
-
-  it('whose look-up failed for a while is looked up again', async () => {
-    const extra = makers.check(createIssueComment())
-    github.refuse = () => ({ status: 502 })
-    await expect(extra.show(createTimeline(), never)).rejects.toThrow()
-    github.refuse = () => undefined
-    answer('pulls/get', { number: 12, head: { sha: headSha } })
-    await extra.show(createTimeline(), never)
-    expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
-  })
-
-  it.each([
-    [
-      'the job that this runner runs',
-      [
-        ['completed', 'GitHub Actions 3'],
-        ['in_progress', 'GitHub Actions 3'],
-      ],
-      '/job/1',
-    ],
-    ['its run, if no job is found', [['in_progress', 'GitHub Actions 4']], '/attempts/2'],
-    [
-      'its run, if the names of runners are not unique',
-      Array(2).fill(['in_progress', 'GitHub Actions 3']),
-      '/attempts/2',
-    ],
-  ] as const)('without the number of the job links to the log of %s', async (_, jobs, page) => {
-    answer('actions/list-jobs-for-workflow-run-attempt', {
-      jobs: jobs.map(([status, runner_name], id) => ({ id, status, runner_name })),
-    })
-    const origin = new Origin(octokit, readRun(createContext()))
-    expect(await origin.logUrl()).toBe(`https://github.com/acme/shop/actions/runs/77${page}`)
-    expect(await origin.logUrl()).toBe(await origin.logUrl())
-    expect(operations()).toHaveLength(1)
-  })
-
-  it('links to the run if the token may not read jobs', async () => {
-    github.refuse = () => ({ status: 403 })
-    const origin = new Origin(octokit, readRun(createContext()))
-    expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
-  })
+it('the origin links to the run if the token may not read jobs', async () => {
+  github.refuse = () => ({ status: 403 })
+  const origin = new Origin(octokit, readRun(createContext()))
+  expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
 })
 
 describe('what was deleted meanwhile is created anew', () => {
@@ -814,35 +775,36 @@ describe('what an extra writes to', () => {
   })
 })
 
-describe('a failed request', () => {
-  const now = Date.UTC(2025, 0, 1)
-  const permissions = {
-    check: 'checks: write',
-    'commit-status': 'statuses: write',
-    deployment: 'deployments: write',
-    comment: 'pull-requests: write',
+const now = Date.UTC(2025, 0, 1)
+const permissions = {
+  check: 'checks: write',
+  'commit-status': 'statuses: write',
+  deployment: 'deployments: write',
+  comment: 'pull-requests: write',
+}
+
+async function failureOf(name: ExtraName, context = createContext()) {
+  const error = await makers[name](context)
+    .show(createTimeline(), never)
+    .catch((error: unknown) => error)
+  const failure = readFailure(error, now)
+  return { ...failure, words: describeFailure(failure, name, readRun(context)) }
+}
+
+it.each(extraNames)('a failed request for %s without the permission names the permission', async (extra) => {
+  for (const status of [403, 404]) {
+    github.refuse = () => ({ status, message: 'Resource not accessible by integration' })
+    const failure = await failureOf(extra)
+    expect(failure.type).toBe('forbidden')
+    expect(failure.words).toBe(
+      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job.`,
+    )
   }
+})
 
-  async function failureOf(name: ExtraName, context = createContext()) {
-    const error = await makers[name](context)
-      .show(createTimeline(), never)
-      .catch((error: unknown) => error)
-    const failure = readFailure(error, now)
-    return { ...failure, words: describeFailure(failure, name, readRun(context)) }
-  }
-
-  it.each(extraNames)('for %s without the permission names the permission', async (extra) => {
-    for (const status of [403, 404]) {
-      github.refuse = () => ({ status, message: 'Resource not accessible by integration' })
-      const failure = await failureOf(extra)
-      expect(failure.type).toBe('forbidden')
-      expect(failure.words).toBe(
-        `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered ${status} (Resource not accessible by integration). It needs a github-token with the permission \`${permissions[extra]}\`: write it under \`permissions:\` of the job.`,
-      )
-    }
-  })
-
-  it.each(extraNames)('for %s is temporary with 5xx, rate limits and lost connections', async (extra) => {
+it.each(extraNames)(
+  'a failed request for %s is temporary with 5xx, rate limits and lost connections',
+  async (extra) => {
     for (const status of [500, 502, 503]) {
       github.refuse = () => ({ status })
       expect(await failureOf(extra)).toMatchObject({
@@ -870,37 +832,37 @@ describe('a failed request', () => {
     expect(await failureOf(extra)).toMatchObject({ type: 'temporary' })
     github.refuse = () => 'cut'
     expect((await failureOf(extra)).words).toMatch(/could not be written: GitHub could not be reached \(.+\)\.$/)
-  })
+  },
+)
 
-  it.each(extraNames)('for %s that GitHub rejects is reported on one line', async (extra) => {
-    github.refuse = () => ({ status: 422, message: 'Validation Failed\n::error::pwned' })
-    const { type, words } = await failureOf(extra)
-    expect(type).toBe('invalid')
-    expect(words).toBe(
-      `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered 422 (Validation Failed ::error::pwned).`,
-    )
-  })
+it.each(extraNames)('a failed request for %s that GitHub rejects is reported on one line', async (extra) => {
+  github.refuse = () => ({ status: 422, message: 'Validation Failed\n::error::pwned' })
+  const { type, words } = await failureOf(extra)
+  expect(type).toBe('invalid')
+  expect(words).toBe(
+    `The verdict stands, but the ${extra.replace('-', ' ')} could not be written: GitHub answered 422 (Validation Failed ::error::pwned).`,
+  )
+})
 
-  it.each(extraNames)('for %s with a rejected token is reported without the token', async (extra) => {
-    github.refuse = () => ({ status: 401, message: 'Bad credentials' })
-    const { type, words } = await failureOf(extra)
-    expect(type).toBe('forbidden')
-    expect(words).toContain('GitHub does not accept the token')
-    expect(words).not.toContain('ghs_0123')
-  })
+it.each(extraNames)('a failed request for %s with a rejected token is reported without the token', async (extra) => {
+  github.refuse = () => ({ status: 401, message: 'Bad credentials' })
+  const { type, words } = await failureOf(extra)
+  expect(type).toBe('forbidden')
+  expect(words).toContain('GitHub does not accept the token')
+  expect(words).not.toContain('ghs_0123')
+})
 
-  it('of a fork or of Dependabot explains the read-only token', async () => {
-    github.refuse = () => ({ status: 403 })
-    const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
-    expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
-    expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
-  })
+it('a failed request of a fork or of Dependabot explains the read-only token', async () => {
+  github.refuse = () => ({ status: 403 })
+  const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
+  expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
+  expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
+})
 
-  it('may be an error of our own', () => {
-    expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
-      type: 'invalid',
-      cause: 'x is undefined',
-    })
-    expect(readFailure('oops', now)).toMatchObject({ type: 'invalid', cause: 'oops' })
+it('a failed request may be an error of our own', () => {
+  expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
+    type: 'invalid',
+    cause: 'x is undefined',
   })
+  expect(readFailure('oops', now)).toMatchObject({ type: 'invalid', cause: 'oops' })
 })

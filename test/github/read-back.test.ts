@@ -33,42 +33,40 @@ const differences = (changed: object = {}, of: Partial<WrittenGate> = {}) => {
   return findDifferences(read, { ...gate, ...of })
 }
 
-describe('reading back what the extras wrote', () => {
-  it('finds no difference if GitHub has all of it', async () => {
-    expect(await differences()).toEqual([])
-  })
+it('reading back what the extras wrote finds no difference if GitHub has all of it', async () => {
+  expect(await differences()).toEqual([])
+})
 
-  it.each([
-    [
-      'a check that has not ended',
-      { [Object.keys(answers)[0] ?? '']: { check_runs: [{ conclusion: null, html_url: gate.checkRunUrl }] } },
-      'The conclusion of the check is null, not "success".',
-    ],
-    [
-      'a status of the commit that is missing',
-      { 'commits/1111111/status': { statuses: [] } },
-      'The state of the commit status is undefined, not "success".',
-    ],
-    [
-      'a deployment of another commit',
-      { 'deployments/42': { sha: '222' } },
-      'The commit of the deployment is "222", not "1111111".',
-    ],
-    [
-      'a comment about another outcome',
-      { 'issues/comments/99': { ...answers['issues/comments/99'], body: '### ❌ Rollout failed after 31 s' } },
-      'The outcome in the comment is "failed", not "ready".',
-    ],
-    [
-      'a deployment that has not ended',
-      { 'deployments/42/statuses': [{ state: 'in_progress' }] },
-      'The state of the deployment is "in_progress", not "success".',
-    ],
-  ])('finds %s', async (_, changed, sentence) => {
-    expect(await differences(changed)).toEqual([sentence])
-  })
+it.each([
+  [
+    'a check that has not ended',
+    { [Object.keys(answers)[0] ?? '']: { check_runs: [{ conclusion: null, html_url: gate.checkRunUrl }] } },
+    'The conclusion of the check is null, not "success".',
+  ],
+  [
+    'a status of the commit that is missing',
+    { 'commits/1111111/status': { statuses: [] } },
+    'The state of the commit status is undefined, not "success".',
+  ],
+  [
+    'a deployment of another commit',
+    { 'deployments/42': { sha: '222' } },
+    'The commit of the deployment is "222", not "1111111".',
+  ],
+  [
+    'a comment about another outcome',
+    { 'issues/comments/99': { ...answers['issues/comments/99'], body: '### ❌ Rollout failed after 31 s' } },
+    'The outcome in the comment is "failed", not "ready".',
+  ],
+  [
+    'a deployment that has not ended',
+    { 'deployments/42/statuses': [{ state: 'in_progress' }] },
+    'The state of the deployment is "in_progress", not "success".',
+  ],
+])('reading back what the extras wrote finds %s', async (_, changed, sentence) => {
+  expect(await differences(changed)).toEqual([sentence])
+})
 
-  it('fails with the answer if an object does not exist', async () => {
-    await expect(differences({}, { deploymentId: '43' })).rejects.toThrow('GET deployments/43: 404')
-  })
+it('reading back what the extras wrote fails with the answer if an object does not exist', async () => {
+  await expect(differences({}, { deploymentId: '43' })).rejects.toThrow('GET deployments/43: 404')
 })

@@ -6,155 +6,151 @@ import { createContext, headSha } from './action-contexts.ts'
 
 const workflow = { workflow: 'Deploy', job: 'production' }
 
-describe('gateName', () => {
-  const nameOf = (resources: string, more: Record<string, string> = {}) =>
-    gateName(workflow, parseInputs({ resources, ...more }))
-  const four = 'deploy/a deploy/b deploy/c deploy/d'
+const nameOf = (resources: string, more: Record<string, string> = {}) =>
+  gateName(workflow, parseInputs({ resources, ...more }))
+const four = 'deploy/a deploy/b deploy/c deploy/d'
 
-  it.each([
-    ['deployment/web', {}, 'Rollout of deployment/web (Deploy / production)'],
-    ['deployment/web', { namespace: 'shop' }, 'Rollout of deployment/web in shop (Deploy / production)'],
+it.each([
+  ['deployment/web', {}, 'Rollout of deployment/web (Deploy / production)'],
+  ['deployment/web', { namespace: 'shop' }, 'Rollout of deployment/web in shop (Deploy / production)'],
+  [
+    'deployment/web',
+    { namespace: 'shop', context: 'eu' },
+    'Rollout of deployment/web in shop on eu (Deploy / production)',
+  ],
+  [
+    'deploy/web svc/web\njob/migrate',
+    { namespace: 'shop' },
+    'Rollout of deploy/web, svc/web, job/migrate in shop (Deploy / production)',
+  ],
+  ['deploy -l app=shop', {}, 'Rollout of deploy -l app=shop (Deploy / production)'],
+  ['deploy --all', {}, 'Rollout of deploy --all (Deploy / production)'],
+  ['deploy/web -n shop', {}, 'Rollout of deploy/web in shop (Deploy / production)'],
+  ['', { manifests: '\n# all\nk8s/\n!k8s/job.yaml\n' }, 'Rollout of k8s/, !k8s/job.yaml (Deploy / production)'],
+  ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
+  ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
+  ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
+  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout (eu)'],
+  ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout in eu (eu)'],
+  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu)'],
+  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}', 'job-index': '0' }, 'Rollout (eu, leg 1)'],
+  [
+    'deploy/web',
+    { name: 'Rollout in eu', matrix: '{"region": "eu", "app": "web"}', 'job-index': '2' },
+    'Rollout in eu (web, leg 3)',
+  ],
+  ['deploy/web', { name: 'Rollout', 'job-index': '0' }, 'Rollout'],
+  ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
+])('gateName of %j with %j is %j', (text, more, name) => {
+  expect(nameOf(text, more)).toBe(name)
+})
+
+it('gateName replaces more than three names by their hash', () => {
+  expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)
+})
+
+/** The names of the legs of a matrix, in a step whose `name` is the same for all, or has the values that it contains. */
+const legs = (name: string | ((leg: object) => string), ...matrix: object[]) =>
+  matrix.map((leg, index) =>
+    nameOf('deploy/web', {
+      name: typeof name === 'string' ? name : name(leg),
+      matrix: JSON.stringify(leg),
+      'job-index': `${index}`,
+    }),
+  )
+
+it.each<[string, string | ((leg: object) => string), object[]]>([
+  ['a name that contains each value', 'Rollout of web and api', [{ app: 'api' }, { app: 'web' }]],
+  ['a name that contains each number', 'Gate 1/2', [{ shard: 1 }, { shard: 2 }]],
+  ['a value that is part of another', 'Rollout in eu-west', [{ region: 'eu' }, { region: 'eu-west' }]],
+  ['the value itself as its name', (leg) => Object(leg).region, [{ region: 'eu' }, { region: 'eu-west' }]],
+  [
+    'legs that differ in a number only',
+    'Rollout',
     [
-      'deployment/web',
-      { namespace: 'shop', context: 'eu' },
-      'Rollout of deployment/web in shop on eu (Deploy / production)',
+      { region: 'eu', shard: 1 },
+      { region: 'eu', shard: 2 },
     ],
+  ],
+  [
+    'legs that differ in a value of the name',
+    'eu and us',
     [
-      'deploy/web svc/web\njob/migrate',
-      { namespace: 'shop' },
-      'Rollout of deploy/web, svc/web, job/migrate in shop (Deploy / production)',
+      { region: 'eu', app: 'web' },
+      { region: 'us', app: 'web' },
     ],
-    ['deploy -l app=shop', {}, 'Rollout of deploy -l app=shop (Deploy / production)'],
-    ['deploy --all', {}, 'Rollout of deploy --all (Deploy / production)'],
-    ['deploy/web -n shop', {}, 'Rollout of deploy/web in shop (Deploy / production)'],
-    ['', { manifests: '\n# all\nk8s/\n!k8s/job.yaml\n' }, 'Rollout of k8s/, !k8s/job.yaml (Deploy / production)'],
-    ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
-    ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
-    ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
-    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout (eu)'],
-    ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout in eu (eu)'],
-    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu)'],
-    ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}', 'job-index': '0' }, 'Rollout (eu, leg 1)'],
-    [
-      'deploy/web',
-      { name: 'Rollout in eu', matrix: '{"region": "eu", "app": "web"}', 'job-index': '2' },
-      'Rollout in eu (web, leg 3)',
-    ],
-    ['deploy/web', { name: 'Rollout', 'job-index': '0' }, 'Rollout'],
-    ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
-  ])('of %j with %j is %j', (text, more, name) => {
-    expect(nameOf(text, more)).toBe(name)
-  })
+  ],
+  ['legs that differ in an object', 'Rollout', [{ cluster: { name: 'eu' } }, { cluster: { name: 'us' } }]],
+])('gateName gives each leg its own name: %s', (_, name, matrix) => {
+  const names = legs(name, ...matrix)
+  expect(new Set(names).size).toBe(matrix.length)
+})
 
-  it('replaces more than three names by their hash', () => {
-    expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)
-  })
+it.each([
+  ['a duration', { region: 'eu', timeout: '10m' }, { region: 'eu', timeout: '15m' }],
+  ['a number', { region: 'eu', replicas: 2 }, { region: 'eu', replicas: 3 }],
+  ['an object', { region: 'eu', helm: { chart: '1.4.2' } }, { region: 'eu', helm: { chart: '1.5.0' } }],
+])('gateName stays the same when %s of the leg changes', (_, before, after) => {
+  expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
+})
 
-  /** The names of the legs of a matrix, in a step whose `name` is the same for all, or has the values that it contains. */
-  const legs = (name: string | ((leg: object) => string), ...matrix: object[]) =>
-    matrix.map((leg, index) =>
-      nameOf('deploy/web', {
-        name: typeof name === 'string' ? name : name(leg),
-        matrix: JSON.stringify(leg),
-        'job-index': `${index}`,
-      }),
-    )
+it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
+  ['disjoint sets of four resources', four, {}, 'deploy/e deploy/f deploy/g deploy/h', {}],
+  ['sets of four resources that differ in one', four, {}, four.replace('/d', '/e'), {}],
+  ['the same four resources in two namespaces', four, { namespace: 'a' }, four, { namespace: 'b' }],
+  ['pairs of namespaces', 'deploy/a -n a\ndeploy/b -n b', {}, 'deploy/a -n a\ndeploy/b -n c', {}],
+  ['contexts, as in the legs of a matrix', 'deploy/web', { context: 'eu' }, 'deploy/web', { context: 'us' }],
+  [
+    'legs of a matrix with the same inputs',
+    'deploy/web',
+    { matrix: '{"region": "eu"}' },
+    'deploy/web',
+    { matrix: '{"region": "us"}' },
+  ],
+  [
+    'legs whose values are long',
+    'deploy/web',
+    { matrix: JSON.stringify({ region: `${'x'.repeat(220)}a` }) },
+    'deploy/web',
+    { matrix: JSON.stringify({ region: `${'x'.repeat(220)}b` }) },
+  ],
+  [
+    'legs with the same name',
+    'deploy/web',
+    { name: 'Rollout', matrix: '{"region": "eu"}' },
+    'deploy/web',
+    { name: 'Rollout', matrix: '{"region": "us"}' },
+  ],
+  ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
+  ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],
+  ['conditions', 'crd/a --for=condition=Ready', {}, 'crd/a --for=condition=Issued', {}],
+  ['lists of files', '', { manifests: 'a/\nb/\nc/\nd/' }, '', { manifests: 'a/\nb/\nc/\ne/' }],
+  ['resources and files', four, { manifests: 'k8s/' }, four, { manifests: 'charts/' }],
+  ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}],
+])('gateName is another for different %s', (_, one, ofOne, other, ofOther) => {
+  expect(nameOf(one, ofOne)).not.toBe(nameOf(other, ofOther))
+})
 
-  it.each<[string, string | ((leg: object) => string), object[]]>([
-    ['a name that contains each value', 'Rollout of web and api', [{ app: 'api' }, { app: 'web' }]],
-    ['a name that contains each number', 'Gate 1/2', [{ shard: 1 }, { shard: 2 }]],
-    ['a value that is part of another', 'Rollout in eu-west', [{ region: 'eu' }, { region: 'eu-west' }]],
-    ['the value itself as its name', (leg) => Object(leg).region, [{ region: 'eu' }, { region: 'eu-west' }]],
-    [
-      'legs that differ in a number only',
-      'Rollout',
-      [
-        { region: 'eu', shard: 1 },
-        { region: 'eu', shard: 2 },
-      ],
-    ],
-    [
-      'legs that differ in a value of the name',
-      'eu and us',
-      [
-        { region: 'eu', app: 'web' },
-        { region: 'us', app: 'web' },
-      ],
-    ],
-    ['legs that differ in an object', 'Rollout', [{ cluster: { name: 'eu' } }, { cluster: { name: 'us' } }]],
-  ])('gives each leg its own name: %s', (_, name, matrix) => {
-    const names = legs(name, ...matrix)
-    expect(new Set(names).size).toBe(matrix.length)
-  })
+it.each([
+  ['kubectl created or changed an object', 'deployment.apps/web created', 'deployment.apps/web unchanged'],
+  ['resources are in another order', four, 'deploy/d deploy/c deploy/b deploy/a'],
+  ['a clock is added', four, `${four} --timeout=5m`],
+  ['a clock has a mistake', 'deploy/web', 'deploy/web --timeout=5'],
+  ['a comment is added', four, `# all\n${four}`],
+])('gateName stays the same when %s', (_, one, other) => {
+  const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
+  expect(name(one)).toBe(name(other))
+})
 
-  it.each([
-    ['a duration', { region: 'eu', timeout: '10m' }, { region: 'eu', timeout: '15m' }],
-    ['a number', { region: 'eu', replicas: 2 }, { region: 'eu', replicas: 3 }],
-    ['an object', { region: 'eu', helm: { chart: '1.4.2' } }, { region: 'eu', helm: { chart: '1.5.0' } }],
-  ])('stays the same when %s of the leg changes', (_, before, after) => {
-    expect(legs('Rollout', before)).toEqual(legs('Rollout', after))
-  })
+it('gateName leaves out what is unknown', () => {
+  expect(gateName({ workflow: '', job: '' }, parseInputs({}))).toBe('Rollout')
+  expect(gateName({ workflow: '', job: 'deploy' }, parseInputs({ namespace: 'shop' }))).toBe('Rollout in shop (deploy)')
+})
 
-  it.each<[string, string, Record<string, string>, string, Record<string, string>]>([
-    ['disjoint sets of four resources', four, {}, 'deploy/e deploy/f deploy/g deploy/h', {}],
-    ['sets of four resources that differ in one', four, {}, four.replace('/d', '/e'), {}],
-    ['the same four resources in two namespaces', four, { namespace: 'a' }, four, { namespace: 'b' }],
-    ['pairs of namespaces', 'deploy/a -n a\ndeploy/b -n b', {}, 'deploy/a -n a\ndeploy/b -n c', {}],
-    ['contexts, as in the legs of a matrix', 'deploy/web', { context: 'eu' }, 'deploy/web', { context: 'us' }],
-    [
-      'legs of a matrix with the same inputs',
-      'deploy/web',
-      { matrix: '{"region": "eu"}' },
-      'deploy/web',
-      { matrix: '{"region": "us"}' },
-    ],
-    [
-      'legs whose values are long',
-      'deploy/web',
-      { matrix: JSON.stringify({ region: `${'x'.repeat(220)}a` }) },
-      'deploy/web',
-      { matrix: JSON.stringify({ region: `${'x'.repeat(220)}b` }) },
-    ],
-    [
-      'legs with the same name',
-      'deploy/web',
-      { name: 'Rollout', matrix: '{"region": "eu"}' },
-      'deploy/web',
-      { name: 'Rollout', matrix: '{"region": "us"}' },
-    ],
-    ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
-    ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],
-    ['conditions', 'crd/a --for=condition=Ready', {}, 'crd/a --for=condition=Issued', {}],
-    ['lists of files', '', { manifests: 'a/\nb/\nc/\nd/' }, '', { manifests: 'a/\nb/\nc/\ne/' }],
-    ['resources and files', four, { manifests: 'k8s/' }, four, { manifests: 'charts/' }],
-    ['names that are too long', `deploy/${'x'.repeat(220)}a`, {}, `deploy/${'x'.repeat(220)}b`, {}],
-  ])('is another for different %s', (_, one, ofOne, other, ofOther) => {
-    expect(nameOf(one, ofOne)).not.toBe(nameOf(other, ofOther))
-  })
-
-  it.each([
-    ['kubectl created or changed an object', 'deployment.apps/web created', 'deployment.apps/web unchanged'],
-    ['resources are in another order', four, 'deploy/d deploy/c deploy/b deploy/a'],
-    ['a clock is added', four, `${four} --timeout=5m`],
-    ['a clock has a mistake', 'deploy/web', 'deploy/web --timeout=5'],
-    ['a comment is added', four, `# all\n${four}`],
-  ])('stays the same when %s', (_, one, other) => {
-    const name = (resources: string) => gateName(workflow, { ...parseInputs({}), resources })
-    expect(name(one)).toBe(name(other))
-  })
-
-  it('leaves out what is unknown', () => {
-    expect(gateName({ workflow: '', job: '' }, parseInputs({}))).toBe('Rollout')
-    expect(gateName({ workflow: '', job: 'deploy' }, parseInputs({ namespace: 'shop' }))).toBe(
-      'Rollout in shop (deploy)',
-    )
-  })
-
-  it('is one line of at most 200 characters', () => {
-    const name = gateName({ workflow: `a\n${'x'.repeat(300)}`, job: 'b' }, parseInputs({}))
-    expect(name).toHaveLength(200)
-    expect(name).toMatch(/^Rollout \(a x.* \[[0-9a-f]{6}\]$/)
-  })
+it('gateName is one line of at most 200 characters', () => {
+  const name = gateName({ workflow: `a\n${'x'.repeat(300)}`, job: 'b' }, parseInputs({}))
+  expect(name).toHaveLength(200)
+  expect(name).toMatch(/^Rollout \(a x.* \[[0-9a-f]{6}\]$/)
 })
 
 describe('boundedSummary', () => {

@@ -15,192 +15,194 @@ import {
   readRun,
 } from './action-contexts.ts'
 
-describe('the commit, the pull request and the deployment', () => {
-  it.each(eventContexts)('of $event are read from the event', ({ context, sha, pullRequest, deployment }) => {
+it.each(eventContexts)(
+  'the commit, the pull request and the deployment of $event are read from the event',
+  ({ context, sha, pullRequest, deployment }) => {
     const run = readRun(context)
     expect(run).toMatchObject({ owner: 'acme', repo: 'shop', headSha: sha })
     expect(run.pullRequest).toBe(pullRequest)
     expect(run.deploymentId).toBe(deployment)
     expect(run.forkBranch).toBeUndefined()
-  })
+  },
+)
 
-  it.each(eventContexts)('of $event without its documented fields are GITHUB_SHA and none', ({ event }) => {
+it.each(eventContexts)(
+  'the commit, the pull request and the deployment of $event without its documented fields are GITHUB_SHA and none',
+  ({ event }) => {
     expect(readRun(createEventContext(event))).toMatchObject({ headSha: githubSha, deploymentId: undefined })
     expect(readRun(createEventContext(event)).pullRequest).toBeUndefined()
-  })
+  },
+)
 
-  it('of a comment on a pull request: the commit in the workspace', () => {
-    expect(readRun(createIssueComment())).toMatchObject({ headSha, pullRequest: 12 })
-  })
-
-  it('of a comment on an issue: no pull request may be searched for', () => {
-    expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
-  })
-
-  it('of a run for a fork: the branch finds the pull request', () => {
-    expect(readRun(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
-  })
-
-  it('of a run for a deleted fork: the commit', () => {
-    const workflow_run = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
-    const run = readRun(createEventContext('workflow_run', { workflow_run }))
-    expect(run).toMatchObject({ headSha, pullRequest: undefined, forkBranch: undefined })
-  })
-
-  it.each([
-    ...eventContexts.map(({ event, context }) => [event, context] as const),
-    ['issue_comment', createIssueComment()] as const,
-  ])('of %s: the input sha goes before the event', (_, context) => {
-    const sha = '4'.repeat(40)
-    expect(readRun(context, sha)).toMatchObject({ headSha: sha, pullRequest: readRun(context).pullRequest })
-  })
+it('the commit, the pull request and the deployment of a comment on a pull request: the commit in the workspace', () => {
+  expect(readRun(createIssueComment())).toMatchObject({ headSha, pullRequest: 12 })
 })
 
-describe('an open pull request', () => {
-  const pull_request = createPullRequest()
-  const issue = { number: 12, pull_request: {} }
-  const checked = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
-
-  it.each([
-    ['pull_request', { pull_request: { ...pull_request, state: 'open' } }],
-    ['pull_request_target', { pull_request }],
-    ['issue_comment', { issue: { ...issue, state: 'open' } }],
-    ['workflow_run', { workflow_run: { ...checked, event: 'pull_request' } }],
-  ])('is the subject of %s', (event, payload) => {
-    expect(readRun(createEventContext(event, payload)).isOpenPullRequest).toBe(true)
-  })
-
-  it.each([
-    ['push', {}],
-    ['pull_request, closed and merged', { pull_request: { ...pull_request, state: 'closed' } }],
-    ['issue_comment on an issue', { issue: { number: 12, state: 'open' } }],
-    ['issue_comment on a closed pull request', { issue: { ...issue, state: 'closed' } }],
-    [
-      'workflow_run of a push to the head of a pull request',
-      { workflow_run: { ...checked, event: 'push', pull_requests: [{ number: 12 }] } },
-    ],
-    ['merge_group, which may be deployed to a permanent environment', { merge_group: { head_sha: headSha } }],
-  ])('is not the subject of %s', (event, payload) => {
-    const [name = ''] = event.split(/[ ,]/)
-    expect(readRun(createEventContext(name, payload)).isOpenPullRequest).toBe(false)
-  })
+it('the commit, the pull request and the deployment of a comment on an issue: no pull request may be searched for', () => {
+  expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
 })
 
-describe('the commit in the workspace, if the input sha is not set', () => {
-  const other = '3'.repeat(40)
-  const contextOf = (event: string) => {
-    const known = eventContexts.find((each) => each.event === event)?.context ?? createIssueComment()
-    return (checkedOut: string | undefined): ActionContext => {
-      const { checkedOut: _, ...context } = known
-      return checkedOut === undefined ? context : { ...context, checkedOut }
-    }
+it('the commit, the pull request and the deployment of a run for a fork: the branch finds the pull request', () => {
+  expect(readRun(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
+})
+
+it('the commit, the pull request and the deployment of a run for a deleted fork: the commit', () => {
+  const workflow_run = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
+  const run = readRun(createEventContext('workflow_run', { workflow_run }))
+  expect(run).toMatchObject({ headSha, pullRequest: undefined, forkBranch: undefined })
+})
+
+it.each([
+  ...eventContexts.map(({ event, context }) => [event, context] as const),
+  ['issue_comment', createIssueComment()] as const,
+])('the commit, the pull request and the deployment of %s: the input sha goes before the event', (_, context) => {
+  const sha = '4'.repeat(40)
+  expect(readRun(context, sha)).toMatchObject({ headSha: sha, pullRequest: readRun(context).pullRequest })
+})
+
+const pull_request = createPullRequest()
+const issue = { number: 12, pull_request: {} }
+const checked = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
+
+it.each([
+  ['pull_request', { pull_request: { ...pull_request, state: 'open' } }],
+  ['pull_request_target', { pull_request }],
+  ['issue_comment', { issue: { ...issue, state: 'open' } }],
+  ['workflow_run', { workflow_run: { ...checked, event: 'pull_request' } }],
+])('an open pull request is the subject of %s', (event, payload) => {
+  expect(readRun(createEventContext(event, payload)).isOpenPullRequest).toBe(true)
+})
+
+it.each([
+  ['push', {}],
+  ['pull_request, closed and merged', { pull_request: { ...pull_request, state: 'closed' } }],
+  ['issue_comment on an issue', { issue: { number: 12, state: 'open' } }],
+  ['issue_comment on a closed pull request', { issue: { ...issue, state: 'closed' } }],
+  [
+    'workflow_run of a push to the head of a pull request',
+    { workflow_run: { ...checked, event: 'push', pull_requests: [{ number: 12 }] } },
+  ],
+  ['merge_group, which may be deployed to a permanent environment', { merge_group: { head_sha: headSha } }],
+])('an open pull request is not the subject of %s', (event, payload) => {
+  const [name = ''] = event.split(/[ ,]/)
+  expect(readRun(createEventContext(name, payload)).isOpenPullRequest).toBe(false)
+})
+
+const other = '3'.repeat(40)
+const contextOf = (event: string) => {
+  const known = eventContexts.find((each) => each.event === event)?.context ?? createIssueComment()
+  return (checkedOut: string | undefined): ActionContext => {
+    const { checkedOut: _, ...context } = known
+    return checkedOut === undefined ? context : { ...context, checkedOut }
   }
+}
 
-  it.each([
-    ['pull_request', undefined],
-    ['pull_request', headSha],
-    ['pull_request', githubSha],
-    ['pull_request_review', githubSha],
-    ['pull_request_target', headSha],
-    ['push', githubSha],
-    ['merge_group', headSha],
-    ['workflow_run', headSha],
-    ['workflow_run', undefined],
-    ['deployment', headSha],
-    ['issue_comment', headSha],
-    ['issue_comment', other],
-  ])('agrees with the event %s if it is %s', (event, checkedOut) => {
+it.each([
+  ['pull_request', undefined],
+  ['pull_request', headSha],
+  ['pull_request', githubSha],
+  ['pull_request_review', githubSha],
+  ['pull_request_target', headSha],
+  ['push', githubSha],
+  ['merge_group', headSha],
+  ['workflow_run', headSha],
+  ['workflow_run', undefined],
+  ['deployment', headSha],
+  ['issue_comment', headSha],
+  ['issue_comment', other],
+])(
+  'the commit in the workspace, if the input sha is not set agrees with the event %s if it is %s',
+  (event, checkedOut) => {
     expect(readRun(contextOf(event)(checkedOut)).conflict).toBeUndefined()
-  })
+  },
+)
 
-  it.each([
-    ['pull_request, after a push', 'pull_request', other],
-    ['pull_request_target, whose checkout is the base branch', 'pull_request_target', githubSha],
-    ['push, with another branch', 'push', other],
-    ['merge_group, with the default branch', 'merge_group', githubSha],
-    ['workflow_run, whose checkout is the default branch', 'workflow_run', githubSha],
-    ['status, whose checkout is the default branch', 'status', githubSha],
-    ['deployment, with another commit', 'deployment', other],
-  ])('contradicts the event %s', (_, event, checkedOut) => {
-    expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
-      /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
-    )
-  })
+it.each([
+  ['pull_request, after a push', 'pull_request', other],
+  ['pull_request_target, whose checkout is the base branch', 'pull_request_target', githubSha],
+  ['push, with another branch', 'push', other],
+  ['merge_group, with the default branch', 'merge_group', githubSha],
+  ['workflow_run, whose checkout is the default branch', 'workflow_run', githubSha],
+  ['status, whose checkout is the default branch', 'status', githubSha],
+  ['deployment, with another commit', 'deployment', other],
+])('the commit in the workspace, if the input sha is not set, contradicts the event %s', (_, event, checkedOut) => {
+  expect(readRun(contextOf(event)(checkedOut)).conflict).toMatch(
+    /^The workspace contains the commit [0-9a-f]{7}, but the event \w+ is about [0-9a-f]{7}\. Set the input sha/,
+  )
+})
 
-  it.each([
-    [undefined, 'The event issue_comment contains no commit, and the workspace contains no checkout.'],
-    [
-      githubSha,
-      'The event issue_comment contains no commit, and the workspace contains the commit 2222222 of the default branch.',
-    ],
-  ])('of a comment on a pull request must not be %s', (checkedOut, text) => {
+it.each([
+  [undefined, 'The event issue_comment contains no commit, and the workspace contains no checkout.'],
+  [
+    githubSha,
+    'The event issue_comment contains no commit, and the workspace contains the commit 2222222 of the default branch.',
+  ],
+])(
+  'the commit in the workspace, if the input sha is not set of a comment on a pull request must not be %s',
+  (checkedOut, text) => {
     const { conflict } = readRun(contextOf('issue_comment')(checkedOut))
     expect(conflict).toBe(`${text} Set the input sha to the commit that was deployed.`)
-  })
+  },
+)
 
-  it.each(eventContexts)('is no conflict on $event if the input sha is set', ({ context }) => {
+it.each(eventContexts)(
+  'the commit in the workspace, if the input sha is not set is no conflict on $event if the input sha is set',
+  ({ context }) => {
     const run = readRun({ ...context, checkedOut: other }, headSha)
     expect([run.headSha, run.conflict]).toEqual([headSha, undefined])
-  })
+  },
+)
+
+it('the run is on the server of the runner, with its attempt', () => {
+  const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
+  const repositoryUrl = 'https://github.acme.example/acme/shop'
+  expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
+  expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
 })
 
-describe('the run', () => {
-  it('is on the server of the runner, with its attempt', () => {
-    const context = createContext({ GITHUB_SERVER_URL: 'https://github.acme.example' })
-    const repositoryUrl = 'https://github.acme.example/acme/shop'
-    expect(readRun(context)).toMatchObject({ repositoryUrl, runId: 77, attempt: 2, runner: 'GitHub Actions 3' })
-    expect(readRun(createContext({ GITHUB_RUN_ATTEMPT: undefined })).attempt).toBeUndefined()
-  })
+const fromFork: Payload = { pull_request: createPullRequest('jo/shop') }
 
-  const fromFork: Payload = { pull_request: createPullRequest('jo/shop') }
+it.each([
+  ['a fork', createEventContext('pull_request', fromFork), 'fork'],
+  ['a deleted fork', createEventContext('pull_request', { pull_request: createPullRequest(null) }), 'fork'],
+  ['a branch of the repository', createEventContext('pull_request', { pull_request: createPullRequest() }), undefined],
+  ['a fork, with pull_request_target', createEventContext('pull_request_target', fromFork), undefined],
+  ['a comment', createIssueComment(), undefined],
+  ['Dependabot', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }), 'dependabot'],
+  ['a push', createContext(), undefined],
+])('the run finds out why the token of %s is read-only', (_, context, because) => {
+  expect(readRun(context).readOnlyBecause).toBe(because)
+})
 
-  it.each([
-    ['a fork', createEventContext('pull_request', fromFork), 'fork'],
-    ['a deleted fork', createEventContext('pull_request', { pull_request: createPullRequest(null) }), 'fork'],
-    [
-      'a branch of the repository',
-      createEventContext('pull_request', { pull_request: createPullRequest() }),
-      undefined,
-    ],
-    ['a fork, with pull_request_target', createEventContext('pull_request_target', fromFork), undefined],
-    ['a comment', createIssueComment(), undefined],
-    ['Dependabot', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }), 'dependabot'],
-    ['a push', createContext(), undefined],
-  ])('finds out why the token of %s is read-only', (_, context, because) => {
-    expect(readRun(context).readOnlyBecause).toBe(because)
-  })
+it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('the run names the missing variable %s outside of a workflow', (name) => {
+  expect(() => readRun(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
+})
 
-  it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('names the missing variable %s outside of a workflow', (name) => {
-    expect(() => readRun(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
-  })
+describe('the run the commit in the workspace', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
 
-  describe('the commit in the workspace', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
-    afterAll(() => rmSync(folder, { recursive: true }))
+  const event = join(folder, 'event.json')
+  writeFileSync(event, JSON.stringify(createIssueComment().payload))
 
-    const event = join(folder, 'event.json')
-    writeFileSync(event, JSON.stringify(createIssueComment().payload))
-
-    const checkedOut = (files: Readonly<Record<string, string>>) => {
-      const workspace = mkdtempSync(join(folder, 'checkout-'))
-      for (const [name, text] of Object.entries(files)) {
-        mkdirSync(join(workspace, name, '..'), { recursive: true })
-        writeFileSync(join(workspace, name), text)
-      }
-      const { variables } = createContext({ GITHUB_WORKSPACE: workspace })
-      return currentRun({ ...variables, GITHUB_EVENT_NAME: 'issue_comment', GITHUB_EVENT_PATH: event }, undefined)
-        .headSha
+  const checkedOut = (files: Readonly<Record<string, string>>) => {
+    const workspace = mkdtempSync(join(folder, 'checkout-'))
+    for (const [name, text] of Object.entries(files)) {
+      mkdirSync(join(workspace, name, '..'), { recursive: true })
+      writeFileSync(join(workspace, name), text)
     }
+    const { variables } = createContext({ GITHUB_WORKSPACE: workspace })
+    return currentRun({ ...variables, GITHUB_EVENT_NAME: 'issue_comment', GITHUB_EVENT_PATH: event }, undefined).headSha
+  }
 
-    it.each<[string, Record<string, string>, string | undefined]>([
-      ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha],
-      ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha],
-      ['a branch without commits', { '.git/HEAD': 'ref: refs/heads/main\n' }, undefined],
-      ['a branch with a hostile name', { '.git/HEAD': 'ref: refs/heads/../../secret\n', secret: headSha }, undefined],
-      ['a submodule', { '.git': 'gitdir: ../.git/modules/x\n' }, undefined],
-      ['no repository', {}, undefined],
-    ])('is read from the checkout of %s', (_, files, commit) => {
-      expect(checkedOut(files)).toBe(commit)
-    })
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['a commit', { '.git/HEAD': `${headSha}\n` }, headSha],
+    ['a branch', { '.git/HEAD': 'ref: refs/heads/a/b\n', '.git/refs/heads/a/b': `${headSha}\n` }, headSha],
+    ['a branch without commits', { '.git/HEAD': 'ref: refs/heads/main\n' }, undefined],
+    ['a branch with a hostile name', { '.git/HEAD': 'ref: refs/heads/../../secret\n', secret: headSha }, undefined],
+    ['a submodule', { '.git': 'gitdir: ../.git/modules/x\n' }, undefined],
+    ['no repository', {}, undefined],
+  ])('is read from the checkout of %s', (_, files, commit) => {
+    expect(checkedOut(files)).toBe(commit)
   })
 })

@@ -169,81 +169,79 @@ test('a repeated failure is reported at the third attempt, and retries go on', a
   expect(await newEvents()).toEqual(['one'])
 })
 
-describe('at the end', () => {
-  test('what was written until then is passed on, and the stream is closed', async () => {
-    const { clock, kubelet, log, newEvents } = start()
-    log.update(running)
-    kubelet.write(1, 'one')
-    await quiet()
-    kubelet.isHanging = true
-    kubelet.write(2, 'two')
-    const finished = log.finish()
-    kubelet.isHanging = false
-    await finished
-    expect(await newEvents()).toEqual(['one', 'two'])
-    expect(kubelet.open).toBe(0)
-    expect(clock.pending).toEqual([])
-  })
+test('at the end, what was written until then is passed on, and the stream is closed', async () => {
+  const { clock, kubelet, log, newEvents } = start()
+  log.update(running)
+  kubelet.write(1, 'one')
+  await quiet()
+  kubelet.isHanging = true
+  kubelet.write(2, 'two')
+  const finished = log.finish()
+  kubelet.isHanging = false
+  await finished
+  expect(await newEvents()).toEqual(['one', 'two'])
+  expect(kubelet.open).toBe(0)
+  expect(clock.pending).toEqual([])
+})
 
-  test('a log that was read to its end is not requested again', async () => {
-    const { kubelet, log } = start()
-    kubelet.exit()
-    log.update(ended)
-    await quiet()
-    await log.finish()
-    expect(kubelet.requests).toHaveLength(1)
-  })
+test('at the end, a log that was read to its end is not requested again', async () => {
+  const { kubelet, log } = start()
+  kubelet.exit()
+  log.update(ended)
+  await quiet()
+  await log.finish()
+  expect(kubelet.requests).toHaveLength(1)
+})
 
-  test('a container without a start in its status is read once, and its refusal is not reported', async () => {
-    const { kubelet, log, newEvents } = start()
-    kubelet.write(1, 'written before its status')
-    kubelet.exit()
-    await log.finish()
-    expect(await newEvents()).toEqual(['written before its status'])
-    const other = start()
-    other.kubelet.refuse(new ApiError(400, 'waiting to start'))
-    await other.log.finish()
-    expect(await other.newEvents()).toEqual([])
-  })
+test('at the end, a container without a start in its status is read once, and its refusal is not reported', async () => {
+  const { kubelet, log, newEvents } = start()
+  kubelet.write(1, 'written before its status')
+  kubelet.exit()
+  await log.finish()
+  expect(await newEvents()).toEqual(['written before its status'])
+  const other = start()
+  other.kubelet.refuse(new ApiError(400, 'waiting to start'))
+  await other.log.finish()
+  expect(await other.newEvents()).toEqual([])
+})
 
-  test('a running container that still waits for a slot is not read', async () => {
-    const slots = new Semaphore(0)
-    const { kubelet, log, newEvents } = start({ slots })
-    log.update(running)
-    await log.finish()
-    slots.release()
-    expect(await newEvents()).toEqual([])
-    expect(kubelet.requests).toEqual([])
-  })
+test('at the end, a running container that still waits for a slot is not read', async () => {
+  const slots = new Semaphore(0)
+  const { kubelet, log, newEvents } = start({ slots })
+  log.update(running)
+  await log.finish()
+  slots.release()
+  expect(await newEvents()).toEqual([])
+  expect(kubelet.requests).toEqual([])
+})
 
-  test('only the last of very many lines are read, and the gap is reported', async () => {
-    const { kubelet, log, newEvents } = start()
-    log.update(running)
-    kubelet.write(1, 'one')
-    await quiet()
-    kubelet.isHanging = true
-    for (let line = 0; line < 5_000; line++) kubelet.write(2, String(line))
-    const finished = log.finish()
-    kubelet.isHanging = false
-    await finished
-    const all = await newEvents()
-    expect(all.slice(0, 3)).toEqual(['one', '(gap)', '4000'])
-    expect(all.at(-1)).toBe('4999')
-  })
+test('at the end, only the last of very many lines are read, and the gap is reported', async () => {
+  const { kubelet, log, newEvents } = start()
+  log.update(running)
+  kubelet.write(1, 'one')
+  await quiet()
+  kubelet.isHanging = true
+  for (let line = 0; line < 5_000; line++) kubelet.write(2, String(line))
+  const finished = log.finish()
+  kubelet.isHanging = false
+  await finished
+  const all = await newEvents()
+  expect(all.slice(0, 3)).toEqual(['one', '(gap)', '4000'])
+  expect(all.at(-1)).toBe('4999')
+})
 
-  test('lines that do not arrive are given up', async () => {
-    const { clock, kubelet, log, newEvents } = start()
-    kubelet.isHanging = true
-    kubelet.write(1, 'never seen')
-    log.update(running)
-    const finished = log.finish()
-    await quiet()
-    log.close()
-    await finished
-    expect(await newEvents()).toEqual([])
-    expect(kubelet.open).toBe(0)
-    expect(clock.pending).toEqual([])
-  })
+test('at the end, lines that do not arrive are given up', async () => {
+  const { clock, kubelet, log, newEvents } = start()
+  kubelet.isHanging = true
+  kubelet.write(1, 'never seen')
+  log.update(running)
+  const finished = log.finish()
+  await quiet()
+  log.close()
+  await finished
+  expect(await newEvents()).toEqual([])
+  expect(kubelet.open).toBe(0)
+  expect(clock.pending).toEqual([])
 })
 
 const at = (seconds: number) => 1_700_000_000_000 + seconds * 1000
@@ -255,44 +253,42 @@ function newLines(cursor: LogCursor, written: readonly number[]): number[] {
   return written.filter((time) => time >= since).filter((time) => cursor.accept(time))
 }
 
-describe('the cursor of a log', () => {
-  test('lines before the oldest wanted one are not requested', () => {
-    expect(new LogCursor(at(5)).since).toBe(at(5))
-  })
+test('lines before the oldest wanted one are not requested', () => {
+  expect(new LogCursor(at(5)).since).toBe(at(5))
+})
 
-  test('a log that is opened again continues after the last line, also when several lines have its time', () => {
-    const cursor = new LogCursor(at(0))
-    const written = [at(1), at(1.2), at(1.2), at(1.2), at(1.9)]
-    expect(newLines(cursor, written.slice(0, 3))).toHaveLength(3)
-    expect(newLines(cursor, written)).toEqual([at(1.2), at(1.9)])
-    expect(newLines(cursor, written)).toEqual([])
-  })
+test('a log that is opened again continues after the last line, also when several lines have its time', () => {
+  const cursor = new LogCursor(at(0))
+  const written = [at(1), at(1.2), at(1.2), at(1.2), at(1.9)]
+  expect(newLines(cursor, written.slice(0, 3))).toHaveLength(3)
+  expect(newLines(cursor, written)).toEqual([at(1.2), at(1.9)])
+  expect(newLines(cursor, written)).toEqual([])
+})
 
-  test('a stream that breaks among repeated lines loses none of the later ones', () => {
-    const cursor = new LogCursor(at(0))
-    const written = [at(1), at(1.1), at(1.2), at(1.3)]
-    newLines(cursor, written.slice(0, 3))
-    newLines(cursor, written.slice(0, 1))
-    expect(newLines(cursor, written)).toEqual([at(1.3)])
-  })
+test('a stream that breaks among repeated lines loses none of the later ones', () => {
+  const cursor = new LogCursor(at(0))
+  const written = [at(1), at(1.1), at(1.2), at(1.3)]
+  newLines(cursor, written.slice(0, 3))
+  newLines(cursor, written.slice(0, 1))
+  expect(newLines(cursor, written)).toEqual([at(1.3)])
+})
 
-  test('lines of stdout and stderr that are out of order are neither lost nor repeated', () => {
-    const cursor = new LogCursor(at(0))
-    const written = [at(1.5), at(2.1), at(1.9), at(2.05), at(2.04)]
-    expect(newLines(cursor, written.slice(0, 4))).toHaveLength(4)
-    expect(newLines(cursor, written)).toEqual([at(2.04)])
-  })
+test('lines of stdout and stderr that are out of order are neither lost nor repeated', () => {
+  const cursor = new LogCursor(at(0))
+  const written = [at(1.5), at(2.1), at(1.9), at(2.05), at(2.04)]
+  expect(newLines(cursor, written.slice(0, 4))).toHaveLength(4)
+  expect(newLines(cursor, written)).toEqual([at(2.04)])
+})
 
-  test('after the file was rotated, the lines of the new file are new', () => {
-    const cursor = new LogCursor(at(0))
-    newLines(cursor, [at(1.1), at(1.2)])
-    const later = [at(1.3), at(1.3), at(1.4), at(1.15)]
-    expect(newLines(cursor, later)).toEqual(later)
-  })
+test('after the file was rotated, the lines of the new file are new', () => {
+  const cursor = new LogCursor(at(0))
+  newLines(cursor, [at(1.1), at(1.2)])
+  const later = [at(1.3), at(1.3), at(1.4), at(1.15)]
+  expect(newLines(cursor, later)).toEqual(later)
+})
 
-  test('the lines of the next run are new, also within the same second', () => {
-    const cursor = new LogCursor(at(0))
-    newLines(cursor, [at(1.1), at(1.2)])
-    expect(newLines(cursor, [at(1.6), at(1.7)])).toEqual([at(1.6), at(1.7)])
-  })
+test('the lines of the next run are new, also within the same second', () => {
+  const cursor = new LogCursor(at(0))
+  newLines(cursor, [at(1.1), at(1.2)])
+  expect(newLines(cursor, [at(1.6), at(1.7)])).toEqual([at(1.6), at(1.7)])
 })

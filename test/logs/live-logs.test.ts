@@ -124,98 +124,94 @@ test('forbidden logs are warned about once, with the permission that they need',
   ])
 })
 
-describe('the end of a target', () => {
-  test('is shown after the last lines of its Job, and so are all later entries', async () => {
-    const { kubelet, logs, update, newOutput } = start()
-    const app = kubelet('x/app')
-    app.isHanging = true
-    app.write(10_000, 'last line')
-    await update(pod('x'))
-    logs.entry(entry('started', 'progress'))
-    logs.entry(entry('ready'))
-    logs.entry(entry('something else', 'note'))
-    expect(await newOutput()).toEqual(['entry: started'])
-    app.isHanging = false
-    app.exit()
-    expect(await newOutput()).toEqual(['x app: last line', 'entry: ready', 'entry: something else'])
-  })
-
-  test('waits for them a second at most, and a warning reports that they may be missing', async () => {
-    const { clock, kubelet, logs, update, newOutput } = start()
-    kubelet('x/app').isHanging = true
-    await update(pod('x'))
-    logs.entry(entry('ready'))
-    await quiet()
-    clock.advance(999)
-    expect(await newOutput()).toEqual([])
-    clock.advance(1)
-    expect(await newOutput()).toEqual([expect.stringMatching(/^warning: The last lines of some logs/), 'entry: ready'])
-    expect(clock.pending).toEqual([])
-  })
-
-  test('is shown at once when none of its logs is shown or its containers still run', async () => {
-    const other = start({ isStreamed: false })
-    other.logs.entry(entry('ready'))
-    expect(await other.newOutput()).toEqual(['entry: ready'])
-    const { kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
-    kubelet('x/app').isHanging = true
-    await update(pod('x'))
-    logs.entry(entry('ready'))
-    expect(await newOutput()).toEqual(['entry: ready'])
-  })
-
-  test('includes the lines of a container without a start in its status', async () => {
-    const { kubelet, logs, update, newOutput } = start()
-    kubelet('x/app').write(10_000, 'written before its status')
-    kubelet('x/app').exit()
-    await update(pod('x', { app: { state: { waiting: {} } } }))
-    logs.entry(entry('ready'))
-    expect(await newOutput()).toEqual(['x app: written before its status', 'entry: ready'])
-  })
+test('the end of a target is shown after the last lines of its Job, and so are all later entries', async () => {
+  const { kubelet, logs, update, newOutput } = start()
+  const app = kubelet('x/app')
+  app.isHanging = true
+  app.write(10_000, 'last line')
+  await update(pod('x'))
+  logs.entry(entry('started', 'progress'))
+  logs.entry(entry('ready'))
+  logs.entry(entry('something else', 'note'))
+  expect(await newOutput()).toEqual(['entry: started'])
+  app.isHanging = false
+  app.exit()
+  expect(await newOutput()).toEqual(['x app: last line', 'entry: ready', 'entry: something else'])
 })
 
-describe('the end of the gate', () => {
-  test('shows what was written until then, and closes all streams', async () => {
-    const { clock, kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
-    const app = kubelet('x/app')
-    for (let line = 0; line < 510; line++) app.write(10_000, String(line))
+test('the end of a target waits for its last lines a second at most, and a warning reports that they may be missing', async () => {
+  const { clock, kubelet, logs, update, newOutput } = start()
+  kubelet('x/app').isHanging = true
+  await update(pod('x'))
+  logs.entry(entry('ready'))
+  await quiet()
+  clock.advance(999)
+  expect(await newOutput()).toEqual([])
+  clock.advance(1)
+  expect(await newOutput()).toEqual([expect.stringMatching(/^warning: The last lines of some logs/), 'entry: ready'])
+  expect(clock.pending).toEqual([])
+})
+
+test('the end of a target is shown at once when none of its logs is shown or its containers still run', async () => {
+  const other = start({ isStreamed: false })
+  other.logs.entry(entry('ready'))
+  expect(await other.newOutput()).toEqual(['entry: ready'])
+  const { kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
+  kubelet('x/app').isHanging = true
+  await update(pod('x'))
+  logs.entry(entry('ready'))
+  expect(await newOutput()).toEqual(['entry: ready'])
+})
+
+test('the end of a target includes the lines of a container without a start in its status', async () => {
+  const { kubelet, logs, update, newOutput } = start()
+  kubelet('x/app').write(10_000, 'written before its status')
+  kubelet('x/app').exit()
+  await update(pod('x', { app: { state: { waiting: {} } } }))
+  logs.entry(entry('ready'))
+  expect(await newOutput()).toEqual(['x app: written before its status', 'entry: ready'])
+})
+
+test('the end of the gate shows what was written until then, and closes all streams', async () => {
+  const { clock, kubelet, logs, update, newOutput } = start({ kind: 'Deployment' })
+  const app = kubelet('x/app')
+  for (let line = 0; line < 510; line++) app.write(10_000, String(line))
+  await update(pod('x'))
+  expect(await newOutput()).toHaveLength(500)
+  app.write(10_001, 'last line')
+  await logs.finish()
+  expect((await newOutput()).at(-1)).toBe('x app: last line')
+  expect(app.open).toBe(0)
+  expect(clock.pending).toEqual([])
+})
+
+test('the end of the gate waits a second at most, and 0.3 s when the job is cancelled', async () => {
+  for (const [isCancelled, limitMs] of [
+    [false, 1_000],
+    [true, 300],
+  ] as const) {
+    const { clock, kubelet, logs, update, cancelled } = start()
+    kubelet('x/app').isHanging = true
     await update(pod('x'))
-    expect(await newOutput()).toHaveLength(500)
-    app.write(10_001, 'last line')
-    await logs.finish()
-    expect((await newOutput()).at(-1)).toBe('x app: last line')
-    expect(app.open).toBe(0)
-    expect(clock.pending).toEqual([])
-  })
-
-  test('waits a second at most, and 0.3 s when the job is cancelled', async () => {
-    for (const [isCancelled, limitMs] of [
-      [false, 1_000],
-      [true, 300],
-    ] as const) {
-      const { clock, kubelet, logs, update, cancelled } = start()
-      kubelet('x/app').isHanging = true
-      await update(pod('x'))
-      if (isCancelled) cancelled.abort()
-      let isOver = false
-      const finished = logs.finish().then(() => {
-        isOver = true
-      })
-      await quiet()
-      clock.advance(limitMs - 1)
-      await turn()
-      expect(isOver).toBe(false)
-      clock.advance(1)
-      await finished
-      await quiet()
-      expect(clock.pending).toEqual([])
-    }
-  })
-
-  test('takes no time when no log is shown', async () => {
-    const { clock, logs } = start({ isStreamed: false })
-    const finished = logs.finish()
-    expect(clock.pending).toEqual([])
+    if (isCancelled) cancelled.abort()
+    let isOver = false
+    const finished = logs.finish().then(() => {
+      isOver = true
+    })
+    await quiet()
+    clock.advance(limitMs - 1)
+    await turn()
+    expect(isOver).toBe(false)
+    clock.advance(1)
     await finished
-  })
+    await quiet()
+    expect(clock.pending).toEqual([])
+  }
+})
+
+test('the end of the gate takes no time when no log is shown', async () => {
+  const { clock, logs } = start({ isStreamed: false })
+  const finished = logs.finish()
+  expect(clock.pending).toEqual([])
+  await finished
 })

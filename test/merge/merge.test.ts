@@ -213,34 +213,32 @@ it('a name that only one target has is as short as in its own gate', () => {
   expect(renderSummary(timeline)).not.toContain('in eu')
 })
 
-describe('in a workflow run, a report', () => {
-  const own = { id: '77', attempt: 2, commit: '1'.repeat(40) }
-  const of = (run: ReportRun | undefined): ReportFile => ({
-    path: 'eu/report.json',
-    report: reportSchema.parse(JSON.parse(JSON.stringify(buildReport(ended('ready'), run)))),
-  })
-  const verdictOf = (run: ReportRun | undefined) => mergeReports([of(run)], 0, own).verdict
+const own = { id: '77', attempt: 2, commit: '1'.repeat(40) }
+const of = (run: ReportRun | undefined): ReportFile => ({
+  path: 'eu/report.json',
+  report: reportSchema.parse(JSON.parse(JSON.stringify(buildReport(ended('ready'), run)))),
+})
+const verdictOf = (run: ReportRun | undefined) => mergeReports([of(run)], 0, own).verdict
 
-  it.each([
-    ['of the same attempt', own],
-    ['of an earlier attempt, whose job did not run again', { ...own, attempt: 1 }],
-  ])('%s counts', (_, run) => {
-    expect(verdictOf(run).outcome).toBe('ready')
-  })
+it.each([
+  ['of the same attempt', own],
+  ['of an earlier attempt, whose job did not run again', { ...own, attempt: 1 }],
+])('in a workflow run, a report %s counts', (_, run) => {
+  expect(verdictOf(run).outcome).toBe('ready')
+})
 
-  it.each([
-    ['of another run', { ...own, id: '76' }, 'is of run 76, commit 1111111, not of this one (run 77, commit 1111111)'],
-    ['of another commit', { ...own, commit: '2'.repeat(40) }, 'is of run 77, commit 2222222, not of this one'],
-    ['without a run', undefined, 'names no workflow run, not of this one (run 77, commit 1111111)'],
-  ])('%s is unknown, although it is ready', (_, run, text) => {
-    expect(verdictOf(run)).toMatchObject({
-      outcome: 'unknown',
-      reason: 'report-missing',
-      message: expect.stringContaining(`the report eu/report.json ${text}`),
-    })
+it.each([
+  ['of another run', { ...own, id: '76' }, 'is of run 76, commit 1111111, not of this one (run 77, commit 1111111)'],
+  ['of another commit', { ...own, commit: '2'.repeat(40) }, 'is of run 77, commit 2222222, not of this one'],
+  ['without a run', undefined, 'names no workflow run, not of this one (run 77, commit 1111111)'],
+])('in a workflow run, a report %s is unknown, although it is ready', (_, run, text) => {
+  expect(verdictOf(run)).toMatchObject({
+    outcome: 'unknown',
+    reason: 'report-missing',
+    message: expect.stringContaining(`the report eu/report.json ${text}`),
   })
+})
 
-  it('of any run counts outside of a workflow', () => {
-    expect(mergeReports([of({ ...own, id: '76' })], 0).verdict.outcome).toBe('ready')
-  })
+it('a report of any run counts outside of a workflow', () => {
+  expect(mergeReports([of({ ...own, id: '76' })], 0).verdict.outcome).toBe('ready')
 })

@@ -6,83 +6,79 @@ function found(word: string): string | undefined {
   return resource && `${apiVersionOf(resource)} ${resource.kind}`
 }
 
-describe('findKind', () => {
-  it.each([
-    ['deploy', 'apps/v1 Deployment'],
-    ['deployment', 'apps/v1 Deployment'],
-    ['deployments', 'apps/v1 Deployment'],
-    ['Deployment', 'apps/v1 Deployment'],
-    ['DEPLOY', 'apps/v1 Deployment'],
-    ['deployment.apps', 'apps/v1 Deployment'],
-    ['deploy.apps', 'apps/v1 Deployment'],
-    ['Deployment.Apps', 'apps/v1 Deployment'],
-    ['deployments.v1.apps', 'apps/v1 Deployment'],
-    ['Deployment.v1.apps', 'apps/v1 Deployment'],
-    ['pods.v1.', 'v1 Pod'],
-    ['endpoints', 'v1 Endpoints'],
-    ['certificates.cert-manager.io', 'cert-manager.io/v1 Certificate'],
-    ['cert', 'cert-manager.io/v1 Certificate'],
-    ['certificate.v1.cert-manager.io', 'cert-manager.io/v1 Certificate'],
-    ['OddThing', 'odd.example.com/v1 OddThing'],
-    ['oddthing.odd.example.com', 'odd.example.com/v1 OddThing'],
-  ])('finds what kubectl means by %s', (word, expected) => {
-    expect(found(word)).toBe(expected)
-  })
+it.each([
+  ['deploy', 'apps/v1 Deployment'],
+  ['deployment', 'apps/v1 Deployment'],
+  ['deployments', 'apps/v1 Deployment'],
+  ['Deployment', 'apps/v1 Deployment'],
+  ['DEPLOY', 'apps/v1 Deployment'],
+  ['deployment.apps', 'apps/v1 Deployment'],
+  ['deploy.apps', 'apps/v1 Deployment'],
+  ['Deployment.Apps', 'apps/v1 Deployment'],
+  ['deployments.v1.apps', 'apps/v1 Deployment'],
+  ['Deployment.v1.apps', 'apps/v1 Deployment'],
+  ['pods.v1.', 'v1 Pod'],
+  ['endpoints', 'v1 Endpoints'],
+  ['certificates.cert-manager.io', 'cert-manager.io/v1 Certificate'],
+  ['cert', 'cert-manager.io/v1 Certificate'],
+  ['certificate.v1.cert-manager.io', 'cert-manager.io/v1 Certificate'],
+  ['OddThing', 'odd.example.com/v1 OddThing'],
+  ['oddthing.odd.example.com', 'odd.example.com/v1 OddThing'],
+])('findKind finds what kubectl means by %s', (word, expected) => {
+  expect(found(word)).toBe(expected)
+})
 
-  it('prefers core and built-in groups, which discovery lists first', () => {
-    expect(found('events')).toBe('v1 Event')
-    expect(found('ev')).toBe('v1 Event')
-    expect(found('service')).toBe('v1 Service')
-    expect(found('services.serving.knative.dev')).toBe('serving.knative.dev/v1 Service')
-  })
+it('findKind prefers core and built-in groups, which discovery lists first', () => {
+  expect(found('events')).toBe('v1 Event')
+  expect(found('ev')).toBe('v1 Event')
+  expect(found('service')).toBe('v1 Service')
+  expect(found('services.serving.knative.dev')).toBe('serving.knative.dev/v1 Service')
+})
 
-  it('prefers the version that discovery lists first, unless one is written', () => {
-    expect(found('hpa')).toBe('autoscaling/v2 HorizontalPodAutoscaler')
-    expect(found('hpa.autoscaling')).toBe('autoscaling/v2 HorizontalPodAutoscaler')
-    expect(found('hpa.v1.autoscaling')).toBe('autoscaling/v1 HorizontalPodAutoscaler')
-  })
+it('findKind prefers the version that discovery lists first, unless one is written', () => {
+  expect(found('hpa')).toBe('autoscaling/v2 HorizontalPodAutoscaler')
+  expect(found('hpa.autoscaling')).toBe('autoscaling/v2 HorizontalPodAutoscaler')
+  expect(found('hpa.v1.autoscaling')).toBe('autoscaling/v1 HorizontalPodAutoscaler')
+})
 
-  it('accepts the start of a group', () => {
-    expect(found('storageclass.storage')).toBe('storage.k8s.io/v1 StorageClass')
-    expect(found('events.events')).toBe('events.k8s.io/v1 Event')
-  })
+it('findKind accepts the start of a group', () => {
+  expect(found('storageclass.storage')).toBe('storage.k8s.io/v1 StorageClass')
+  expect(found('events.events')).toBe('events.k8s.io/v1 Event')
+})
 
-  it('prefers a full name to a short name', () => {
-    expect(found('deployment')).toBe('apps/v1 Deployment')
-    expect(found('deployment.odd.example.com')).toBe('odd.example.com/v1 OddThing')
-  })
+it('findKind prefers a full name to a short name', () => {
+  expect(found('deployment')).toBe('apps/v1 Deployment')
+  expect(found('deployment.odd.example.com')).toBe('odd.example.com/v1 OddThing')
+})
 
-  it.each(['', '.', '..', '...', 'deploymnt', 'deployment.batch', 'pods/status', 'deployments.v9.apps', 'all'])(
-    'finds nothing for %j',
-    (word) => {
-      expect(found(word)).toBeUndefined()
-    },
+it.each(['', '.', '..', '...', 'deploymnt', 'deployment.batch', 'pods/status', 'deployments.v9.apps', 'all'])(
+  'findKind finds nothing for %j',
+  (word) => {
+    expect(found(word)).toBeUndefined()
+  },
+)
+
+it.each([
+  ['deploymnt', 'Did you mean deployment.apps?'],
+  ['deplyo', 'Did you mean deployment.apps?'],
+  ['statefullset', 'Did you mean statefulset.apps?'],
+  ['deployment.extensions', 'Did you mean deployment.apps?'],
+  ['certificat.cert-manager.io', 'Did you mean certificate.cert-manager.io?'],
+  ['svcs', 'Did you mean service'],
+])('explainUnknownKind names the nearest kind for %s', (word, hint) => {
+  expect(explainUnknownKind(word, resources)).toContain(hint)
+})
+
+it('explainUnknownKind suggests nothing when no kind is similar', () => {
+  expect(explainUnknownKind('frobnicator', resources)).toBe(
+    'The server has no kind "frobnicator". "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.',
   )
 })
 
-describe('explainUnknownKind', () => {
-  it.each([
-    ['deploymnt', 'Did you mean deployment.apps?'],
-    ['deplyo', 'Did you mean deployment.apps?'],
-    ['statefullset', 'Did you mean statefulset.apps?'],
-    ['deployment.extensions', 'Did you mean deployment.apps?'],
-    ['certificat.cert-manager.io', 'Did you mean certificate.cert-manager.io?'],
-    ['svcs', 'Did you mean service'],
-  ])('names the nearest kind for %s', (word, hint) => {
-    expect(explainUnknownKind(word, resources)).toContain(hint)
-  })
-
-  it('suggests nothing when no kind is similar', () => {
-    expect(explainUnknownKind('frobnicator', resources)).toBe(
-      'The server has no kind "frobnicator". "kubectl api-resources" lists all kinds; a custom kind exists once its CustomResourceDefinition is applied.',
-    )
-  })
-
-  it('explains why a category is refused', () => {
-    expect(explainUnknownKind('all', resources)).toBe(
-      '"all" is a category of many kinds. Name the kinds: deploy,sts --all.',
-    )
-  })
+it('explainUnknownKind explains why a category is refused', () => {
+  expect(explainUnknownKind('all', resources)).toBe(
+    '"all" is a category of many kinds. Name the kinds: deploy,sts --all.',
+  )
 })
 
 it.each([

@@ -146,28 +146,26 @@ describe('mistakes', () => {
   })
 })
 
-describe('symbolic links', () => {
-  it('are followed within the workspace, and a file is read once', () => {
-    write('base/web.yaml')
-    symlinkSync('../base', join(workspace, 'base/again'))
-    symlinkSync('base/web.yaml', join(workspace, 'link.yaml'))
-    expect(namesOf('**')).toEqual(['link.yaml'])
-    expect(namesOf('link.yaml')).toEqual(['link.yaml'])
-  })
+it('symbolic links are followed within the workspace, and a file is read once', () => {
+  write('base/web.yaml')
+  symlinkSync('../base', join(workspace, 'base/again'))
+  symlinkSync('base/web.yaml', join(workspace, 'link.yaml'))
+  expect(namesOf('**')).toEqual(['link.yaml'])
+  expect(namesOf('link.yaml')).toEqual(['link.yaml'])
+})
 
-  it('are refused when they lead out of the workspace', () => {
-    writeFileSync(join(root, 'secret.yaml'), 'a: 1')
-    mkdirSync(join(workspace, 'k8s'))
-    symlinkSync(join(root, 'secret.yaml'), join(workspace, 'k8s/a.yaml'))
-    symlinkSync(root, join(workspace, 'k8s/b'))
-    const refused = 'is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.'
-    expect(messagesOf('k8s')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`, `manifests:1: "k8s/b" ${refused}`])
-    expect(messagesOf('k8s/a.yaml')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`])
-    expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
-  })
+it('symbolic links are refused when they lead out of the workspace', () => {
+  writeFileSync(join(root, 'secret.yaml'), 'a: 1')
+  mkdirSync(join(workspace, 'k8s'))
+  symlinkSync(join(root, 'secret.yaml'), join(workspace, 'k8s/a.yaml'))
+  symlinkSync(root, join(workspace, 'k8s/b'))
+  const refused = 'is a symbolic link to a path outside of the workspace. Name the file itself, or copy it.'
+  expect(messagesOf('k8s')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`, `manifests:1: "k8s/b" ${refused}`])
+  expect(messagesOf('k8s/a.yaml')).toEqual([`manifests:1: "k8s/a.yaml" ${refused}`])
+  expect(messagesOf('k8s/*/*.yaml')).toEqual([expect.stringMatching(/Nothing matches|leads out/)])
+})
 
-  it('that lead nowhere are reported', () => {
-    symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
-    expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it is a broken link.'])
-  })
+it('symbolic links that lead nowhere are reported', () => {
+  symlinkSync('gone.yaml', join(workspace, 'link.yaml'))
+  expect(messagesOf('link.yaml')).toEqual(['manifests:1: "link.yaml" cannot be read: it is a broken link.'])
 })

@@ -32,80 +32,79 @@ function mistakesOf(run: () => unknown): string[] {
   return []
 }
 
-describe('manifests', () => {
-  it('are targets at their lines, in the order of their files, in their own namespace or the default one', () => {
-    const { targets, manifests } = plan('', {
-      'a.yaml': `# two\n${web('  namespace: other\n')}---\napiVersion: v1\nkind: Namespace\nmetadata: {name: x}`,
-      'b.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: web}',
-    })
-    expect(targets).toEqual([
-      {
-        apiVersion: 'apps/v1',
-        kind: 'Deployment',
-        namespace: 'other',
-        name: 'web',
-        clocks: {},
-        source: { file: 'a.yaml', line: 2 },
-      },
-      { apiVersion: 'v1', kind: 'Namespace', name: 'x', clocks: {}, source: { file: 'a.yaml', line: 8 } },
-      {
-        apiVersion: 'v1',
-        kind: 'Service',
-        namespace: 'shop',
-        name: 'web',
-        clocks: {},
-        source: { file: 'b.yaml', line: 1 },
-      },
-    ])
-    expect([...manifests.keys()]).toEqual(targets)
+it('manifests are targets at their lines, in the order of their files, in their own namespace or the default one', () => {
+  const { targets, manifests } = plan('', {
+    'a.yaml': `# two\n${web('  namespace: other\n')}---\napiVersion: v1\nkind: Namespace\nmetadata: {name: x}`,
+    'b.yaml': 'apiVersion: v1\nkind: Service\nmetadata: {name: web}',
   })
+  expect(targets).toEqual([
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      namespace: 'other',
+      name: 'web',
+      clocks: {},
+      source: { file: 'a.yaml', line: 2 },
+    },
+    { apiVersion: 'v1', kind: 'Namespace', name: 'x', clocks: {}, source: { file: 'a.yaml', line: 8 } },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      namespace: 'shop',
+      name: 'web',
+      clocks: {},
+      source: { file: 'b.yaml', line: 1 },
+    },
+  ])
+  expect([...manifests.keys()]).toEqual(targets)
+})
 
-  it('name their kind exactly, also when another group has that kind', () => {
-    const text = 'apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}'
-    expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
+it('manifests name their kind exactly, also when another group has that kind', () => {
+  const text = 'apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web}'
+  expect(plan('', { 'a.yaml': text }).targets.map(targetId)).toEqual(['service.serving.knative.dev/web'])
+})
+
+it('manifests with generated names are notices, and a mistake when nothing else is gated', () => {
+  const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
+  expect(plan('deploy/web', job)).toMatchObject({
+    targets: [{ name: 'web' }],
+    notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server generates its name/)],
   })
+  expect(mistakesOf(() => plan('', job))).toEqual([
+    'job.yaml, line 2: Nothing is left to gate: the server generates the name of job/migrate-…. Pass the output of kubectl create in resources.',
+    'input-invalid',
+  ])
+})
 
-  it('with generated names are notices, and a mistake when nothing else is gated', () => {
-    const job = { 'job.yaml': '# a migration\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}' }
-    expect(plan('deploy/web', job)).toMatchObject({
-      targets: [{ name: 'web' }],
-      notices: [expect.stringMatching(/^job\.yaml, line 2 is skipped \(the server generates its name/)],
-    })
-    expect(mistakesOf(() => plan('', job))).toEqual([
-      'job.yaml, line 2: Nothing is left to gate: the server generates the name of job/migrate-…. Pass the output of kubectl create in resources.',
-      'input-invalid',
-    ])
+it('manifests of a cluster-wide kind have no namespace, and a written one is reported', () => {
+  const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
+  expect(plan('', { 'a.yaml': text })).toMatchObject({
+    targets: [{ name: 'x' }],
+    notices: ['a.yaml, line 1: namespaces have no namespace, so shop is not used.'],
   })
+})
 
-  it('of a cluster-wide kind have no namespace, and a written one is reported', () => {
-    const text = 'apiVersion: v1\nkind: Namespace\nmetadata: {name: x, namespace: shop}'
-    expect(plan('', { 'a.yaml': text })).toMatchObject({
-      targets: [{ name: 'x' }],
-      notices: ['a.yaml, line 1: namespaces have no namespace, so shop is not used.'],
-    })
+it('manifests that are skipped are reported with their places', () => {
+  const text = web('  annotations: {rollout-gate/skip: "true"}\n')
+  expect(plan('', { 'a.yaml': text })).toMatchObject({
+    targets: [],
+    notices: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
   })
+})
 
-  it('that are skipped are reported with their places', () => {
-    const text = web('  annotations: {rollout-gate/skip: "true"}\n')
-    expect(plan('', { 'a.yaml': text })).toMatchObject({
-      targets: [],
-      notices: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
-    })
-  })
+it('manifests of unknown kinds are reported with file and line, all at once', () => {
+  const text =
+    'apiVersion: acme.io/v1\nkind: Widget\nmetadata: {name: a}\n---\napiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: b}'
+  expect(mistakesOf(() => plan('wdiget/x', { 'a.yaml': text }))).toEqual([
+    expect.stringMatching(/^resources, line 1: The server has no kind "wdiget"/),
+    'a.yaml, line 2: The server has no kind "Widget" in acme.io/v1. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.',
+    'a.yaml, line 6: The server has no kind "Deployment" in apps/v1beta1, only in apps/v1. Change the apiVersion.',
+    'kind-unknown',
+  ])
+})
 
-  it('of unknown kinds are reported with file and line, all at once', () => {
-    const text =
-      'apiVersion: acme.io/v1\nkind: Widget\nmetadata: {name: a}\n---\napiVersion: apps/v1beta1\nkind: Deployment\nmetadata: {name: b}'
-    expect(mistakesOf(() => plan('wdiget/x', { 'a.yaml': text }))).toEqual([
-      expect.stringMatching(/^resources, line 1: The server has no kind "wdiget"/),
-      'a.yaml, line 2: The server has no kind "Widget" in acme.io/v1. Is its CustomResourceDefinition applied? "kubectl api-resources" lists all kinds.',
-      'a.yaml, line 6: The server has no kind "Deployment" in apps/v1beta1, only in apps/v1. Change the apiVersion.',
-      'kind-unknown',
-    ])
-  })
-
-  it('of a kind that a CustomResourceDefinition among them defines are targets', () => {
-    const definition = `apiVersion: apiextensions.k8s.io/v1
+it('manifests of a kind that a CustomResourceDefinition among them defines are targets', () => {
+  const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: widgets.acme.io}
 spec:
@@ -113,130 +112,125 @@ spec:
   scope: Cluster
   names: {kind: Widget, plural: widgets}
   versions: [{name: v1, served: true, storage: true}, {name: v1alpha1, served: false}]`
-    const known = [
-      ...resources,
-      {
-        ...resources[0],
-        group: 'apiextensions.k8s.io',
-        kind: 'CustomResourceDefinition',
-        plural: 'customresourcedefinitions',
-        namespaced: false,
-      } as (typeof resources)[0],
-    ]
-    const widget = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
-    const resolve = (text: string) =>
-      resolveTargets(
-        resolveReferences(parseManifests(text, 'a.yaml'), known, {
-          namespace: 'shop',
-          milestones: [],
-          milestonesOf: () => [],
-        }),
-        () => [],
-      ).targets
-    expect(resolve(`${definition}\n${widget('v1')}`)).toMatchObject([
-      { kind: 'CustomResourceDefinition' },
-      { apiVersion: 'acme.io/v1', kind: 'Widget', name: 'a' },
-    ])
-    expect(resolve(`${definition}\n${widget('v1')}`).map(({ namespace }) => namespace)).toEqual([undefined, undefined])
-    expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
-  })
-
-  it('with the same object are a mistake that names both places, also through the default namespace', () => {
-    const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: web}'
-    expect(
-      mistakesOf(() => plan('', { 'a.yaml': web(), 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` })),
-    ).toEqual([
-      'b.yaml, line 5: deployment/web is in a.yaml, line 1 too. Keep one of them, or exclude a file with "!".',
-      'input-invalid',
-    ])
-  })
+  const known = [
+    ...resources,
+    {
+      ...resources[0],
+      group: 'apiextensions.k8s.io',
+      kind: 'CustomResourceDefinition',
+      plural: 'customresourcedefinitions',
+      namespaced: false,
+    } as (typeof resources)[0],
+  ]
+  const widget = (version: string) => `---\napiVersion: acme.io/${version}\nkind: Widget\nmetadata: {name: a}`
+  const resolve = (text: string) =>
+    resolveTargets(
+      resolveReferences(parseManifests(text, 'a.yaml'), known, {
+        namespace: 'shop',
+        milestones: [],
+        milestonesOf: () => [],
+      }),
+      () => [],
+    ).targets
+  expect(resolve(`${definition}\n${widget('v1')}`)).toMatchObject([
+    { kind: 'CustomResourceDefinition' },
+    { apiVersion: 'acme.io/v1', kind: 'Widget', name: 'a' },
+  ])
+  expect(resolve(`${definition}\n${widget('v1')}`).map(({ namespace }) => namespace)).toEqual([undefined, undefined])
+  expect(mistakesOf(() => resolve(`${definition}\n${widget('v1alpha1')}`))).toContain('kind-unknown')
 })
 
-describe('resources and manifests together', () => {
-  it('are all gated, each once, at the line of its manifest', () => {
-    const { targets, manifests } = plan('deploy/web --stall-timeout=1m\npod/x', { 'a.yaml': timeout('5m') })
-    expect(targets).toMatchObject([
-      {
-        kind: 'Deployment',
-        clocks: { timeoutMs: 300_000, stallTimeoutMs: 60_000 },
-        source: { file: 'a.yaml', line: 1 },
-      },
-      { kind: 'Pod', source: { file: 'resources', line: 2 } },
-    ])
-    expect(manifests.get(targets[0] as never)?.file).toBe('a.yaml')
-  })
-
-  it('may not contradict each other', () => {
-    expect(mistakesOf(() => plan('deploy/web --timeout=1m', { 'a.yaml': timeout('5m') }))).toEqual([
-      'a.yaml, line 1: deployment/web is named in resources, line 1 too, with another --timeout. Keep one of them.',
-      'input-invalid',
-    ])
-  })
-
-  it('prefer a manifest to a selector', () => {
-    const { targets } = plan('deploy -l app=web --timeout=1m', { 'a.yaml': timeout('5m') }, ['web'])
-    expect(targets).toMatchObject([{ name: 'web', clocks: { timeoutMs: 300_000 }, source: { file: 'a.yaml' } }])
-  })
-
-  it('let a line exclude an object of a manifest', () => {
-    const service = '---\napiVersion: v1\nkind: Service\nmetadata: {name: web}'
-    expect(plan('!svc/web', { 'a.yaml': `${web()}${service}` }).targets.map(targetId)).toEqual(['deployment.apps/web'])
-  })
+it('manifests with the same object are a mistake that names both places, also through the default namespace', () => {
+  const service = 'apiVersion: v1\nkind: Service\nmetadata: {name: web}'
+  expect(
+    mistakesOf(() => plan('', { 'a.yaml': web(), 'b.yaml': `${service}\n---\n${web('  namespace: shop\n')}` })),
+  ).toEqual([
+    'b.yaml, line 5: deployment/web is in a.yaml, line 1 too. Keep one of them, or exclude a file with "!".',
+    'input-invalid',
+  ])
 })
 
-describe('annotations of live objects', () => {
-  const live = (annotations: Record<string, string>): KubeObject => ({
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'web', namespace: 'shop', annotations },
-  })
-  const apply = (text: string, annotations: Record<string, string>, lines = '') =>
-    applyLiveAnnotations(plan(lines, { 'a.yaml': text }), () => live(annotations))
+it('resources and manifests together are all gated, each once, at the line of its manifest', () => {
+  const { targets, manifests } = plan('deploy/web --stall-timeout=1m\npod/x', { 'a.yaml': timeout('5m') })
+  expect(targets).toMatchObject([
+    {
+      kind: 'Deployment',
+      clocks: { timeoutMs: 300_000, stallTimeoutMs: 60_000 },
+      source: { file: 'a.yaml', line: 1 },
+    },
+    { kind: 'Pod', source: { file: 'resources', line: 2 } },
+  ])
+  expect(manifests.get(targets[0] as never)?.file).toBe('a.yaml')
+})
 
-  it('apply when the manifest and the lines do not set them', () => {
-    const annotations = {
-      'rollout-gate/timeout': '1m',
-      'rollout-gate/stall-timeout': '2m',
-      'rollout-gate/for': 'create',
-    }
-    const { targets, manifests } = apply(timeout('5m'), annotations, 'deploy/web --stall-timeout=30s')
-    expect(targets).toMatchObject([
-      { clocks: { timeoutMs: 300_000, stallTimeoutMs: 30_000 }, waitFor: { type: 'create' } },
-    ])
-    expect([...manifests.keys()]).toEqual(targets)
-  })
+it('resources and manifests together may not contradict each other', () => {
+  expect(mistakesOf(() => plan('deploy/web --timeout=1m', { 'a.yaml': timeout('5m') }))).toEqual([
+    'a.yaml, line 1: deployment/web is named in resources, line 1 too, with another --timeout. Keep one of them.',
+    'input-invalid',
+  ])
+})
 
-  it('leave an object out unless its manifest sets the annotation', () => {
-    const skip = { 'rollout-gate/skip': 'true' }
-    expect(apply(web(), skip)).toMatchObject({
-      targets: [],
-      notices: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
-    })
-    expect(apply(web('  annotations: {rollout-gate/skip: "false"}\n'), skip).targets).toHaveLength(1)
-  })
+it('resources and manifests together prefer a manifest to a selector', () => {
+  const { targets } = plan('deploy -l app=web --timeout=1m', { 'a.yaml': timeout('5m') }, ['web'])
+  expect(targets).toMatchObject([{ name: 'web', clocks: { timeoutMs: 300_000 }, source: { file: 'a.yaml' } }])
+})
 
-  it('are mistakes at the line of their manifest', () => {
-    expect(mistakesOf(() => apply(web(), { 'rollout-gate/timeout': '5' }))).toEqual([
-      'a.yaml, line 1: Of the live deployment/web: rollout-gate/timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-      'input-invalid',
-    ])
-  })
+it('resources and manifests together let a line exclude an object of a manifest', () => {
+  const service = '---\napiVersion: v1\nkind: Service\nmetadata: {name: web}'
+  expect(plan('!svc/web', { 'a.yaml': `${web()}${service}` }).targets.map(targetId)).toEqual(['deployment.apps/web'])
+})
 
-  it("are mistakes when they are longer than the gate's timeout that the user wrote", () => {
-    const found = () =>
-      applyLiveAnnotations(plan('', { 'a.yaml': web() }), () => live({ 'rollout-gate/timeout': '20m' }), 600_000)
-    expect(mistakesOf(found)).toEqual([
-      expect.stringMatching(
-        /^a\.yaml, line 1: Of the live deployment\/web: rollout-gate\/timeout: Its timeout of 20m is longer/,
-      ),
-      'input-invalid',
-    ])
-  })
+const live = (annotations: Record<string, string>): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'shop', annotations },
+})
+const apply = (text: string, annotations: Record<string, string>, lines = '') =>
+  applyLiveAnnotations(plan(lines, { 'a.yaml': text }), () => live(annotations))
 
-  it('do not apply to targets without a manifest', () => {
-    const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
-    expect(found.targets).toHaveLength(1)
+it('annotations of live objects apply when the manifest and the lines do not set them', () => {
+  const annotations = {
+    'rollout-gate/timeout': '1m',
+    'rollout-gate/stall-timeout': '2m',
+    'rollout-gate/for': 'create',
+  }
+  const { targets, manifests } = apply(timeout('5m'), annotations, 'deploy/web --stall-timeout=30s')
+  expect(targets).toMatchObject([
+    { clocks: { timeoutMs: 300_000, stallTimeoutMs: 30_000 }, waitFor: { type: 'create' } },
+  ])
+  expect([...manifests.keys()]).toEqual(targets)
+})
+
+it('annotations of live objects leave an object out unless its manifest sets the annotation', () => {
+  const skip = { 'rollout-gate/skip': 'true' }
+  expect(apply(web(), skip)).toMatchObject({
+    targets: [],
+    notices: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
   })
+  expect(apply(web('  annotations: {rollout-gate/skip: "false"}\n'), skip).targets).toHaveLength(1)
+})
+
+it('annotations of live objects are mistakes at the line of their manifest', () => {
+  expect(mistakesOf(() => apply(web(), { 'rollout-gate/timeout': '5' }))).toEqual([
+    'a.yaml, line 1: Of the live deployment/web: rollout-gate/timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
+    'input-invalid',
+  ])
+})
+
+it("annotations of live objects are mistakes when they are longer than the gate's timeout that the user wrote", () => {
+  const found = () =>
+    applyLiveAnnotations(plan('', { 'a.yaml': web() }), () => live({ 'rollout-gate/timeout': '20m' }), 600_000)
+  expect(mistakesOf(found)).toEqual([
+    expect.stringMatching(
+      /^a\.yaml, line 1: Of the live deployment\/web: rollout-gate\/timeout: Its timeout of 20m is longer/,
+    ),
+    'input-invalid',
+  ])
+})
+
+it('annotations of live objects do not apply to targets without a manifest', () => {
+  const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
+  expect(found.targets).toHaveLength(1)
 })
 
 describe('the inputs', () => {

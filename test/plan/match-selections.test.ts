@@ -43,72 +43,68 @@ async function match(
   return { endedAt, waiting, names: resolution.selections.flatMap(namesOf) }
 }
 
-describe('a line with a selector', () => {
-  it('does not wait if it matches', async () => {
-    expect(await match('deploy -l app=web', { Deployment: [0] })).toEqual({
-      endedAt: 0,
-      waiting: [],
-      names: ['Deployment-0'],
-    })
-  })
-
-  it('waits for its first match, and 5 s longer for the others of the same apply', async () => {
-    expect(await match('deploy -l app=web', { Deployment: [8, 10] })).toEqual({
-      endedAt: 15,
-      waiting: ['deployment -l app=web'],
-      names: ['Deployment-0', 'Deployment-1'],
-    })
-  })
-
-  it('is without a match after the time for `created`, as a misspelt name', async () => {
-    expect(await match('deploy -l app=wbe', {})).toMatchObject({ endedAt: 30, names: [] })
-  })
-
-  it('has its own time for `created`', async () => {
-    expect(await match('deploy -l app=wbe --milestone-timeouts=created=5s', {})).toMatchObject({ endedAt: 5 })
-  })
-
-  it('does not wait for further kinds if one of them matches', async () => {
-    expect(await match('deploy,sts -l app=web', { Deployment: [0] })).toMatchObject({ endedAt: 0, waiting: [] })
-  })
-
-  it('waits for any of its kinds', async () => {
-    expect(await match('deploy,sts -l app=web', { StatefulSet: [3] })).toMatchObject({
-      endedAt: 8,
-      waiting: ['deployment -l app=web', 'statefulset -l app=web'],
-      names: ['StatefulSet-0'],
-    })
-  })
-
-  it('does not wait to be deleted', async () => {
-    expect(await match('pod -l app=old --for=delete', {})).toMatchObject({ endedAt: 0, waiting: [] })
-  })
-
-  it('does not delay another line that matches by more than its own wait', async () => {
-    expect(await match('deploy -l app=web\nsts -l app=db', { Deployment: [0] })).toMatchObject({
-      endedAt: 30,
-      waiting: ['statefulset -l app=db'],
-      names: ['Deployment-0'],
-    })
-  })
-
-  it('stops waiting when the job is cancelled', async () => {
-    expect(await match('deploy -l app=web', {}, { cancelAt: 2 })).toMatchObject({ endedAt: 2 })
+it('a line with a selector does not wait if it matches', async () => {
+  expect(await match('deploy -l app=web', { Deployment: [0] })).toEqual({
+    endedAt: 0,
+    waiting: [],
+    names: ['Deployment-0'],
   })
 })
 
-describe('the wait of a line with a selector', () => {
-  const inputs = { awaitChangeMs: 0, milestoneTimeoutsMs: { created: 30_000 }, timeoutMs: 600_000 }
-
-  it.each([
-    ['the time of created', {}, {}, 30_000],
-    ['the time of created of its own line', { milestoneTimeoutsMs: { created: 5_000 } }, {}, 5_000],
-    ['the time for its change', {}, { awaitChangeMs: 60_000 }, 60_000],
-    ['the timeout, if that is shorter', {}, { timeoutMs: 8_000 }, 8_000],
-    ['the timeout of its own line, if that is shorter', { timeoutMs: 7_000 }, {}, 7_000],
-    ['the timeout, if nothing else limits it', {}, { milestoneTimeoutsMs: { created: 0 } }, 600_000],
-    ['without an end, if no clock runs', {}, { milestoneTimeoutsMs: {}, timeoutMs: 0 }, Infinity],
-  ])('is %s', (_, clocks, others, limitMs) => {
-    expect(matchLimitMs({ clocks }, { ...inputs, ...others })).toBe(limitMs)
+it('a line with a selector waits for its first match, and 5 s longer for the others of the same apply', async () => {
+  expect(await match('deploy -l app=web', { Deployment: [8, 10] })).toEqual({
+    endedAt: 15,
+    waiting: ['deployment -l app=web'],
+    names: ['Deployment-0', 'Deployment-1'],
   })
+})
+
+it('a line with a selector is without a match after the time for `created`, as a misspelt name', async () => {
+  expect(await match('deploy -l app=wbe', {})).toMatchObject({ endedAt: 30, names: [] })
+})
+
+it('a line with a selector has its own time for `created`', async () => {
+  expect(await match('deploy -l app=wbe --milestone-timeouts=created=5s', {})).toMatchObject({ endedAt: 5 })
+})
+
+it('a line with a selector does not wait for further kinds if one of them matches', async () => {
+  expect(await match('deploy,sts -l app=web', { Deployment: [0] })).toMatchObject({ endedAt: 0, waiting: [] })
+})
+
+it('a line with a selector waits for any of its kinds', async () => {
+  expect(await match('deploy,sts -l app=web', { StatefulSet: [3] })).toMatchObject({
+    endedAt: 8,
+    waiting: ['deployment -l app=web', 'statefulset -l app=web'],
+    names: ['StatefulSet-0'],
+  })
+})
+
+it('a line with a selector does not wait to be deleted', async () => {
+  expect(await match('pod -l app=old --for=delete', {})).toMatchObject({ endedAt: 0, waiting: [] })
+})
+
+it('a line with a selector does not delay another line that matches by more than its own wait', async () => {
+  expect(await match('deploy -l app=web\nsts -l app=db', { Deployment: [0] })).toMatchObject({
+    endedAt: 30,
+    waiting: ['statefulset -l app=db'],
+    names: ['Deployment-0'],
+  })
+})
+
+it('a line with a selector stops waiting when the job is cancelled', async () => {
+  expect(await match('deploy -l app=web', {}, { cancelAt: 2 })).toMatchObject({ endedAt: 2 })
+})
+
+const inputs = { awaitChangeMs: 0, milestoneTimeoutsMs: { created: 30_000 }, timeoutMs: 600_000 }
+
+it.each([
+  ['the time of created', {}, {}, 30_000],
+  ['the time of created of its own line', { milestoneTimeoutsMs: { created: 5_000 } }, {}, 5_000],
+  ['the time for its change', {}, { awaitChangeMs: 60_000 }, 60_000],
+  ['the timeout, if that is shorter', {}, { timeoutMs: 8_000 }, 8_000],
+  ['the timeout of its own line, if that is shorter', { timeoutMs: 7_000 }, {}, 7_000],
+  ['the timeout, if nothing else limits it', {}, { milestoneTimeoutsMs: { created: 0 } }, 600_000],
+  ['without an end, if no clock runs', {}, { milestoneTimeoutsMs: {}, timeoutMs: 0 }, Infinity],
+])('the wait of a line with a selector is %s', (_, clocks, others, limitMs) => {
+  expect(matchLimitMs({ clocks }, { ...inputs, ...others })).toBe(limitMs)
 })

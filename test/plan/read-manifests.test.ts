@@ -35,133 +35,127 @@ spec:
             httpGet: { path: /, port: 80 }
 `
 
-describe('objects', () => {
-  const cases: [what: string, text: string, places: string[]][] = [
-    ['of one document', deployment, ['2 Deployment /web']],
-    [
-      'of many documents, empty ones left out',
-      '---\n# nothing\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: shop}\n---\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: b\n...\n',
-      ['4 Service shop/a', '9 Pod /b'],
-    ],
-    [
-      'of a List, and of a list within it',
-      'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: a}\n- kind: List\n  apiVersion: v1\n  items:\n    - apiVersion: v1\n      kind: Pod\n      metadata: {name: b}\n',
-      ['4 Service /a', '10 Pod /b'],
-    ],
-    [
-      'of a typed list, whose items may lack their kind',
-      'apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: a}\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: b}\n',
-      ['4 Deployment /a', '5 Deployment /b'],
-    ],
-    [
-      'of an empty List and another document',
-      'kind: List\napiVersion: v1\nitems: []\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}',
-      ['5 Pod /b'],
-    ],
-    [
-      'of JSON',
-      '{\n\t"apiVersion": "v1",\n\t"kind": "List",\n\t"items": [\n\t\t{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}\n\t]\n}',
-      ['5 Pod /a'],
-    ],
-    [
-      'of a kind of its own that ends in List',
-      'apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nspec: {}',
-      ['1 AllowList /a'],
-    ],
-    [
-      'with anchors, aliases and merges',
-      'x: &m {name: a}\napiVersion: v1\nkind: Pod\nmetadata:\n  <<: *m\n  labels: {a: &l b, c: *l}\n',
-      ['1 Pod /a'],
-    ],
-    [
-      'with a byte order mark and Windows line ends',
-      '\ufeffapiVersion: v1\r\nkind: Pod\r\nmetadata:\r\n  name: a\r\n',
-      ['1 Pod /a'],
-    ],
-    [
-      'with names that only their group allows',
-      'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: "system:x"}',
-      ['1 ClusterRole /system:x'],
-    ],
-    [
-      'of a kustomization of Flux',
-      'apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}',
-      ['1 Kustomization /a'],
-    ],
-  ]
-  it.each(cases)('%s', (_, text, places) => {
-    expect(messagesOf(text)).toEqual([])
-    expect(placesOf(text)).toEqual(places)
-  })
+const cases: [what: string, text: string, places: string[]][] = [
+  ['of one document', deployment, ['2 Deployment /web']],
+  [
+    'of many documents, empty ones left out',
+    '---\n# nothing\n---\napiVersion: v1\nkind: Service\nmetadata: {name: a, namespace: shop}\n---\n---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: b\n...\n',
+    ['4 Service shop/a', '9 Pod /b'],
+  ],
+  [
+    'of a List, and of a list within it',
+    'apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Service\n  metadata: {name: a}\n- kind: List\n  apiVersion: v1\n  items:\n    - apiVersion: v1\n      kind: Pod\n      metadata: {name: b}\n',
+    ['4 Service /a', '10 Pod /b'],
+  ],
+  [
+    'of a typed list, whose items may lack their kind',
+    'apiVersion: apps/v1\nkind: DeploymentList\nitems:\n- metadata: {name: a}\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: b}\n',
+    ['4 Deployment /a', '5 Deployment /b'],
+  ],
+  [
+    'of an empty List and another document',
+    'kind: List\napiVersion: v1\nitems: []\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}',
+    ['5 Pod /b'],
+  ],
+  [
+    'of JSON',
+    '{\n\t"apiVersion": "v1",\n\t"kind": "List",\n\t"items": [\n\t\t{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}\n\t]\n}',
+    ['5 Pod /a'],
+  ],
+  [
+    'of a kind of its own that ends in List',
+    'apiVersion: x.io/v1\nkind: AllowList\nmetadata: {name: a}\nspec: {}',
+    ['1 AllowList /a'],
+  ],
+  [
+    'with anchors, aliases and merges',
+    'x: &m {name: a}\napiVersion: v1\nkind: Pod\nmetadata:\n  <<: *m\n  labels: {a: &l b, c: *l}\n',
+    ['1 Pod /a'],
+  ],
+  [
+    'with a byte order mark and Windows line ends',
+    '\ufeffapiVersion: v1\r\nkind: Pod\r\nmetadata:\r\n  name: a\r\n',
+    ['1 Pod /a'],
+  ],
+  [
+    'with names that only their group allows',
+    'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: "system:x"}',
+    ['1 ClusterRole /system:x'],
+  ],
+  [
+    'of a kustomization of Flux',
+    'apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: a}',
+    ['1 Kustomization /a'],
+  ],
+]
+it.each(cases)('objects %s are read with their lines', (_, text, places) => {
+  expect(messagesOf(text)).toEqual([])
+  expect(placesOf(text)).toEqual(places)
+})
 
-  it('are read as kubectl reads YAML: octal numbers, yes and no, the last of equal keys', () => {
-    const text =
-      'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {mode: 0644, on: yes, mode2: 1, mode2: 2, at: 2024-01-01, time: 1:30}'
-    expect(parse(text).references[0]?.manifest?.object['spec']).toEqual({
-      mode: 420,
-      true: true,
-      mode2: 2,
-      at: '2024-01-01',
-      time: '1:30',
-    })
-  })
-
-  it('whose name the server generates are reported, not gated', () => {
-    const text = 'apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}'
-    expect(parse(text)).toMatchObject({
-      references: [],
-      mistakes: [],
-      skipped: [
-        { file: 'k8s/web.yaml', line: 1, text: 'job/migrate-…', why: expect.stringContaining('kubectl create') },
-      ],
-    })
+it('objects are read as kubectl reads YAML: octal numbers, yes and no, the last of equal keys', () => {
+  const text =
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {mode: 0644, on: yes, mode2: 1, mode2: 2, at: 2024-01-01, time: 1:30}'
+  expect(parse(text).references[0]?.manifest?.object['spec']).toEqual({
+    mode: 420,
+    true: true,
+    mode2: 2,
+    at: '2024-01-01',
+    time: '1:30',
   })
 })
 
-describe('the line of a field', () => {
-  const lines: [path: PathStep[], line: number][] = [
-    [[], 2],
-    [['kind'], 3],
-    [['metadata', 'annotations', 'team'], 7],
-    [['spec', 'selector', 'matchLabels', 'app'], 10],
-    [['spec', 'template', 'spec', 'containers', 0, 'image'], 15],
-    [['spec', 'template', 'spec', 'containers', { name: 'app' }], 16],
-    [['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image'], 23],
+it('objects whose name the server generates are reported, not gated', () => {
+  const text = 'apiVersion: batch/v1\nkind: Job\nmetadata: {generateName: migrate-}'
+  expect(parse(text)).toMatchObject({
+    references: [],
+    mistakes: [],
+    skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'job/migrate-…', why: expect.stringContaining('kubectl create') }],
+  })
+})
+
+const lines: [path: PathStep[], line: number][] = [
+  [[], 2],
+  [['kind'], 3],
+  [['metadata', 'annotations', 'team'], 7],
+  [['spec', 'selector', 'matchLabels', 'app'], 10],
+  [['spec', 'template', 'spec', 'containers', 0, 'image'], 15],
+  [['spec', 'template', 'spec', 'containers', { name: 'app' }], 16],
+  [['spec', 'template', 'spec', 'containers', { name: 'app' }, 'image'], 23],
+  [
     [
-      [
-        'spec',
-        'template',
-        'spec',
-        'containers',
-        { name: 'app' },
-        'env',
-        { name: 'PASSWORD' },
-        'valueFrom',
-        'secretKeyRef',
-        'key',
-      ],
-      21,
+      'spec',
+      'template',
+      'spec',
+      'containers',
+      { name: 'app' },
+      'env',
+      { name: 'PASSWORD' },
+      'valueFrom',
+      'secretKeyRef',
+      'key',
     ],
-    [['spec', 'template', 'spec', 'containers', { name: 'app' }, 'livenessProbe', 'httpGet', 'port'], 25],
-  ]
-  it.each(lines)('%j is %i', (path, line) => {
-    expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
-  })
+    21,
+  ],
+  [['spec', 'template', 'spec', 'containers', { name: 'app' }, 'livenessProbe', 'httpGet', 'port'], 25],
+]
+it.each(lines)('the line of a field %j is %i', (path, line) => {
+  expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
+})
 
-  it('that is not written is that of the nearest enclosing field', () => {
-    const lineOf = parse(deployment).references[0]?.manifest?.lineOf
-    expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'app' }, 'resources', 'limits'])).toBe(16)
-    expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'other' }, 'image'])).toBe(13)
-    expect(lineOf?.(['spec', 'replicas', 'x'])).toBe(8)
-  })
+it('the line of a field that is not written is that of the nearest enclosing field', () => {
+  const lineOf = parse(deployment).references[0]?.manifest?.lineOf
+  expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'app' }, 'resources', 'limits'])).toBe(16)
+  expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'other' }, 'image'])).toBe(13)
+  expect(lineOf?.(['spec', 'replicas', 'x'])).toBe(8)
+})
 
-  it('is found within lists, further documents, and behind aliases', () => {
-    const text =
-      'kind: A\n---\napiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    metadata:\n      name: a\n      labels: &l\n        app: web\n    spec: *l\n'
-    const [pod] = parse(text).references
-    expect(pod?.manifest?.lineOf(['metadata', 'name'])).toBe(9)
-    expect(pod?.manifest?.lineOf(['spec', 'app'])).toBe(11)
-  })
+it('the line of a field is found within lists, further documents, and behind aliases', () => {
+  const text =
+    'kind: A\n---\napiVersion: v1\nkind: List\nitems:\n  - apiVersion: v1\n    kind: Pod\n    metadata:\n      name: a\n      labels: &l\n        app: web\n    spec: *l\n'
+  const [pod] = parse(text).references
+  expect(pod?.manifest?.lineOf(['metadata', 'name'])).toBe(9)
+  expect(pod?.manifest?.lineOf(['spec', 'app'])).toBe(11)
 })
 
 describe('mistakes', () => {
@@ -287,58 +281,51 @@ describe('mistakes', () => {
   })
 })
 
-describe('annotations', () => {
-  const withAnnotations = (text: string) =>
-    parse(`apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${text}}`)
+const withAnnotations = (text: string) =>
+  parse(`apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${text}}`)
 
-  it('set the clocks and the definition of ready of a target', () => {
-    const text =
-      'rollout-gate/timeout: 5m, rollout-gate/stall-timeout: "0", rollout-gate/for: condition=Ready, other: x'
-    expect(withAnnotations(text).references).toMatchObject([
-      {
-        clocks: { timeoutMs: 300_000, stallTimeoutMs: 0 },
-        waitFor: { type: 'condition', condition: 'Ready', status: 'True' },
-      },
-    ])
+it('annotations set the clocks and the definition of ready of a target', () => {
+  const text = 'rollout-gate/timeout: 5m, rollout-gate/stall-timeout: "0", rollout-gate/for: condition=Ready, other: x'
+  expect(withAnnotations(text).references).toMatchObject([
+    {
+      clocks: { timeoutMs: 300_000, stallTimeoutMs: 0 },
+      waitFor: { type: 'condition', condition: 'Ready', status: 'True' },
+    },
+  ])
+})
+
+it('annotations leave an object out, which is reported', () => {
+  expect(withAnnotations('rollout-gate/skip: "true"')).toMatchObject({
+    references: [],
+    skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'pod/a', why: 'rollout-gate/skip' }],
+    mistakes: [],
   })
+  expect(withAnnotations('rollout-gate/skip: "false"').references).toHaveLength(1)
+})
 
-  it('leave an object out, which is reported', () => {
-    expect(withAnnotations('rollout-gate/skip: "true"')).toMatchObject({
-      references: [],
-      skipped: [{ file: 'k8s/web.yaml', line: 1, text: 'pod/a', why: 'rollout-gate/skip' }],
+it.each(['rollout-gate/timeout: 5m', 'rollout-gate/for: create', 'rollout-gate/skip: "true"', 'rollout-gate/x: 1'])(
+  'ignored annotations set nothing, and are no mistake: %s',
+  (annotation) => {
+    const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${annotation}}`
+    const parsed = parse(text, 'k8s/web.yaml', 'ignore')
+    expect(parsed).toMatchObject({
+      references: [{ kind: 'Pod', name: 'a', clocks: {} }],
+      skipped: [],
       mistakes: [],
     })
-    expect(withAnnotations('rollout-gate/skip: "false"').references).toHaveLength(1)
-  })
-})
+    expect(parsed.references[0]?.waitFor).toBeUndefined()
+  },
+)
 
-describe('ignored annotations', () => {
-  it.each(['rollout-gate/timeout: 5m', 'rollout-gate/for: create', 'rollout-gate/skip: "true"', 'rollout-gate/x: 1'])(
-    'set nothing, and are no mistake: %s',
-    (annotation) => {
-      const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${annotation}}`
-      const parsed = parse(text, 'k8s/web.yaml', 'ignore')
-      expect(parsed).toMatchObject({
-        references: [{ kind: 'Pod', name: 'a', clocks: {} }],
-        skipped: [],
-        mistakes: [],
-      })
-      expect(parsed.references[0]?.waitFor).toBeUndefined()
-    },
-  )
-})
-
-describe('a text on standard input', () => {
-  it.each([
-    deployment,
-    '---\n- apiVersion: v1',
-    '{"apiVersion": "v1"}',
-    '[]',
-    'kind: X\n"apiVersion": v1',
-    '  apiVersion: v1',
-  ])('is manifests: %j', (text) => expect(looksLikeManifests(text)).toBe(true))
-  it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
-    'is not manifests: %j',
-    (text) => expect(looksLikeManifests(text)).toBe(false),
-  )
-})
+it.each([
+  deployment,
+  '---\n- apiVersion: v1',
+  '{"apiVersion": "v1"}',
+  '[]',
+  'kind: X\n"apiVersion": v1',
+  '  apiVersion: v1',
+])('a text on standard input is manifests: %j', (text) => expect(looksLikeManifests(text)).toBe(true))
+it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=condition=Ready', ''])(
+  'a text on standard input is not manifests: %j',
+  (text) => expect(looksLikeManifests(text)).toBe(false),
+)

@@ -6,26 +6,24 @@ const mistakesOf = (text: string, timeout?: number) =>
 
 const remedy = 'Raise timeout, or leave it out: then the gate may take as long as its references.'
 
-describe("a reference's timeout", () => {
-  it("that is longer than the gate's, when both are written, is a mistake", () => {
-    expect(mistakesOf('deployment/web\njob/migrate --timeout=20m', 600_000)).toEqual([
-      `resources 2: Its timeout of 20m is longer than the gate's timeout of 10m, which ends it too. ${remedy}`,
-    ])
-    expect(mistakesOf('job/migrate --timeout=0', 90_000)).toEqual([
-      `resources 1: Its timeout is off, but the gate's timeout of 1m30s ends it too. ${remedy}`,
-    ])
-  })
+it("a reference's timeout that is longer than the gate's, when both are written, is a mistake", () => {
+  expect(mistakesOf('deployment/web\njob/migrate --timeout=20m', 600_000)).toEqual([
+    `resources 2: Its timeout of 20m is longer than the gate's timeout of 10m, which ends it too. ${remedy}`,
+  ])
+  expect(mistakesOf('job/migrate --timeout=0', 90_000)).toEqual([
+    `resources 1: Its timeout is off, but the gate's timeout of 1m30s ends it too. ${remedy}`,
+  ])
+})
 
-  it('is a mistake once for a line with many names', () => {
-    expect(mistakesOf('job a b c --timeout=20m', 600_000)).toHaveLength(1)
-  })
+it("a reference's timeout is a mistake once for a line with many names", () => {
+  expect(mistakesOf('job a b c --timeout=20m', 600_000)).toHaveLength(1)
+})
 
-  it.each([
-    ['job/migrate --timeout=20m', undefined],
-    ['job/migrate --timeout=20m', 0],
-    ['job/migrate --timeout=20m', 1_200_000],
-    ['job/migrate --stall-timeout=20m', 600_000],
-  ])('is none otherwise: %s beside a timeout of %s ms', (text, timeout) => {
-    expect(mistakesOf(text, timeout)).toEqual([])
-  })
+it.each([
+  ['job/migrate --timeout=20m', undefined],
+  ['job/migrate --timeout=20m', 0],
+  ['job/migrate --timeout=20m', 1_200_000],
+  ['job/migrate --stall-timeout=20m', 600_000],
+])("a reference's timeout is none otherwise: %s beside a timeout of %s ms", (text, timeout) => {
+  expect(mistakesOf(text, timeout)).toEqual([])
 })

@@ -2,24 +2,25 @@ import { readLines } from '../../src/recording/reader.ts'
 import { recordingLineSchema } from '../../src/recording/recording-schema.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
 
-describe('the published schema of a recording', () => {
-  it.each(Object.keys(readExpectations()))('describes every line of %s with all its fields', async (name) => {
+it.each(Object.keys(readExpectations()))(
+  'the published schema of a recording describes every line of %s with all its fields',
+  async (name) => {
     for await (const text of readLines(recordingPath(name))) {
       const line = JSON.parse(text)
       // Parsing removes fields that the schema does not have.
       expect(recordingLineSchema.parse(line)).toEqual(line)
     }
-  })
+  },
+)
 
-  const at = '2026-01-31T10:00:00.000Z'
+const at = '2026-01-31T10:00:00.000Z'
 
-  it.each([
-    ['without a type', { at }],
-    ['of an unknown type', { at, type: 'PATCHED' }],
-    ['without a time', { type: 'END' }],
-    ['without its object', { at, type: 'ADDED' }],
-    ['that is a header of another version', { recording: 'rollout-gate/v2', startedAt: at }],
-  ])('rejects a line %s', (_, line) => {
-    expect(recordingLineSchema.safeParse(line).success).toBe(false)
-  })
+it.each([
+  ['without a type', { at }],
+  ['of an unknown type', { at, type: 'PATCHED' }],
+  ['without a time', { type: 'END' }],
+  ['without its object', { at, type: 'ADDED' }],
+  ['that is a header of another version', { recording: 'rollout-gate/v2', startedAt: at }],
+])('the published schema of a recording rejects a line %s', (_, line) => {
+  expect(recordingLineSchema.safeParse(line).success).toBe(false)
 })

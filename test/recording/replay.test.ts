@@ -45,28 +45,32 @@ function outputOf({ timeline }: Replayed): string {
   return [renderReport(timeline), ...renderLog(timeline), renderSummary(timeline, {})].join('\n')
 }
 
-describe('a recording of a real rollout', () => {
-  test('has an expectation, and no expectation lacks its recording', () => {
-    const recordings = readdirSync(recordingsFolder).filter((name) => name.endsWith('.ndjson.gz'))
-    expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
-  })
+test('a recording of a real rollout has an expectation, and no expectation lacks its recording', () => {
+  const recordings = readdirSync(recordingsFolder).filter((name) => name.endsWith('.ndjson.gz'))
+  expect(recordings.map((name) => name.replace('.ndjson.gz', '')).sort()).toEqual(Object.keys(expectations).sort())
+})
 
-  test.each(Object.entries(expectations))(
-    'replays to the outcome and the moments of the live run: %s',
-    async (name, expected) => {
-      const { timeline, damage } = await replayOnce(name)
-      // As text, so that the order of the milestones counts too.
-      expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
-      expect(damage).toEqual([])
-    },
-  )
+test.each(Object.entries(expectations))(
+  'a recording of a real rollout replays to the outcome and the moments of the live run: %s',
+  async (name, expected) => {
+    const { timeline, damage } = await replayOnce(name)
+    // As text, so that the order of the milestones counts too.
+    expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
+    expect(damage).toEqual([])
+  },
+)
 
-  test.each(Object.keys(expectations))('replayed twice gives the same bytes: %s', async (name) => {
+test.each(Object.keys(expectations))(
+  'a recording of a real rollout replayed twice gives the same bytes: %s',
+  async (name) => {
     const first = outputOf(await replayOnce(name))
     expect(outputOf(await replayRecording(recordingPath(name)))).toBe(first)
-  })
+  },
+)
 
-  test.each(Object.keys(expectations))('contains no names of people or machines: %s', (name) => {
+test.each(Object.keys(expectations))(
+  'a recording of a real rollout contains no names of people or machines: %s',
+  (name) => {
     const text = linesOf(name).join('\n')
     const hosts = [...text.matchAll(/"(?:host|nodeName)":"([^"]*)"/g)].map(([, host]) => host)
     // A scenario that needs a node of its own makes one, and names it after itself.
@@ -78,17 +82,15 @@ describe('a recording of a real rollout', () => {
     expect(text).not.toMatch(
       /"kubeconfig"|"managedFields":\[[^\]]*fieldsV1|last-applied-configuration|"\/(root|home|tmp)\//,
     )
-  })
-})
+  },
+)
 
-describe('a recording that stops early', () => {
-  test('ends by a deadline, as the clocks go on', async () => {
-    const lines = linesOf('update')
-    const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
-    const { timeline } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
-    expect(timeline.verdict).toMatchObject({ outcome: 'stalled' })
-    expect(timeline.finishedAt - timeline.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
-  })
+test('a recording that stops early ends by a deadline, as the clocks go on', async () => {
+  const lines = linesOf('update')
+  const middle = lines.findIndex((line) => line.includes('"type":"SYNCED"') && line.includes('"Pod"'))
+  const { timeline } = await replayRecording(written(lines.slice(0, middle + 1).join('\n')))
+  expect(timeline.verdict).toMatchObject({ outcome: 'stalled' })
+  expect(timeline.finishedAt - timeline.startedAt).toBeGreaterThanOrEqual(5 * 60_000)
 })
 
 test('a recording that an editor saved on Windows can be read', async () => {
@@ -97,86 +99,77 @@ test('a recording that an editor saved on Windows can be read', async () => {
   expect(outputOf(windows)).toBe(outputOf(await replayOnce('update')))
 })
 
-describe('a damaged recording', () => {
-  const name = 'image-not-found'
+const name = 'image-not-found'
 
-  test('replays up to the damage, and its line is reported', async () => {
+test('a damaged recording replays up to the damage, and its line is reported', async () => {
+  const lines = linesOf(name)
+  const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
+  const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
+  expect(damaged.damage).toEqual([{ line: 21, why: 'it is not an event of a recording' }])
+  expect(outputOf(damaged)).toBe(outputOf(before))
+})
+
+test('a damaged recording is also one with a line that is JSON but no event', async () => {
+  const lines = linesOf(name)
+  for (const line of ['{}', '[1]', 'null', '7', '{"at":"yesterday","type":"ALIVE"}', '{"at":"2026-01-01T00:00:00Z"}']) {
+    const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
+    expect(damage).toEqual([{ line: 6, why: 'it is not an event of a recording' }])
+  }
+})
+
+test('a damaged recording that was cut off within a line replays all lines before it', async () => {
+  const lines = linesOf(name)
+  const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
+  const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
+  expect(cut.damage).toEqual([{ line: lines.length, why: 'it is not an event of a recording' }])
+  expect(outputOf(cut)).toBe(outputOf(whole))
+})
+
+test('a damaged recording whose gzip is incomplete gives every line that was flushed', async () => {
+  const header = await readHeader(recordingPath(name))
+  const events = await eventsOf(recordingPath(name))
+  const path = join(folder, 'killed.ndjson.gz')
+  const writer = new RecordingWriter(path, header)
+  for (const event of events.slice(0, 12)) writer.write(event)
+  await writer.end(events[12]?.at ?? 0)
+  const bytes = readFileSync(path)
+  for (const share of [0.5, 0.7, 0.95]) {
+    const damage: number[] = []
+    const cut = written(bytes.subarray(0, Math.floor(bytes.length * share)), `cut-${share}.ndjson.gz`)
+    const read = await eventsOf(cut, (line) => damage.push(line))
+    expect(read.length).toBeGreaterThan(0)
+    expect(read).toEqual(events.slice(0, read.length))
+    expect(damage).toEqual([read.length + 2])
+  }
+})
+
+test('a damaged recording with an endless line, small when compressed, replays the lines before it', async () => {
+  const lines = linesOf(name).slice(0, 20)
+  const endless = gzipSync(`${lines.join('\n')}\n${' '.repeat(40 << 20)}`)
+  expect(endless.length).toBeLessThan(64 << 10)
+  const { damage } = await replayRecording(written(endless, 'endless.ndjson.gz'))
+  expect(damage).toEqual([{ line: 21, why: 'the line is longer than 16 MiB' }])
+  const alone = written(gzipSync('['.repeat(40 << 20)), 'alone.ndjson.gz')
+  await expect(readHeader(alone)).rejects.toThrow('the line is longer than 16 MiB')
+})
+
+test.each([1_500, 100_000])(
+  'a damaged recording with an object that is nested %i levels deep is replayed without what is deeper',
+  async (depth) => {
     const lines = linesOf(name)
-    const before = await replayRecording(written(lines.slice(0, 20).join('\n'), 'before.ndjson'))
-    const damaged = await replayRecording(written([...lines.slice(0, 20), '{"at":"202', ...lines.slice(20)].join('\n')))
-    expect(damaged.damage).toEqual([{ line: 21, why: 'it is not an event of a recording' }])
-    expect(outputOf(damaged)).toBe(outputOf(before))
-  })
+    const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+    const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"deep","namespace":"x"},"spec":{},"status":${nested}}`
+    const line = `{"at":"${JSON.parse(lines[5] ?? '').at}","type":"ADDED","object":${object}}`
+    const replayed = await replayRecording(written([...lines.slice(0, 6), line, ...lines.slice(6)].join('\n')))
+    expect(replayed.damage).toEqual([])
+    expect(replayed.timeline.verdict).toMatchObject({ outcome: 'failed', reason: name })
+  },
+)
 
-  test('is also one with a line that is JSON but no event', async () => {
-    const lines = linesOf(name)
-    for (const line of [
-      '{}',
-      '[1]',
-      'null',
-      '7',
-      '{"at":"yesterday","type":"ALIVE"}',
-      '{"at":"2026-01-01T00:00:00Z"}',
-    ]) {
-      const { damage } = await replayRecording(written([...lines.slice(0, 5), line].join('\n')))
-      expect(damage).toEqual([{ line: 6, why: 'it is not an event of a recording' }])
-    }
-  })
-
-  test('that was cut off within a line replays all lines before it', async () => {
-    const lines = linesOf(name)
-    const whole = await replayRecording(written(lines.slice(0, -1).join('\n'), 'whole.ndjson'))
-    const cut = await replayRecording(written(lines.join('\n').slice(0, -10)))
-    expect(cut.damage).toEqual([{ line: lines.length, why: 'it is not an event of a recording' }])
-    expect(outputOf(cut)).toBe(outputOf(whole))
-  })
-
-  test('whose gzip is incomplete gives every line that was flushed', async () => {
-    const header = await readHeader(recordingPath(name))
-    const events = await eventsOf(recordingPath(name))
-    const path = join(folder, 'killed.ndjson.gz')
-    const writer = new RecordingWriter(path, header)
-    for (const event of events.slice(0, 12)) writer.write(event)
-    await writer.end(events[12]?.at ?? 0)
-    const bytes = readFileSync(path)
-    for (const share of [0.5, 0.7, 0.95]) {
-      const damage: number[] = []
-      const cut = written(bytes.subarray(0, Math.floor(bytes.length * share)), `cut-${share}.ndjson.gz`)
-      const read = await eventsOf(cut, (line) => damage.push(line))
-      expect(read.length).toBeGreaterThan(0)
-      expect(read).toEqual(events.slice(0, read.length))
-      expect(damage).toEqual([read.length + 2])
-    }
-  })
-
-  test('with an endless line, small when compressed, replays the lines before it', async () => {
-    const lines = linesOf(name).slice(0, 20)
-    const endless = gzipSync(`${lines.join('\n')}\n${' '.repeat(40 << 20)}`)
-    expect(endless.length).toBeLessThan(64 << 10)
-    const { damage } = await replayRecording(written(endless, 'endless.ndjson.gz'))
-    expect(damage).toEqual([{ line: 21, why: 'the line is longer than 16 MiB' }])
-    const alone = written(gzipSync('['.repeat(40 << 20)), 'alone.ndjson.gz')
-    await expect(readHeader(alone)).rejects.toThrow('the line is longer than 16 MiB')
-  })
-
-  test.each([1_500, 100_000])(
-    'with an object that is nested %i levels deep is replayed without what is deeper',
-    async (depth) => {
-      const lines = linesOf(name)
-      const nested = `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
-      const object = `{"apiVersion":"v1","kind":"Pod","metadata":{"name":"deep","namespace":"x"},"spec":{},"status":${nested}}`
-      const line = `{"at":"${JSON.parse(lines[5] ?? '').at}","type":"ADDED","object":${object}}`
-      const replayed = await replayRecording(written([...lines.slice(0, 6), line, ...lines.slice(6)].join('\n')))
-      expect(replayed.damage).toEqual([])
-      expect(replayed.timeline.verdict).toMatchObject({ outcome: 'failed', reason: name })
-    },
-  )
-
-  test('whose header cannot be read is refused, with the reason', async () => {
-    for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {
-      await expect(readHeader(path)).rejects.toThrow(UserError)
-    }
-  })
+test('a damaged recording whose header cannot be read is refused, with the reason', async () => {
+  for (const path of [written(''), written('{"kind":"List"}\n', 'list'), written('not packed', 'broken.ndjson.gz')]) {
+    await expect(readHeader(path)).rejects.toThrow(UserError)
+  }
 })
 
 async function eventsOf(path: string, onDamage: (line: number) => void = () => {}): Promise<FeedEvent[]> {

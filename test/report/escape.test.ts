@@ -31,190 +31,170 @@ const anyText = fc
   )
   .map((parts) => parts.join(''))
 
-describe('plain', () => {
-  it.each(hostileWords)('leaves no command, control character or override of %j', (words) => {
-    const line = plain(words)
-    expect(isCommand(line)).toBe(false)
-    expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
-  })
-
-  it('is harmless, short and stable for any text', () => {
-    fc.assert(
-      fc.property(anyText, (text) => {
-        const line = plain(text, 100)
-        expect(isCommand(line)).toBe(false)
-        expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u)
-        expect(line.length).toBeLessThanOrEqual(100)
-        expect(line.isWellFormed()).toBe(true)
-        expect(plain(line, 100)).toBe(line)
-      }),
-      parameters,
-    )
-  })
-
-  it('breaks commands that invisible characters hide', () => {
-    expect(plain('#\u00ad#\ufe0f[error]x')).toBe('## [error]x')
-    expect(plain(':\u200d:error::x')).toBe(': :error::x')
-    expect(plain('\u00a0::error::x')).toBe('\u00a0: :error::x')
-  })
-
-  it('drops colours, links and titles of a terminal whole', () => {
-    expect(plain('\x1b[1;31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x1b\\ \x9b2Jend')).toBe(
-      'red link end',
-    )
-  })
-
-  it('keeps what follows an escape that never ends', () => {
-    expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
-  })
-
-  it('keeps the indentation of a log line', () => {
-    expect(plain('\tat main.go:3')).toBe('  at main.go:3')
-  })
-
-  it('cuts a line of a megabyte, and marks the cut', () => {
-    expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
-  })
-
-  it('cuts no emoji in half', () => {
-    expect(plain('ab😀cd', 4)).toBe('ab…')
-  })
+it.each(hostileWords)('plain leaves no command, control character or override of %j', (words) => {
+  const line = plain(words)
+  expect(isCommand(line)).toBe(false)
+  expect(line).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u)
 })
 
-describe('plainLines', () => {
-  it('divides at every kind of line break', () => {
-    expect(plainLines('\na\r\nb\rc\u2028d\u2029e\u0085f\v\fg\n\n')).toEqual(['a', 'b', 'c', 'd', 'e', 'f', '', 'g'])
-  })
-
-  it('makes every line harmless', () => {
-    expect(plainLines('a\n::error::b\n##[error]c')).toEqual(['a', ': :error::b', '## [error]c'])
-  })
-
-  it('keeps the end of an endless text', () => {
-    expect(plainLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
-  })
-})
-
-describe('shorten', () => {
-  it('keeps both ends of a long name', () => {
-    expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
-  })
-})
-
-describe('markdown', () => {
-  it('shows every mark as itself', () => {
-    expect(markdown('**b** _e_ `c` [l](u) <i> a|b ~s~ \\ & $x$')).toBe(
-      '\\*\\*b\\*\\* \\_e\\_ \\`c\\` \\[l\\](u) &lt;i&gt; a&#124;b \\~s\\~ \\\\ &amp; <span>$</span>x<span>$</span>',
-    )
-  })
-
-  it('triggers no mention, issue, link, mail address or emoji', () => {
-    expect(markdown('@octocat #12 GH-7 https://a.example www.a.example a@b.example :smile:')).toBe(
-      '@&#8203;octocat #&#8203;12 GH-&#8203;7 https:&#8203;//a.example www&#8203;.a.example a@&#8203;b.example :&#8203;smile:',
-    )
-  })
-
-  it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
-    'starts no block with %j',
-    (text) => {
-      expect(markdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
-    },
+it('plain is harmless, short and stable for any text', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const line = plain(text, 100)
+      expect(isCommand(line)).toBe(false)
+      expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/u)
+      expect(line.length).toBeLessThanOrEqual(100)
+      expect(line.isWellFormed()).toBe(true)
+      expect(plain(line, 100)).toBe(line)
+    }),
+    parameters,
   )
-
-  it('leaves no raw tag, pipe, backtick or line break of any text', () => {
-    fc.assert(
-      fc.property(anyText, (text) => {
-        const ours = markdown(text).replaceAll('<span>$</span>', '')
-        expect(ours).not.toMatch(/[<>|\n\r]|(?<!\\)(?:\\\\)*[`*_[\]~]/)
-      }),
-      parameters,
-    )
-  })
 })
 
-describe('prose', () => {
-  it('shows text between backticks as code', () => {
-    expect(prose('Fix `image:` in *this*.')).toBe('Fix `image:` in \\*this\\*.')
-  })
-
-  it('escapes a single backtick', () => {
-    expect(prose('a ` b')).toBe('a \\` b')
-  })
+it('plain breaks commands that invisible characters hide', () => {
+  expect(plain('#\u00ad#\ufe0f[error]x')).toBe('## [error]x')
+  expect(plain(':\u200d:error::x')).toBe(': :error::x')
+  expect(plain('\u00a0::error::x')).toBe('\u00a0: :error::x')
 })
 
-describe('code', () => {
-  it('is a code span', () => {
-    expect(code('a*b')).toBe('`a*b`')
-  })
-
-  it('becomes an element where a span or a table cell would break', () => {
-    expect(code('a`b|c')).toBe('<code>a\\`b&#124;c</code>')
-  })
-
-  it('is empty for empty text', () => {
-    expect(code(' \u200b')).toBe('')
-  })
-})
-
-describe('fence', () => {
-  it('is longer than any run of backticks in it', () => {
-    expect(fence(['a ````` b', '```'])).toBe('``````\na ````` b\n```\n``````')
-  })
-})
-
-describe('html', () => {
-  it('shows every mark as itself', () => {
-    expect(html('</summary><script>"\'&@you')).toBe('&lt;/summary&gt;&lt;script&gt;&quot;&#39;&amp;@&#8203;you')
-  })
-})
-
-describe('mermaidName', () => {
-  it('removes characters that end a name', () => {
-    fc.assert(
-      fc.property(anyText, (text) => {
-        expect(mermaidName(text)).toMatch(/^[\p{L}\p{N} ./_()=+…×→✗-]{1,40}$/u)
-      }),
-      parameters,
-    )
-  })
-
-  it.each(['section a', 'click a', 'title a', 'dateFormat x', 'GANTT', '2025-01-15 a', 'accTitle'])(
-    'keeps the task %j from being a command',
-    (text) => {
-      expect(mermaidTask(text)).toBe(`- ${text}`)
-    },
+it('plain drops colours, links and titles of a terminal whole', () => {
+  expect(plain('\x1b[1;31mred\x1b[0m \x1b]8;;https://evil.example\x07link\x1b]8;;\x1b\\ \x9b2Jend')).toBe(
+    'red link end',
   )
-
-  it('is never empty', () => {
-    expect(mermaidName(';#:')).toBe('-')
-  })
 })
 
-describe('JSON', () => {
-  /** What a terminal obeys or does not show: control characters, text direction, invisible characters, half a pair. */
-  const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
-  const isPrintable = (json: string) => !json.split('\n').some((line) => unsafe.test(line) || isCommand(line))
+it('plain keeps what follows an escape that never ends', () => {
+  expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
+})
 
-  test('has no character of Unicode that a terminal obeys or hides, and is equal when parsed', () => {
-    const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))
-    for (let start = 0; start < all.length; start += 0x1000) {
-      const characters = all.slice(start, start + 0x1000)
-      const json = printableJson(characters)
+it('plain keeps the indentation of a log line', () => {
+  expect(plain('\tat main.go:3')).toBe('  at main.go:3')
+})
+
+it('plain cuts a line of a megabyte, and marks the cut', () => {
+  expect(plain('x'.repeat(1_000_000))).toBe(`${'x'.repeat(999)}…`)
+})
+
+it('plain cuts no emoji in half', () => {
+  expect(plain('ab😀cd', 4)).toBe('ab…')
+})
+
+it('plainLines divides at every kind of line break', () => {
+  expect(plainLines('\na\r\nb\rc\u2028d\u2029e\u0085f\v\fg\n\n')).toEqual(['a', 'b', 'c', 'd', 'e', 'f', '', 'g'])
+})
+
+it('plainLines makes every line harmless', () => {
+  expect(plainLines('a\n::error::b\n##[error]c')).toEqual(['a', ': :error::b', '## [error]c'])
+})
+
+it('plainLines keeps the end of an endless text', () => {
+  expect(plainLines(`${'x\n'.repeat(1_000_000)}last`).at(-1)).toBe('last')
+})
+
+it('shorten keeps both ends of a long name', () => {
+  expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
+})
+
+it('markdown shows every mark as itself', () => {
+  expect(markdown('**b** _e_ `c` [l](u) <i> a|b ~s~ \\ & $x$')).toBe(
+    '\\*\\*b\\*\\* \\_e\\_ \\`c\\` \\[l\\](u) &lt;i&gt; a&#124;b \\~s\\~ \\\\ &amp; <span>$</span>x<span>$</span>',
+  )
+})
+
+it('markdown triggers no mention, issue, link, mail address or emoji', () => {
+  expect(markdown('@octocat #12 GH-7 https://a.example www.a.example a@b.example :smile:')).toBe(
+    '@&#8203;octocat #&#8203;12 GH-&#8203;7 https:&#8203;//a.example www&#8203;.a.example a@&#8203;b.example :&#8203;smile:',
+  )
+})
+
+it.each(['- a', '+ a', '= a', '# a', '1. a', '2) a', '> a', '* a', '---', '~~~'])(
+  'markdown starts no block with %j',
+  (text) => {
+    expect(markdown(text)).not.toMatch(/^(?:[-+=#>*~]|\d+[.)])/)
+  },
+)
+
+it('markdown leaves no raw tag, pipe, backtick or line break of any text', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const ours = markdown(text).replaceAll('<span>$</span>', '')
+      expect(ours).not.toMatch(/[<>|\n\r]|(?<!\\)(?:\\\\)*[`*_[\]~]/)
+    }),
+    parameters,
+  )
+})
+
+it('prose shows text between backticks as code', () => {
+  expect(prose('Fix `image:` in *this*.')).toBe('Fix `image:` in \\*this\\*.')
+})
+
+it('prose escapes a single backtick', () => {
+  expect(prose('a ` b')).toBe('a \\` b')
+})
+
+it('code is a code span', () => {
+  expect(code('a*b')).toBe('`a*b`')
+})
+
+it('code becomes an element where a span or a table cell would break', () => {
+  expect(code('a`b|c')).toBe('<code>a\\`b&#124;c</code>')
+})
+
+it('code is empty for empty text', () => {
+  expect(code(' \u200b')).toBe('')
+})
+
+it('fence is longer than any run of backticks in it', () => {
+  expect(fence(['a ````` b', '```'])).toBe('``````\na ````` b\n```\n``````')
+})
+
+it('html shows every mark as itself', () => {
+  expect(html('</summary><script>"\'&@you')).toBe('&lt;/summary&gt;&lt;script&gt;&quot;&#39;&amp;@&#8203;you')
+})
+
+it('mermaidName removes characters that end a name', () => {
+  fc.assert(
+    fc.property(anyText, (text) => {
+      expect(mermaidName(text)).toMatch(/^[\p{L}\p{N} ./_()=+…×→✗-]{1,40}$/u)
+    }),
+    parameters,
+  )
+})
+
+it.each(['section a', 'click a', 'title a', 'dateFormat x', 'GANTT', '2025-01-15 a', 'accTitle'])(
+  'mermaidName keeps the task %j from being a command',
+  (text) => {
+    expect(mermaidTask(text)).toBe(`- ${text}`)
+  },
+)
+
+it('mermaidName is never empty', () => {
+  expect(mermaidName(';#:')).toBe('-')
+})
+
+/** What a terminal obeys or does not show: control characters, text direction, invisible characters, half a pair. */
+const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u
+const isPrintable = (json: string) => !json.split('\n').some((line) => unsafe.test(line) || isCommand(line))
+
+test('JSON has no character of Unicode that a terminal obeys or hides, and is equal when parsed', () => {
+  const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))
+  for (let start = 0; start < all.length; start += 0x1000) {
+    const characters = all.slice(start, start + 0x1000)
+    const json = printableJson(characters)
+    expect(isPrintable(json)).toBe(true)
+    expect(JSON.parse(json)).toEqual(characters)
+  }
+})
+
+test('JSON of any value is printable, and equal when parsed', () => {
+  const value = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })
+  const named = fc.dictionary(anyText, fc.oneof(anyText, value))
+  fc.assert(
+    fc.property(fc.oneof(named, value, anyText), fc.constantFrom(undefined, 2), (value, indent) => {
+      const json = printableJson(value, indent)
       expect(isPrintable(json)).toBe(true)
-      expect(JSON.parse(json)).toEqual(characters)
-    }
-  })
-
-  test('of any value is printable, and equal when parsed', () => {
-    const value = fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' })
-    const named = fc.dictionary(anyText, fc.oneof(anyText, value))
-    fc.assert(
-      fc.property(fc.oneof(named, value, anyText), fc.constantFrom(undefined, 2), (value, indent) => {
-        const json = printableJson(value, indent)
-        expect(isPrintable(json)).toBe(true)
-        expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
-      }),
-      parameters,
-    )
-  })
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+    parameters,
+  )
 })

@@ -8,138 +8,132 @@ import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.t
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
 import { cases } from './cases.ts'
 
-describe('the report', () => {
-  it.each(Object.keys(cases))('of %s matches its schema', (name) => {
-    const text = renderReport(cases[name] ?? createTimeline())
-    expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
-  })
+it.each(Object.keys(cases))('the report of %s matches its schema', (name) => {
+  const text = renderReport(cases[name] ?? createTimeline())
+  expect(reportSchema.safeParse(JSON.parse(text)).error).toBeUndefined()
+})
 
-  it('contains the fields of the contract', () => {
-    const report = buildReport(cases['missing-image'] ?? createTimeline())
-    expect(report).toMatchObject({
-      schema: 1,
-      outcome: 'failed',
-      reason: 'image-not-found',
-      startedAt: '2025-01-15T12:00:00.000Z',
-      finishedAt: '2025-01-15T12:00:22.000Z',
-      durationSeconds: 22,
-      cluster: { context: 'prod', version: 'v1.34.4' },
-    })
-    expect(report.targets[0]).toMatchObject({
-      target: 'deployment.apps/web',
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      namespace: 'shop',
-      name: 'web',
-      outcome: 'failed',
-      source: { file: 'k8s/web.yaml', line: 12 },
-      problems: [{ class: 'terminal', container: 'app', count: 2, firstSeen: '2025-01-15T12:00:03.000Z' }],
-    })
-    expect(report.targets[0]?.milestones.slice(3, 6)).toEqual([
-      { name: 'scheduled', state: 'done', at: '2025-01-15T12:00:02.000Z', seconds: 2, message: '1 of 1 pods' },
-      { name: 'pulled', state: 'failed', message: '0 of 1 pods: refused twice' },
-      { name: 'started', state: 'pending', message: '' },
-    ])
+it('the report contains the fields of the contract', () => {
+  const report = buildReport(cases['missing-image'] ?? createTimeline())
+  expect(report).toMatchObject({
+    schema: 1,
+    outcome: 'failed',
+    reason: 'image-not-found',
+    startedAt: '2025-01-15T12:00:00.000Z',
+    finishedAt: '2025-01-15T12:00:22.000Z',
+    durationSeconds: 22,
+    cluster: { context: 'prod', version: 'v1.34.4' },
   })
+  expect(report.targets[0]).toMatchObject({
+    target: 'deployment.apps/web',
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    namespace: 'shop',
+    name: 'web',
+    outcome: 'failed',
+    source: { file: 'k8s/web.yaml', line: 12 },
+    problems: [{ class: 'terminal', container: 'app', count: 2, firstSeen: '2025-01-15T12:00:03.000Z' }],
+  })
+  expect(report.targets[0]?.milestones.slice(3, 6)).toEqual([
+    { name: 'scheduled', state: 'done', at: '2025-01-15T12:00:02.000Z', seconds: 2, message: '1 of 1 pods' },
+    { name: 'pulled', state: 'failed', message: '0 of 1 pods: refused twice' },
+    { name: 'started', state: 'pending', message: '' },
+  ])
+})
 
-  it('has a published schema that is up to date', () => {
-    const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
-    // Else run: npm run docs
-    expect(JSON.parse(published)).toEqual(reportJsonSchema())
-  })
+it('the report has a published schema that is up to date', () => {
+  const published = readFileSync(join(import.meta.dirname, '../../schemas/report.schema.json'), 'utf8')
+  // Else run: npm run docs
+  expect(JSON.parse(published)).toEqual(reportJsonSchema())
 })
 
 const files = { report: '/tmp/report.json', summary: '/tmp/summary.md' }
 
-describe('the outputs', () => {
-  it('of a failure name every target that is not ready', () => {
-    const outputs = buildOutputs(cases['missing-image'] ?? createTimeline(), files)
-    expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
-    expect(JSON.parse(outputs['failed-resources'])).toEqual([
-      {
-        target: 'deployment.apps/web',
-        namespace: 'shop',
-        outcome: 'failed',
-        reason: 'image-not-found',
-        message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
-      },
-      {
-        target: 'job.batch/migrate',
-        namespace: 'shop',
-        outcome: 'progressing',
-        reason: '',
-        message: 'running, 1 pod active',
-      },
-    ])
+it('the outputs of a failure name every target that is not ready', () => {
+  const outputs = buildOutputs(cases['missing-image'] ?? createTimeline(), files)
+  expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-not-found', 'duration-seconds': '22' })
+  expect(JSON.parse(outputs['failed-resources'])).toEqual([
+    {
+      target: 'deployment.apps/web',
+      namespace: 'shop',
+      outcome: 'failed',
+      reason: 'image-not-found',
+      message: 'the registry has no image `ghcr.io/acme/web:v2` (manifest unknown)',
+    },
+    {
+      target: 'job.batch/migrate',
+      namespace: 'shop',
+      outcome: 'progressing',
+      reason: '',
+      message: 'running, 1 pod active',
+    },
+  ])
+})
+
+const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
+const failed = (name: string, seconds: number, overrides: Partial<TargetRecord> = {}) =>
+  createTargetRecord({
+    target: createTarget({ name }),
+    outcome: 'failed',
+    reason: 'crash-loop',
+    message: 'it crashes',
+    endedAt: at(seconds),
+    ...overrides,
   })
+const read = (...targets: TargetRecord[]) => {
+  const text = buildOutputs(createTimeline({ verdict, targets }), files)['failed-resources']
+  return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
+}
 
-  describe('failed-resources', () => {
-    const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
-    const failed = (name: string, seconds: number, overrides: Partial<TargetRecord> = {}) =>
-      createTargetRecord({
-        target: createTarget({ name }),
-        outcome: 'failed',
-        reason: 'crash-loop',
-        message: 'it crashes',
-        endedAt: at(seconds),
-        ...overrides,
-      })
-    const read = (...targets: TargetRecord[]) => {
-      const text = buildOutputs(createTimeline({ verdict, targets }), files)['failed-resources']
-      return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
-    }
+it('failed-resources begins with the deciding target; the others follow in the order of the input', () => {
+  const stalled = failed('a', 1, { outcome: 'stalled', reason: 'no-progress' })
+  const open = createTargetRecord({ target: createTarget({ name: 'd' }), outcome: 'progressing' })
+  const { entries } = read(stalled, failed('b', 9), failed('c', 5), open, createTargetRecord())
+  expect(entries.map(({ target }) => target)).toEqual(['c', 'a', 'b', 'd'].map((name) => `deployment.apps/${name}`))
+})
 
-    it('begins with the deciding target; the others follow in the order of the input', () => {
-      const stalled = failed('a', 1, { outcome: 'stalled', reason: 'no-progress' })
-      const open = createTargetRecord({ target: createTarget({ name: 'd' }), outcome: 'progressing' })
-      const { entries } = read(stalled, failed('b', 9), failed('c', 5), open, createTargetRecord())
-      expect(entries.map(({ target }) => target)).toEqual(['c', 'a', 'b', 'd'].map((name) => `deployment.apps/${name}`))
-    })
+it('failed-resources names the namespace of a namespaced target', () => {
+  const { namespace: _, ...node } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
+  const { entries } = read(failed('web', 1), failed('disk', 2, { target: node }))
+  expect(entries.map(({ namespace }) => namespace)).toEqual(['shop', undefined])
+})
 
-    it('names the namespace of a namespaced target', () => {
-      const { namespace: _, ...node } = createTarget({ apiVersion: 'v1', kind: 'PersistentVolume', name: 'disk' })
-      const { entries } = read(failed('web', 1), failed('disk', 2, { target: node }))
-      expect(entries.map(({ namespace }) => namespace)).toEqual(['shop', undefined])
-    })
+it('failed-resources is cut at 64 KiB, and then its last entry counts the rest', () => {
+  const message = 'ü'.repeat(300)
+  const { text, entries } = read(...Array.from({ length: 500 }, (_, index) => failed(`w${index}`, 1, { message })))
+  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536)
+  expect(Buffer.byteLength(text)).toBeGreaterThan(64_000)
+  expect(entries.at(-1)).toEqual({ more: 500 - (entries.length - 1) })
+  expect(entries[0]?.target).toBe('deployment.apps/w0')
+})
 
-    it('is cut at 64 KiB, and then its last entry counts the rest', () => {
-      const message = 'ü'.repeat(300)
-      const { text, entries } = read(...Array.from({ length: 500 }, (_, index) => failed(`w${index}`, 1, { message })))
-      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536)
-      expect(Buffer.byteLength(text)).toBeGreaterThan(64_000)
-      expect(entries.at(-1)).toEqual({ more: 500 - (entries.length - 1) })
-      expect(entries[0]?.target).toBe('deployment.apps/w0')
-    })
+it('the outputs name the milestone that took longest after the one before it', () => {
+  const slow = createTargetRecord({
+    target: createTarget({ name: 'api' }),
+    milestones: reached({ scheduled: 1, ready: 30.4 }),
   })
+  expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }), files)['slowest-milestone']).toBe(
+    'deployment.apps/api ready 29.4s',
+  )
+})
 
-  it('name the milestone that took longest after the one before it', () => {
-    const slow = createTargetRecord({
-      target: createTarget({ name: 'api' }),
-      milestones: reached({ scheduled: 1, ready: 30.4 }),
-    })
-    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), slow] }), files)['slowest-milestone']).toBe(
-      'deployment.apps/api ready 29.4s',
-    )
-  })
+it('the outputs name the milestone that was not reached, when it took longest', () => {
+  const milestones = [...reached({ scheduled: 1 }), createMilestone({ name: 'ready', state: 'failed' })]
+  const stuck = createTargetRecord({ outcome: 'failed', endedAt: at(60.5), milestones })
+  expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), stuck] }), files)['slowest-milestone']).toBe(
+    'deployment.apps/web ready 59.5s',
+  )
+})
 
-  it('name the milestone that was not reached, when it took longest', () => {
-    const milestones = [...reached({ scheduled: 1 }), createMilestone({ name: 'ready', state: 'failed' })]
-    const stuck = createTargetRecord({ outcome: 'failed', endedAt: at(60.5), milestones })
-    expect(buildOutputs(createTimeline({ targets: [createTargetRecord(), stuck] }), files)['slowest-milestone']).toBe(
-      'deployment.apps/web ready 59.5s',
-    )
-  })
+it('the outputs have no slowest milestone when none was reached', () => {
+  const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
+  expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
+})
 
-  it('have no slowest milestone when none was reached', () => {
-    const none = createTargetRecord({ milestones: [createMilestone({ name: 'created', state: 'current' })] })
-    expect(buildOutputs(createTimeline({ targets: [none] }), files)['slowest-milestone']).toBe('')
-  })
-
-  it('are one harmless line each', () => {
-    for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline(), files))) {
-      expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
-    }
-  })
+it('the outputs are one harmless line each', () => {
+  for (const value of Object.values(buildOutputs(cases['hostile'] ?? createTimeline(), files))) {
+    expect(value).not.toMatch(/^\s*::|##\[|[\p{Cc}\p{Cf}\u2028\u2029]/u)
+  }
 })
 
 describe('the annotations', () => {

@@ -162,28 +162,26 @@ it('the field of the manifest is one line', () => {
   )
 })
 
-describe('of 500 targets that end in every way', () => {
-  const text = renderSummary(caseOf('many-targets'))
+const text = renderSummary(caseOf('many-targets'))
 
-  it('the first lines count how many ended how', () => {
-    expect(text).toContain(
-      '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × no node can take the pods · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
-    )
-  })
+it('of 500 targets that end in every way, the first lines count how many ended how', () => {
+  expect(text).toContain(
+    '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × no node can take the pods · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
+  )
+})
 
-  it('the table shows some of each, and folds the others', () => {
-    const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
-    const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
-    expect(rows.length).toBeLessThanOrEqual(15)
-    expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))
-    expect(text).toContain(`<details><summary>${65 - rows.length} more targets not ready</summary>`)
-    expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
-  })
+it('of 500 targets that end in every way, the table shows some of each, and folds the others', () => {
+  const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
+  const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
+  expect(rows.length).toBeLessThanOrEqual(15)
+  expect(new Set(rows)).toEqual(new Set(['| ❌ | **', '| 🛑 | **', '| ⏳ | **']))
+  expect(text).toContain(`<details><summary>${65 - rows.length} more targets not ready</summary>`)
+  expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
+})
 
-  it('ten are explained, the others in a section that is folded', () => {
-    expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
-    expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
-  })
+it('of 500 targets that end in every way, ten are explained, the others in a section that is folded', () => {
+  expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
+  expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
 })
 
 it('no word makes a table wider than the page', () => {
@@ -207,71 +205,69 @@ it('hostile text opens no tag, block, link or diagram', () => {
   expect(text).not.toMatch(/[\u200b-\u200f\u202a-\u202e\u2066-\u2069\x00-\x09\x0b-\x1f\x7f-\x9f]/)
 })
 
-describe('a summary that is too large', () => {
-  const log = Array.from(
-    { length: 150 },
-    (_, index) => `line ${index} ${'```'.repeat(index % 3)} ${'é'.repeat(150)}`,
-  ).join('\n')
-  const evidence = [createEvidence({ type: 'log', title: 'Log', text: log })]
-  const huge = (targets: number): EndedTimeline =>
-    createTimeline({
-      verdict: { outcome: 'failed', reason: 'crash-loop', message: 'it crashes' },
-      targets: Array.from({ length: targets }, (_, index) =>
-        createTargetRecord({
-          target: createTarget({ name: `web-${index}` }),
-          ...(index % 2 === 0 ? { outcome: 'failed', reason: 'crash-loop', message: hostileWords.join(' ') } : {}),
-          problems: Array.from({ length: 3 }, () => createProblem({ reason: 'crash-loop', evidence })),
-        }),
-      ),
-      entries: Array.from({ length: 5_000 }, () => createEntry({ text: 'é'.repeat(200) })),
-    })
-  const balanced = (text: string): void => {
-    const fences = text.match(/^`{3,}(?:mermaid)?$/gm) ?? []
-    const open = fences.reduce<string | undefined>(
-      (mark, line) => (mark === undefined ? line.replace('mermaid', '') : line === mark ? undefined : mark),
-      undefined,
-    )
-    expect(open).toBeUndefined()
-    expect(text.match(/<details/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0)
-  }
-
-  it.each([1_040_000, 500_000, 200_000, 65_000, 30_000, 10_000])(
-    'fits %d bytes without a broken fence, and reports what is missing',
-    (maxBytes) => {
-      const text = renderSummary(huge(500), { maxBytes, reportPath: '/tmp/report.json' })
-      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes)
-      balanced(text)
-      expect(text).toMatch(/^### ❌ Rollout failed/)
-      expect(text).toContain("> Left out, to stay below GitHub's size limit: the evidence of ready targets, ")
-      expect(text).toContain('All of it is in the JSON report: `/tmp/report.json`.')
-    },
+const log = Array.from(
+  { length: 150 },
+  (_, index) => `line ${index} ${'```'.repeat(index % 3)} ${'é'.repeat(150)}`,
+).join('\n')
+const evidence = [createEvidence({ type: 'log', title: 'Log', text: log })]
+const huge = (targets: number): EndedTimeline =>
+  createTimeline({
+    verdict: { outcome: 'failed', reason: 'crash-loop', message: 'it crashes' },
+    targets: Array.from({ length: targets }, (_, index) =>
+      createTargetRecord({
+        target: createTarget({ name: `web-${index}` }),
+        ...(index % 2 === 0 ? { outcome: 'failed', reason: 'crash-loop', message: hostileWords.join(' ') } : {}),
+        problems: Array.from({ length: 3 }, () => createProblem({ reason: 'crash-loop', evidence })),
+      }),
+    ),
+    entries: Array.from({ length: 5_000 }, () => createEntry({ text: 'é'.repeat(200) })),
+  })
+const balanced = (text: string): void => {
+  const fences = text.match(/^`{3,}(?:mermaid)?$/gm) ?? []
+  const open = fences.reduce<string | undefined>(
+    (mark, line) => (mark === undefined ? line.replace('mermaid', '') : line === mark ? undefined : mark),
+    undefined,
   )
+  expect(open).toBeUndefined()
+  expect(text.match(/<details/g)?.length ?? 0).toBe(text.match(/<\/details>/g)?.length ?? 0)
+}
 
-  it('gives up the evidence of ready targets first', () => {
-    const whole = renderSummary(caseOf('all-ready'))
-    const text = renderSummary(caseOf('all-ready'), { maxBytes: Buffer.byteLength(whole) - 1 })
-    expect(text).toContain('size limit: the evidence of ready targets. All')
-    expect(text).toContain('```mermaid')
-    expect(text).not.toContain('with problems on the way')
-  })
+it.each([1_040_000, 500_000, 200_000, 65_000, 30_000, 10_000])(
+  'a summary that is too large fits %d bytes without a broken fence, and reports what is missing',
+  (maxBytes) => {
+    const text = renderSummary(huge(500), { maxBytes, reportPath: '/tmp/report.json' })
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(maxBytes)
+    balanced(text)
+    expect(text).toMatch(/^### ❌ Rollout failed/)
+    expect(text).toContain("> Left out, to stay below GitHub's size limit: the evidence of ready targets, ")
+    expect(text).toContain('All of it is in the JSON report: `/tmp/report.json`.')
+  },
+)
 
-  it('does not mention a reduction without effect', () => {
-    expect(renderSummary(caseOf('one-ready'), { maxBytes: 900 })).toContain('size limit: the diagram. All')
-  })
+it('a summary that is too large gives up the evidence of ready targets first', () => {
+  const whole = renderSummary(caseOf('all-ready'))
+  const text = renderSummary(caseOf('all-ready'), { maxBytes: Buffer.byteLength(whole) - 1 })
+  expect(text).toContain('size limit: the evidence of ready targets. All')
+  expect(text).toContain('```mermaid')
+  expect(text).not.toContain('with problems on the way')
+})
 
-  it('keeps the end of a log, which contains the reason', () => {
-    const timeline = createTimeline({
-      targets: [
-        {
-          ...huge(1).targets[0],
-          ...createTargetRecord({ outcome: 'failed', reason: 'crash-loop', problems: [createProblem({ evidence })] }),
-        },
-      ],
-    })
-    const text = renderSummary(timeline, { maxBytes: 12_000 })
-    expect(text).toContain('… 135 earlier lines left out\n')
-    expect(text).toContain('line 149')
+it('a summary that is too large does not mention a reduction without effect', () => {
+  expect(renderSummary(caseOf('one-ready'), { maxBytes: 900 })).toContain('size limit: the diagram. All')
+})
+
+it('a summary that is too large keeps the end of a log, which contains the reason', () => {
+  const timeline = createTimeline({
+    targets: [
+      {
+        ...huge(1).targets[0],
+        ...createTargetRecord({ outcome: 'failed', reason: 'crash-loop', problems: [createProblem({ evidence })] }),
+      },
+    ],
   })
+  const text = renderSummary(timeline, { maxBytes: 12_000 })
+  expect(text).toContain('… 135 earlier lines left out\n')
+  expect(text).toContain('line 149')
 })
 
 it('of a gate that never began names no clocks', () => {
