@@ -1,5 +1,6 @@
 import { parseDuration } from './duration.ts'
 import { type AddMistake, didYouMean, quote } from './errors.ts'
+import { maxNumber } from './thresholds.ts'
 
 /** Converts the text of an input to its value; undefined after a mistake. */
 export type Parse<T> = (text: string, addMistake: AddMistake) => T | undefined
@@ -42,8 +43,8 @@ export const boolean: ValueType<boolean> = {
 export const number: ValueType<number> = {
   placeholder: 'NUMBER',
   parse: (written, addMistake) => {
-    if (/^\d{1,9}$/.test(written) && Number(written) <= 1_000) return Number(written)
-    addMistake(`${quote(written)} is not a whole number from 0 to 1000.`)
+    if (/^\d{1,9}$/.test(written) && Number(written) <= maxNumber) return Number(written)
+    addMistake(`${quote(written)} is not a whole number from 0 to ${maxNumber}.`)
     return undefined
   },
 }

@@ -26,6 +26,9 @@ export const defaultLogLines = 25
 /** The longest duration, a week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
 export const maxDurationMs = 168 * 3_600_000
 
+/** The largest number that an input accepts. */
+export const maxNumber = 1_000
+
 // Deaths of containers, and what is missing for them
 
 /** A third death proves a crash loop, but only after this time since the first. */
@@ -165,6 +168,12 @@ export const ownedListsMs = 5_000
  */
 export const causeSearchMs = 10_000
 
+/** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
+export const maxCauses = 5
+
+/** The maximum number of objects that are watched by name for one custom resource. */
+export const maxApplied = 50
+
 // The gate
 
 /** How long the gate continues after the first failure, to show the problems of other targets. */
@@ -205,6 +214,12 @@ export const furtherMistakesMs = 5_000
 
 /** If a problem began this long before the gate's start, the apply before the gate did not cause it. */
 export const oldProblemMs = 60_000
+
+/** How many targets a heartbeat names. */
+export const heartbeatTargets = 5
+
+/** Maximum number of wordings of one problem that are logged. */
+export const maxWordings = 5
 
 // The API server
 
@@ -356,6 +371,12 @@ export const quickRetries = 4
 /** The wait before each of these retries. */
 export const quickRetryMs = 7_000
 
+/** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
+export const maxWatchesOfKind = 8
+
+/** For how many requests the permissions are checked: each check is a request. */
+export const maxCheckedRequests = 60
+
 // Values of Secrets
 
 /** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
@@ -461,6 +482,9 @@ export const evidenceFinishWhenCancelledMs = 1_500
 /** Events from longer before the gate's start are not shown: they do not explain the state at the gate's start. */
 export const eventsBeforeMs = 10 * 60_000
 
+/** How many fields a warning lists that differ from the manifest. */
+export const maxDifferences = 5
+
 // GitHub and outputs
 
 /** The least time between two updates on GitHub. */
@@ -511,6 +535,33 @@ export const firstUpdateRetryMs = 1_000
 /** GitHub sometimes refuses a good token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
 export const maxGithubRefusals = 3
 
+/** How many problems the details of a target contain. */
+export const maxShownProblems = 5
+
+/** How many changes of the template the details of a target contain. */
+export const maxShownChanges = 20
+
+/** How many last lines of evidence about a target the log and the summary contain. */
+export const maxEvidenceLines = 200
+
+/** How many lines of the timeline the summary contains: the first and the last ones. */
+export const maxTimelineLines = 2_000
+
+/** How many targets that are not ready the table of the summary contains. */
+export const maxRows = 500
+
+/** How many of them have details. */
+export const maxDetails = 50
+
+/** How many rows the summary shows: more are folded, which keeps the overview short. */
+export const unfoldedRows = 15
+
+/** How many details the summary shows: more are folded into one section. */
+export const unfoldedDetails = 10
+
+/** If more targets than this are not ready, those in progress are only in the table. */
+export const maxOpenDetails = 10
+
 // Inputs and files
 
 /** The largest report that is merged: many times that of a gate of a thousand failed targets. */
@@ -542,3 +593,12 @@ export const gitMs = 5_000
 
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
+
+/** The longest line of a recording: an object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
+export const maxRecordedLineCharacters = 16 << 20
+
+/** How many lines a recording may have: far more than a gate of a week on a large cluster writes: a short compressed file may contain endless lines. */
+export const maxRecordedLines = 1_000_000
+
+/** The longest recording, without compression. */
+export const maxRecordingCharacters = 1 << 30

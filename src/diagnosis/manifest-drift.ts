@@ -11,6 +11,7 @@ import {
 import type { Manifest } from '../plan/reference.ts'
 import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
+import { maxDifferences } from '../thresholds.ts'
 
 /** A note on a live object that differs from its manifest. Texts are raw: renderers escape them. */
 interface ManifestDriftNote {
@@ -19,8 +20,6 @@ interface ManifestDriftNote {
   /** The user is warned at this place; absent if a known controller explains the difference. */
   readonly warning?: { readonly text: string; readonly source: Source }
 }
-
-const maxDifferences = 5
 
 /**
  * Compares each live object with its manifest when the gate first sees the object, and reports the differences once.

@@ -14,10 +14,9 @@ import {
 } from '../reasons/reasons.ts'
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
-import { countsInFull, shortestSettlingMs } from '../thresholds.ts'
+import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from '../thresholds.ts'
 import type { GateProblem, TargetOutcome, Verdict } from './timeline.ts'
 
-const heartbeatTargets = 5
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60
 
@@ -98,9 +97,6 @@ export function verdictText({ outcome, reason, message }: Verdict<TargetOutcome>
   if (reason === outcome) return message
   return logText === undefined ? `${reason}: ${message}` : `${logText} (${reason})`
 }
-
-/** Maximum number of wordings of one problem that are logged. */
-const maxWordings = 5
 
 /** Which problems of a target have been logged, by reason and container. */
 export type LoggedProblems = ReadonlyMap<string, LoggedProblem>

@@ -1,10 +1,8 @@
 import { distinctRequests, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { covers } from '../cluster/store.ts'
 import { kindsBehind, ruleOf } from '../lifecycle/rules.ts'
+import { maxCheckedRequests, maxWatchesOfKind } from '../thresholds.ts'
 import { eventKind } from './gated-targets.ts'
-
-/** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
-const maxPerKind = 8
 
 /**
  * Removes duplicates. Replaces many watches of one kind in a namespace with one watch of the whole namespace, unless
@@ -19,7 +17,7 @@ export function consolidate(
   const byNamespace = Map.groupBy(distinctRequests(requests), (request) => requestKey(wholeNamespace(request)))
   return [...byNamespace.values()].flatMap((same) => {
     const [first] = same
-    if (first === undefined || same.length <= maxPerKind) return same
+    if (first === undefined || same.length <= maxWatchesOfKind) return same
     const wide = wholeNamespace(first)
     if (isForeign(wide.namespace) && !same.some((each) => requestKey(each) === requestKey(wide))) return same
     return isRefused(wide) ? same.filter((request) => requestKey(request) !== requestKey(wide)) : [wide]
@@ -48,8 +46,6 @@ export function isConsolidated(
   )
 }
 
-const maxReads = 60
-
 /**
  * What a gate reads of these targets: the objects themselves, what the rules of their kinds need, what is known to be behind
  * them, and events. Without the objects, their selectors are unknown, so these requests are for whole namespaces. Objects
@@ -69,5 +65,5 @@ export function readRequests(targets: readonly WatchRequest[]): readonly WatchRe
       { ...eventKind, namespace: namespace ?? 'default' },
     ]
   })
-  return distinctRequests(requests).slice(0, maxReads)
+  return distinctRequests(requests).slice(0, maxCheckedRequests)
 }

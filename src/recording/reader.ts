@@ -7,6 +7,7 @@ import type { FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
 import { errorText, UserError } from '../errors.ts'
+import { maxRecordedLineCharacters, maxRecordedLines, maxRecordingCharacters } from '../thresholds.ts'
 import { eventMistake, headerMistake, momentOf } from './line-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -158,16 +159,9 @@ async function* readText(path: string): AsyncGenerator<string> {
   yield decoder.end()
 }
 
-/** An object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
-const maxLineLength = 16 << 20
-
-/** Far more than a gate of a week on a large cluster writes: a short compressed file may contain endless lines. */
-const maxLines = 1_000_000
-const maxLength = 1 << 30
-
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error after the lines before one that is longer than 16 Mi characters, and beyond 1,000,000 lines or 1 Gi characters
+ * @throws Error after the lines before one that is longer than `maxRecordedLineCharacters`, and beyond `maxRecordedLines` or `maxRecordingCharacters`
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []
@@ -178,11 +172,14 @@ export async function* readLines(path: string): AsyncGenerator<string> {
     const [end = '', ...others] = text.split('\n')
     allLines += others.length
     allLength += text.length
-    if (allLines > maxLines) throw new Error(`the file has more than ${maxLines.toLocaleString('en')} lines`)
-    if (allLength > maxLength) throw new Error(`the file is longer than ${maxLength >> 30} GiB`)
+    if (allLines > maxRecordedLines)
+      throw new Error(`the file has more than ${maxRecordedLines.toLocaleString('en')} lines`)
+    if (allLength > maxRecordingCharacters)
+      throw new Error(`the file is longer than ${maxRecordingCharacters >> 30} GiB`)
     parts.push(end)
     length += end.length
-    if (length > maxLineLength) throw new Error(`the line is longer than ${maxLineLength >> 20} MiB`)
+    if (length > maxRecordedLineCharacters)
+      throw new Error(`the line is longer than ${maxRecordedLineCharacters >> 20} MiB`)
     const rest = others.pop()
     if (rest === undefined) continue
     yield parts.join('')

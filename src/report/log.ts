@@ -10,6 +10,7 @@ import {
 } from '../gate/timeline.ts'
 import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
+import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
 import {
@@ -69,7 +70,6 @@ const maxWordWidth = 32
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3
-const evidenceLines = 200
 
 /**
  * Measures the columns once, because lines are printed as they come but must be aligned.
@@ -241,7 +241,7 @@ function renderGroup(
       ...orderEvidence(problem.evidence).flatMap(({ type, title, text }) => {
         const all = plainLines(text)
         if (type === 'manifest') return [`  ${plain(title)}: ${all.join(' ')}`]
-        return [`  ${plain(title)}`, ...all.slice(-evidenceLines).map((line) => `  │ ${line}`)]
+        return [`  ${plain(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),
     ...record.notes.map((note) => plain(note)),

@@ -3,7 +3,16 @@ import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeli
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { maxSummaryBytes } from '../thresholds.ts'
+import {
+  maxDetails,
+  maxEvidenceLines,
+  maxOpenDetails,
+  maxRows,
+  maxSummaryBytes,
+  maxTimelineLines,
+  unfoldedDetails,
+  unfoldedRows,
+} from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
@@ -23,15 +32,9 @@ interface SummaryOptions {
   readonly diagram?: boolean
 }
 
-/** More rows are folded, which keeps the overview short. */
-const unfoldedRows = 15
 const fewestForCounts = 10
 const maxNameWidth = 60
 const maxAnnotations = 20
-/** More sections are folded into one. */
-const unfoldedDetails = 10
-/** If more targets are not ready, those in progress are only in the table. */
-const maxOpenDetails = 10
 
 /**
  * The job summary as GitHub Markdown: the outcome with its cause and hint, a table of targets, a gantt, the timeline as
@@ -69,11 +72,11 @@ interface Shape {
 const wholeShape: Shape = {
   detailsOfReady: true,
   gantt: true,
-  evidenceLines: 200,
-  timelineLines: 2_000,
+  evidenceLines: maxEvidenceLines,
+  timelineLines: maxTimelineLines,
   readyRows: true,
-  rows: 500,
-  details: 50,
+  rows: maxRows,
+  details: maxDetails,
 }
 
 /** Each makes the summary smaller. They are applied in order, but only as many as needed. */

@@ -2,7 +2,7 @@ import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { shortestWaitMs } from '../thresholds.ts'
+import { maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import {
@@ -37,8 +37,6 @@ export interface DetailOptions {
   readonly tracked: TrackedFiles | undefined
 }
 
-const problemLimit = 5
-const changeLimit = 20
 const evidenceLineLimit = 500
 /** Longer words would widen a table beyond the page. */
 const maxWordWidth = 48
@@ -50,7 +48,7 @@ const maxWordWidth = 48
 export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
   const { icon } = outcomeLabels[record.outcome]
   const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
-  const problems = record.problems.slice(0, problemLimit)
+  const problems = record.problems.slice(0, maxShownProblems)
   const rest = record.problems.length - problems.length
   const message = shape.isShownAbove || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
   const blocks = [
@@ -169,11 +167,11 @@ function renderProblem(problem: ProblemRecord, record: TargetRecord, { startedAt
 function changeList({ changes = [], outcome }: TargetRecord): string[] {
   if (changes.length === 0) return []
   const title = outcome === 'superseded' ? 'What the newer change changed' : 'What changed'
-  const rest = changes.length - changeLimit
+  const rest = changes.length - maxShownChanges
   return [
     [
       `**${title}**`,
-      ...changes.slice(0, changeLimit).map((change) => `- ${prose(change)}`),
+      ...changes.slice(0, maxShownChanges).map((change) => `- ${prose(change)}`),
       ...(rest > 0 ? [`- …and ${rest} more`] : []),
     ].join('\n'),
   ]

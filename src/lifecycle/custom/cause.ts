@@ -3,7 +3,7 @@ import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
 import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { causeSearchMs, ownedListsMs } from '../../thresholds.ts'
+import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
 import { existsRule } from '../platform/condition-kinds.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -39,9 +39,6 @@ export interface Behind extends KindsBehind {
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
-
-/** Each cause is one line of the log and one section of the summary. */
-const maxCauses = 5
 
 /** Owner references may form a cycle. The deepest usual chain: Service → Configuration → Revision → Deployment. */
 const maxDepth = 5

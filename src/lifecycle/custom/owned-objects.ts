@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
+import { maxApplied } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'
@@ -39,9 +40,6 @@ export function ownedRequests(object: KubeObject, behind: KindsBehind): readonly
   })
   return [...owned, ...appliedRequests(object, behind)]
 }
-
-/** The maximum number of objects that are watched by name for one object. */
-const maxApplied = 50
 
 /**
  * The watches of the objects that an object names in its status and spec. Its author chooses these names: an object is used
