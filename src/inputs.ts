@@ -59,7 +59,7 @@ export interface InputDefinition {
   readonly runnerDefault: string
   /** Whether a recording contains it. Never true for secrets. */
   readonly isRecorded: boolean
-  /** Whether a replay reads it from the recording, and has a flag for it. */
+  /** Whether a replay reads it from the recording, and has a flag for it; by default if a recording contains it. */
   readonly isReplayed: boolean
   readonly actions: readonly ActionName[]
   /** `hidden`: the command line accepts the flag, but the help does not list it. `none`: there is no flag. */
@@ -72,17 +72,9 @@ interface TypedInput<T> extends InputDefinition {
 
 type Row = Pick<InputDefinition, 'name' | 'group' | 'description'> & Partial<Omit<InputDefinition, 'isLines'>>
 
-function input<T>({ parse, isLines = false, ...type }: ValueType<T>, row: Row): TypedInput<T> {
-  const defaults = {
-    default: '',
-    runnerDefault: '',
-    details: '',
-    isRecorded: true,
-    isReplayed: true,
-    actions: ['gate'],
-    flag: 'shown',
-  } as const
-  return { ...defaults, ...type, isLines, parse, ...row }
+function input<T>({ isLines = false, ...type }: ValueType<T>, { isRecorded = true, ...row }: Row): TypedInput<T> {
+  const defaults = { default: '', runnerDefault: '', details: '', actions: ['gate'], flag: 'shown' } as const
+  return { ...defaults, ...type, isLines, isRecorded, isReplayed: isRecorded, ...row }
 }
 
 /** The milestones of all kinds. Do not rename: inputs, reports and recordings contain them. */
@@ -208,7 +200,7 @@ const extraNames = Object.keys(knownExtras) as readonly ExtraName[]
 const both: readonly ActionName[] = ['gate', 'merge']
 
 /** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */
-const forGitHub = { group: 'GitHub', isRecorded: false, isReplayed: false, actions: both, flag: 'none' } as const
+const forGitHub = { group: 'GitHub', isRecorded: false, actions: both, flag: 'none' } as const
 
 /**
  * Every input by its property in `Inputs`, in the order of the documentation. `npm run docs` generates the inputs of
@@ -220,7 +212,6 @@ const definitions = {
     group: 'Where',
     placeholder: 'KUBECONFIG',
     isRecorded: false,
-    isReplayed: false,
     description: 'The kubeconfig as text, as base64, or as the path of an existing file.',
     details:
       "Its content is masked in the log, kept in memory and never written to disk. Store it as a secret in base64 (`base64 -w0`): the runner masks each line of a secret with several lines in every log. If it is empty, as with a missing secret, the gate uses the file in the environment variable `KUBECONFIG`, else `~/.kube/config`; the log shows which. The service account of the runner's pod is used only with `context: in-cluster`.",
@@ -230,7 +221,6 @@ const definitions = {
     group: 'Where',
     placeholder: 'CONTEXT',
     isRecorded: false,
-    isReplayed: false,
     description: 'The context of the kubeconfig to use.',
     details:
       'With `in-cluster` and without `kubeconfig`, the service account of the pod that the job runs in is used. Default: the current context.',
@@ -361,7 +351,6 @@ const definitions = {
     group: 'Log and files',
     placeholder: 'REFERENCE',
     isRecorded: false,
-    isReplayed: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
     details: `For example \`job/migrate\`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers of the new pods are shown, also of init containers and sidecars. Each line begins with its pod and container. A reference without \`-n\` means every gated resource of its name; a reference without a match is a mistake. For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${logLineBytes.toLocaleString('en')} bytes. At most ${liveLogStreams} logs are read at a time, and ${liveLogLines.toLocaleString('en')} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.`,
   }),
@@ -370,7 +359,6 @@ const definitions = {
     group: 'Log and files',
     placeholder: 'FILE',
     isRecorded: false,
-    isReplayed: false,
     description: 'The path of a recording to write, for a later `rollout-gate replay`.',
     details:
       'The recording contains everything that was watched, but no credentials and no data of Secrets. It is compressed if its name ends in `.gz`. Default: none.',
@@ -380,7 +368,6 @@ const definitions = {
     group: 'What to gate',
     placeholder: 'REPORTS',
     isRecorded: false,
-    isReplayed: false,
     actions: ['merge'],
     flag: 'none',
     description:
@@ -423,7 +410,6 @@ const definitions = {
   }),
   name: input(gateName, {
     name: 'name',
-    placeholder: 'TEXT',
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
     details:
