@@ -60,7 +60,7 @@ export class RecordingIndex {
     const known = [...this.#discovered, ...commonKinds]
     const guessed = named
       .filter(({ apiVersion, kind }) => !known.some((each) => isKind(each, apiVersion, kind)))
-      .map(({ apiVersion, kind, isNamespaced }) => guessKind(apiVersion, kind, isNamespaced))
+      .map(({ apiVersion, kind, isNamespaced }) => resource(apiVersion, kind, isNamespaced))
     return [
       ...this.#discovered,
       ...commonKinds.filter(isNamed),
@@ -137,18 +137,12 @@ export async function indexRecording(path: string): Promise<RecordingIndex> {
   return index
 }
 
-function resource(apiVersion: string, kind: string, plural: string, ...shortNames: string[]): ApiResource {
-  return { ...namesOf(apiVersion, kind), plural, shortNames, namespaced: true, status: true }
-}
-
-function clusterWide(apiVersion: string, kind: string, plural: string, ...shortNames: string[]): ApiResource {
-  return { ...resource(apiVersion, kind, plural, ...shortNames), namespaced: false }
-}
-
-function namesOf(apiVersion: string, kind: string) {
+/** The resource of a kind, with the plural that its name suggests. */
+function resource(apiVersion: string, kind: string, namespaced: boolean, ...shortNames: string[]): ApiResource {
   const group = groupOf(apiVersion)
   const version = group === '' ? apiVersion : apiVersion.slice(group.length + 1)
-  return { group, version, kind, singular: kind.toLowerCase() }
+  const singular = kind.toLowerCase()
+  return { group, version, kind, singular, plural: pluralOf(singular), shortNames, namespaced, status: true }
 }
 
 /**
@@ -156,39 +150,33 @@ function namesOf(apiVersion: string, kind: string) {
  * Gateway API 1.4).
  */
 const commonKinds: readonly ApiResource[] = [
-  resource('v1', 'ConfigMap', 'configmaps', 'cm'),
-  resource('v1', 'Event', 'events', 'ev'),
-  clusterWide('v1', 'Namespace', 'namespaces', 'ns'),
-  resource('v1', 'PersistentVolumeClaim', 'persistentvolumeclaims', 'pvc'),
-  resource('v1', 'Pod', 'pods', 'po'),
-  resource('v1', 'ReplicationController', 'replicationcontrollers', 'rc'),
-  resource('v1', 'Secret', 'secrets'),
-  resource('v1', 'Service', 'services', 'svc'),
-  resource('v1', 'ServiceAccount', 'serviceaccounts', 'sa'),
-  resource('apps/v1', 'ControllerRevision', 'controllerrevisions'),
-  resource('apps/v1', 'DaemonSet', 'daemonsets', 'ds'),
-  resource('apps/v1', 'Deployment', 'deployments', 'deploy'),
-  resource('apps/v1', 'ReplicaSet', 'replicasets', 'rs'),
-  resource('apps/v1', 'StatefulSet', 'statefulsets', 'sts'),
-  resource('autoscaling/v2', 'HorizontalPodAutoscaler', 'horizontalpodautoscalers', 'hpa'),
-  resource('batch/v1', 'CronJob', 'cronjobs', 'cj'),
-  resource('batch/v1', 'Job', 'jobs'),
-  resource('discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices'),
-  resource('networking.k8s.io/v1', 'Ingress', 'ingresses', 'ing'),
-  resource('networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies', 'netpol'),
-  resource('policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets', 'pdb'),
-  resource('rbac.authorization.k8s.io/v1', 'Role', 'roles'),
-  resource('rbac.authorization.k8s.io/v1', 'RoleBinding', 'rolebindings'),
-  clusterWide('rbac.authorization.k8s.io/v1', 'ClusterRole', 'clusterroles'),
-  clusterWide('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', 'clusterrolebindings'),
-  resource('gateway.networking.k8s.io/v1', 'Gateway', 'gateways', 'gtw'),
-  resource('gateway.networking.k8s.io/v1', 'HTTPRoute', 'httproutes'),
-  clusterWide('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', 'crd', 'crds'),
-  clusterWide('apiregistration.k8s.io/v1', 'APIService', 'apiservices'),
+  resource('v1', 'ConfigMap', true, 'cm'),
+  resource('v1', 'Event', true, 'ev'),
+  resource('v1', 'Namespace', false, 'ns'),
+  resource('v1', 'PersistentVolumeClaim', true, 'pvc'),
+  resource('v1', 'Pod', true, 'po'),
+  resource('v1', 'ReplicationController', true, 'rc'),
+  resource('v1', 'Secret', true),
+  resource('v1', 'Service', true, 'svc'),
+  resource('v1', 'ServiceAccount', true, 'sa'),
+  resource('apps/v1', 'ControllerRevision', true),
+  resource('apps/v1', 'DaemonSet', true, 'ds'),
+  resource('apps/v1', 'Deployment', true, 'deploy'),
+  resource('apps/v1', 'ReplicaSet', true, 'rs'),
+  resource('apps/v1', 'StatefulSet', true, 'sts'),
+  resource('autoscaling/v2', 'HorizontalPodAutoscaler', true, 'hpa'),
+  resource('batch/v1', 'CronJob', true, 'cj'),
+  resource('batch/v1', 'Job', true),
+  resource('discovery.k8s.io/v1', 'EndpointSlice', true),
+  resource('networking.k8s.io/v1', 'Ingress', true, 'ing'),
+  resource('networking.k8s.io/v1', 'NetworkPolicy', true, 'netpol'),
+  resource('policy/v1', 'PodDisruptionBudget', true, 'pdb'),
+  resource('rbac.authorization.k8s.io/v1', 'Role', true),
+  resource('rbac.authorization.k8s.io/v1', 'RoleBinding', true),
+  resource('rbac.authorization.k8s.io/v1', 'ClusterRole', false),
+  resource('rbac.authorization.k8s.io/v1', 'ClusterRoleBinding', false),
+  resource('gateway.networking.k8s.io/v1', 'Gateway', true, 'gtw'),
+  resource('gateway.networking.k8s.io/v1', 'HTTPRoute', true),
+  resource('apiextensions.k8s.io/v1', 'CustomResourceDefinition', false, 'crd', 'crds'),
+  resource('apiregistration.k8s.io/v1', 'APIService', false),
 ]
-
-/** The resource of a kind that is missing in discovery, guessed from its name. */
-function guessKind(apiVersion: string, kind: string, namespaced: boolean): ApiResource {
-  const names = namesOf(apiVersion, kind)
-  return { ...names, plural: pluralOf(names.singular), namespaced, status: true }
-}
