@@ -417,15 +417,15 @@ it.each([
   expect(environmentUrl(references as Parameters<typeof environmentUrl>[0])).toBe(url)
 })
 
-describe('the comment', () => {
-  it('has a marker that no name can break out of, different for each gate', () => {
+describe('comments', () => {
+  it('the comment has a marker that no name can break out of, different for each gate', () => {
     const hostile = commentMarker('--> <script>')
     expect(hostile).toMatch(/^<!-- rollout-gate [0-9a-f]{16} -->$/)
     expect(hostile).not.toBe(commentMarker('Rollout'))
     expect(hostile).toBe(commentMarker('--> <script>'))
   })
 
-  it('begins with its marker and ends with the gate and the commit', () => {
+  it('the comment begins with its marker and ends with the gate and the commit', () => {
     const links = { run: readRun(createContext()), headSha: githubSha, logUrl, tracked }
     const body = commentBody(createTimeline(), 'Rollout of deploy/*web*', links)
     expect(body.startsWith(`${commentMarker('Rollout of deploy/*web*')}\n### ✅`)).toBe(true)
@@ -444,7 +444,7 @@ describe('the comment', () => {
   it.each([
     ['of an earlier run', { user: { type: 'Bot' }, author_association: 'NONE' }],
     ["that a member's token wrote", { user: { type: 'User' }, author_association: 'MEMBER' }],
-  ])('%s is found by its marker', async (_, author) => {
+  ])('the comment %s is found by its marker', async (_, author) => {
     setComments({ id: 1, body: 'Nice!' }, { id: 2, body: `${commentMarker(name)}\nold`, ...author })
     await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)).toMatchObject({
@@ -456,7 +456,7 @@ describe('the comment', () => {
   it.each([
     ['after a full page', 100, '2'],
     ['at the end of a full page', 99, '1'],
-  ])('is found %s', async (_, count, page) => {
+  ])('the comment is found %s', async (_, count, page) => {
     const others = Array.from({ length: count }, (_, id) => ({ id, body: 'Nice!' }))
     const own = { id: 777, body: commentMarker(name), user: { type: 'Bot' } }
     github.handlers.set('issues/list-comments', ({ query }) => ({
@@ -473,13 +473,13 @@ describe('the comment', () => {
     ['of a stranger', { body: commentMarker(name), user: { type: 'User' }, author_association: 'NONE' }],
     ['without an author', { body: commentMarker(name), user: null }],
     ['without a text', { user: { type: 'Bot' } }],
-  ])('%s is left alone', async (_, comment) => {
+  ])('a comment %s is left alone', async (_, comment) => {
     setComments({ id: 2, ...comment })
     await makers.comment(context).show(createTimeline(), never)
     expect(github.requests.at(-1)?.operation).toBe('issues/create-comment')
   })
 
-  it('goes to the pull request that was merged as the commit when none is open', async () => {
+  it('the comment goes to the pull request that was merged as the commit when none is open', async () => {
     const merged = { state: 'closed', head: { sha: headSha } }
     const pulls = [
       { ...merged, number: 1, merged_at: null, merge_commit_sha: githubSha },
@@ -490,7 +490,7 @@ describe('the comment', () => {
     expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/2/comments')
   })
 
-  it('is not written when no pull request belongs to the commit; one notice reports it', async () => {
+  it('the comment is not written when no pull request belongs to the commit; one notice reports it', async () => {
     github.handlers.set('repos/list-pull-requests-associated-with-commit', () => ({ status: 200, body: [] }))
     const extra = makers.comment(createContext())
     await extra.show(open(), never)
@@ -632,7 +632,7 @@ it('the origin links to the run if the token may not read jobs', async () => {
   expect(await origin.logUrl()).toBe('https://github.com/acme/shop/actions/runs/77/attempts/2')
 })
 
-describe('what was deleted meanwhile is created anew', () => {
+describe('deleted objects', () => {
   let written: StoredWrites
 
   beforeEach(() => {
@@ -641,7 +641,7 @@ describe('what was deleted meanwhile is created anew', () => {
 
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 
-  it('a check, with its annotations', async () => {
+  it('a check that was deleted is created anew, with its annotations', async () => {
     const target = createTarget({ source: { file: 'a.yaml', line: 1 } })
     const targets = [createTargetRecord({ target, outcome: 'failed' })]
     const extra = makers.check(context)
@@ -653,7 +653,7 @@ describe('what was deleted meanwhile is created anew', () => {
     expect(opened.map(({ id }) => id)).toEqual([1, written.checks[0]?.id])
   })
 
-  it('a comment', async () => {
+  it('a comment that was deleted is created anew', async () => {
     const extra = makers.comment(context)
     await extra.show(open(), never)
     written.comments.splice(0)
@@ -662,7 +662,7 @@ describe('what was deleted meanwhile is created anew', () => {
     expect(opened.map(({ id }) => id)).toEqual([1, 2])
   })
 
-  it('a comment, unless another run of the gate has written one', async () => {
+  it('a comment that was deleted is not created anew if another run of the gate has written one', async () => {
     const extra = makers.comment(context)
     await extra.show(open(), never)
     written.comments.splice(0)
@@ -671,7 +671,7 @@ describe('what was deleted meanwhile is created anew', () => {
     expect(written.comments).toMatchObject([{ id: 2, body: expect.stringContaining('✅ Rollout ready') }])
   })
 
-  it('nothing, if the token lost its permission', async () => {
+  it('a check is not created anew if the token lost its permission', async () => {
     const extra = makers.check(context)
     await extra.show(open(), never)
     github.refuse = () => ({ status: 404, message: 'Not Found' })
@@ -680,7 +680,7 @@ describe('what was deleted meanwhile is created anew', () => {
   })
 })
 
-describe('what this attempt of the run has created already', () => {
+describe('objects of earlier steps and attempts', () => {
   let written: StoredWrites
   const attempt = (number: number) => createContext({ GITHUB_RUN_ATTEMPT: String(number) })
 
@@ -700,7 +700,7 @@ describe('what this attempt of the run has created already', () => {
   it.each([
     ['check', 'checks/create', 'checks'],
     ['deployment', 'repos/create-deployment', 'deployments'],
-  ] as const)('is found after a lost response, and not created twice: %s', async (each, operation, list) => {
+  ] as const)('a %s whose response was lost is found, and not created twice', async (each, operation, list) => {
     const extra = makers[each](createContext())
     const store = github.handlers.get(operation)
     loseResponse(operation)
@@ -713,13 +713,13 @@ describe('what this attempt of the run has created already', () => {
   it.each([
     ['check', 'checks'],
     ['deployment', 'deployments'],
-  ] as const)('by an earlier step is continued: %s', async (extra, list) => {
+  ] as const)('a %s of an earlier step of this attempt is continued', async (extra, list) => {
     await makers[extra](createContext()).show(open(), never)
     await makers[extra](createContext()).show(createTimeline(), never)
     expect(written[list]).toHaveLength(1)
   })
 
-  it('is not the check of another run, of another attempt or of another gate', async () => {
+  it('the check of another run, of another attempt or of another gate is not continued', async () => {
     await makers.check(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
     await makers.check(attempt(1)).show(createTimeline(), never)
     await new CheckRun({ ...shareOf(attempt(2)), name: 'Another gate' }).show(open(), never)
@@ -727,7 +727,7 @@ describe('what this attempt of the run has created already', () => {
     expect(written.checks.map(({ status }) => status)).toEqual(['in_progress', 'completed', 'in_progress', 'completed'])
   })
 
-  it('ends what an earlier attempt left in progress, and nothing of another run', async () => {
+  it('an attempt ends what an earlier one left in progress, and nothing of another run', async () => {
     await makers.check(attempt(1)).show(open(), never)
     await makers.check(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
     await makers.deployment(attempt(1)).show(open(), never)
@@ -746,10 +746,10 @@ describe('what this attempt of the run has created already', () => {
   })
 })
 
-describe('what an extra writes to', () => {
+describe('opened objects', () => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 
-  it('is reported once, when it is created', async () => {
+  it('what an extra writes to is reported once, when it is created', async () => {
     storeWrites(github)
     for (const each of extraNames) {
       const extra = makers[each](context)
@@ -761,7 +761,7 @@ describe('what an extra writes to', () => {
     )
   })
 
-  it('is reported for a comment of an earlier run and for the deployment of the event', async () => {
+  it('what an extra writes to is reported for a comment of an earlier run and for the deployment of the event', async () => {
     storeWrites(github)
     await makers.comment(context).show(createTimeline(), never)
     await makers.comment(context).show(createTimeline(), never)

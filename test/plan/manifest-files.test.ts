@@ -26,7 +26,7 @@ const namesOf = (lines: string) => read(lines).files.map(({ name }) => name)
 const messagesOf = (lines: string) =>
   read(lines).mistakes.map(({ input, line, message }) => `${input}${line === undefined ? '' : `:${line}`}: ${message}`)
 
-describe('lines name', () => {
+describe('lines', () => {
   beforeEach(() => {
     write('k8s/web.yaml', 'k8s/db/sts.yml', 'k8s/db/list.json', 'k8s/readme.md', 'k8s/.hidden/x.yaml', 'rendered.txt')
     write('k8s/UPPER.YAML', 'k8s/db/old/sts.yaml')
@@ -49,12 +49,12 @@ describe('lines name', () => {
     ['nothing that another line excludes, below a folder too', '!k8s/db\nk8s/**', ['k8s/web.yaml']],
     ['nothing that a glob excludes', 'k8s\nk8s/db\n!**/*.json', ['k8s/web.yaml', 'k8s/db/sts.yml']],
   ]
-  it.each(cases)('%s', (_, lines, files) => {
+  it.each(cases)('a line names %s', (_, lines, files) => {
     expect(read(lines).mistakes).toEqual([])
     expect(namesOf(lines)).toEqual(files)
   })
 
-  it('a hidden manifest of a folder, which kubectl apply -f reads too', () => {
+  it('a hidden manifest of a folder is read, as by kubectl apply -f', () => {
     write('k8s/.late.yaml')
     expect(namesOf('k8s')).toEqual(['k8s/.late.yaml', 'k8s/web.yaml'])
   })
@@ -66,24 +66,24 @@ describe('lines name', () => {
     ['k8s/**', []],
     ['k8s\n!k8s/db', []],
     ['k8s/web.yaml', []],
-  ])('of %j no subfolder without a notice', (lines, expected) => {
+  ])('each subfolder that %j leaves out has a notice', (lines, expected) => {
     const notices = expected.map(([folder, pattern]) =>
       expect.stringMatching(`${folder} is not read.* write ${pattern}`.replaceAll('**', '\\*\\*')),
     )
     expect(read(lines).notices.map(({ message }) => message)).toEqual(notices)
   })
 
-  it('a file whose name looks like a glob', () => {
+  it('a file whose name looks like a glob is read', () => {
     write('k8s/[web].yaml')
     expect(namesOf('k8s/[web].yaml')).toEqual(['k8s/[web].yaml'])
   })
 
-  it('a file outside of the workspace, by its whole path', () => {
+  it('a file outside of the workspace is read by its whole path', () => {
     writeFileSync(join(root, 'rendered.yaml'), 'a: 1')
     expect(read(join(root, 'rendered.yaml')).files).toEqual([{ name: join(root, 'rendered.yaml'), text: 'a: 1' }])
   })
 
-  it('an exclude that excludes nothing, which is reported', () => {
+  it('an exclude that excludes nothing is reported', () => {
     expect(read('k8s/web.yaml\n!k8s/job.yaml').unusedExcludes).toEqual([{ line: 2, text: '!k8s/job.yaml' }])
   })
 })
@@ -120,7 +120,7 @@ describe('mistakes', () => {
     ['an exclude of all', 'k8s\n!k8s/*', ['manifests: Every file is also excluded with "!". Remove an exclude.']],
     ['several at once', 'a.yaml\nb/*.yaml', [/^manifests:1: There is no/, /^manifests:2: Nothing matches/]],
   ]
-  it.each(cases)('%s', (_, lines, messages) => {
+  it.each(cases)('a line is a mistake if it names %s', (_, lines, messages) => {
     const found = messagesOf(lines)
     expect(found).toHaveLength(messages.length)
     for (const [index, message] of messages.entries()) {
@@ -129,7 +129,7 @@ describe('mistakes', () => {
     }
   })
 
-  it('a file that is binary, or UTF-16', () => {
+  it('a manifest that is binary, or UTF-16, is a mistake', () => {
     writeFileSync(join(workspace, 'a.yaml'), Buffer.from('a: 1', 'utf16le'))
     writeFileSync(join(workspace, 'b.yaml'), Buffer.from([0x61, 0xff, 0xfe]))
     expect(messagesOf('a.yaml\nb.yaml')).toEqual([
@@ -138,7 +138,7 @@ describe('mistakes', () => {
     ])
   })
 
-  it('a file that is too large for any apply', () => {
+  it('a manifest that is too large for any apply is a mistake', () => {
     writeFileSync(join(workspace, 'big.yaml'), Buffer.alloc(8 * 1024 * 1024 + 1, 'a'))
     expect(messagesOf('big.yaml')).toEqual([
       'big.yaml: The file is larger than 8 MiB. Split it, or name fewer objects.',

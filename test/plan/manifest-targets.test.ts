@@ -233,7 +233,7 @@ it('annotations of live objects do not apply to targets without a manifest', () 
   expect(found.targets).toHaveLength(1)
 })
 
-describe('the inputs', () => {
+describe('inputs', () => {
   let workspace: string
   beforeEach(() => {
     workspace = mkdtempSync(join(tmpdir(), 'workspace-'))
@@ -249,7 +249,7 @@ describe('the inputs', () => {
   afterEach(() => rmSync(workspace, { recursive: true, force: true }))
 
   it.each([{}, { resources: '\n# nothing\n', manifests: ' ' }])(
-    'are both named when both are empty: %j',
+    'a mistake names resources and manifests when both are empty: %j',
     async (raw) => {
       expect((await readTargetInputs(raw, workspace)).mistakes).toEqual([
         {
@@ -261,7 +261,7 @@ describe('the inputs', () => {
     },
   )
 
-  it('may name manifests alone, with lines that only exclude', async () => {
+  it('manifests suffice beside resources that only exclude', async () => {
     const { references, mistakes } = await readTargetInputs(
       { resources: '!pod/x', manifests: 'k8s/web.yaml' },
       workspace,
@@ -270,11 +270,7 @@ describe('the inputs', () => {
     expect(references).toMatchObject([{ exclude: true }, { kind: 'Deployment', name: 'web', line: 1 }])
   })
 
-  it('must name something', async () => {
-    expect((await readTargetInputs({ manifests: ' \n' }, workspace)).mistakes).toMatchObject([{ input: 'resources' }])
-  })
-
-  it('report all their mistakes at once', async () => {
+  it('the mistakes of resources and manifests are reported at once', async () => {
     const { mistakes } = await readTargetInputs({ resources: 'web', manifests: 'k8s/\n*.json\n!x.yaml' }, workspace)
     expect(mistakes.map(({ input, line }) => `${input}:${line}`)).toEqual([
       'resources:1',
@@ -284,7 +280,7 @@ describe('the inputs', () => {
     ])
   })
 
-  it('report an exclude that excludes nothing', async () => {
+  it('an exclude in manifests that excludes nothing is a skipped line', async () => {
     const { skipped } = await readTargetInputs({ manifests: 'k8s/web.yaml\n!x.yaml' }, workspace)
     expect(skipped).toEqual([{ file: 'manifests', line: 2, text: '!x.yaml', why: 'it excludes nothing' }])
   })

@@ -236,7 +236,7 @@ describe('mistakes', () => {
       ],
     ],
   ]
-  it.each(cases)('%s', (_, text, messages) => {
+  it.each(cases)('a mistake is reported at its line: %s', (_, text, messages) => {
     const found = messagesOf(text)
     for (const message of messages) {
       expect(found).toContainEqual(typeof message === 'string' ? message : expect.stringMatching(message))
@@ -248,33 +248,33 @@ describe('mistakes', () => {
     ['kustomization.yaml', 'resources: [web.yaml]', /kubectl kustomize/],
     ['base/x.yaml', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization', /kubectl kustomize/],
     ['chart/Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0', /helm template/],
-  ])('the source of manifests: %s', (file, text, message) => {
+  ])('a file that is only the source of manifests is a mistake: %s', (file, text, message) => {
     expect(messagesOf(text, file)).toEqual([expect.stringMatching(message)])
   })
 
-  it('a template of many documents, once', () => {
+  it('a template of many documents is one mistake', () => {
     const part = '{{- if .Values.web }}\nkind: A\n{{- end }}\n'
     expect(messagesOf(`${part}---\n${part}`)).toHaveLength(1)
   })
 
-  it('an alias bomb, without using time or memory', () => {
+  it('an alias bomb is a mistake before it uses time or memory', () => {
     const levels = Array.from({ length: 12 }, (_, i) => `l${i + 1}: &l${i + 1} [${Array(9).fill(`*l${i}`).join()}]`)
     expect(messagesOf(`l0: &l0 [x]\n${levels.join('\n')}`)).toEqual([
       expect.stringMatching(/^1: Excessive alias count/),
     ])
   })
 
-  it('an alias of something large, repeated', () => {
+  it('repeated aliases of something large are a mistake', () => {
     const large = `[${Array(20_000).fill('x').join()}]`
     const text = `a: &a ${large}\nb: [${Array(900).fill('*a').join()}]`
     expect(messagesOf(text)).toEqual(['1: Its aliases expand to more than 1000000 values.'])
   })
 
-  it('nesting without end', () => {
+  it('nesting without end is a mistake', () => {
     expect(messagesOf(`a: ${'['.repeat(5_000)}${']'.repeat(5_000)}`)).toHaveLength(1)
   })
 
-  it('accepts the names of properties of JavaScript objects', () => {
+  it('fields with the names of properties of JavaScript objects are read', () => {
     const text = `${start}metadata: {name: a, annotations: {__proto__: x, constructor: "y"}}\n__proto__: {a: 1}`
     expect(messagesOf(text)).toEqual([])
     expect(parse(text).references[0]?.manifest?.lineOf(['toString'])).toBe(1)
