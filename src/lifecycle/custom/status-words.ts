@@ -156,6 +156,8 @@ export function isEnd(state: string): boolean {
  * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded=False is final).
  */
 
+/** Types of kstatus and their opposite, which summarize the object. */
+const summaryTypes = words('ready notready stalled reconciling')
 /** Types that are True once the present spec is accepted; Ready may still be about the previous spec. */
 const acceptanceTypes = words(`
   accepted admitted applied compliant namesaccepted programmed reconciled resolvedrefs synced valid validated
@@ -195,33 +197,53 @@ export function typeOf(type: string): Reading | undefined {
   const tokens = tokensOf(type).filter((token) => !happened.has(token))
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
   const name = tokens.join('')
-  if (name === 'ready' || name === 'notready' || name === 'stalled' || name === 'reconciling')
-    return { meaning: meaningOf(name) ?? 'progressing', weight: 'summary' }
+  if (summaryTypes.has(name)) return { meaning: meaningOf(name) ?? 'progressing', weight: 'summary' }
   if (acceptanceTypes.has(name)) return { meaning: 'ready', weight: 'accepted' }
   // Whether the object could be deleted, or a remark.
   if (tokens.includes('deletion') || last.startsWith('warning')) return undefined
   const weight = tokens.length === 1 ? 'whole' : 'part'
-  const meaning = meaningOf(last)
-  const isBad = meaning === 'failed' || badTypes.has(last)
-  const isOpposite = last.startsWith('un') && ready.has(last.slice(2))
-  const isGood = abilities.has(last) || stepTypes.has(last) || (meaning === 'ready' && !optionWords.has(last))
-  const negation = tokens.slice(0, -1).findLastIndex((token) => negations.has(token))
-  const between = tokens.slice(negation + 1, -1)
-  const isOfNoun = /^(?:no|without)$/.test(tokens[negation] ?? '')
-  if (isOfNoun || (negation >= 0 && between.every((token) => fillers.has(token)))) {
-    // `NoUpdateAvailable` is neutral, and `NoSuchHostError` names an error; `NoReplicationErrors` means that there are none.
-    if (isOfNoun && between.length > 0 && (isGood || /^err(?:or)?$/.test(last))) return undefined
-    if (isBad || unreadyTypes.has(last)) return { meaning: 'ready', weight: 'part' }
-    return isGood ? { meaning: 'progressing', weight: 'part' } : undefined
-  }
+  const meaning = endOf(last)
+  const negation = negationOf(tokens)
+  if (negation !== undefined) return negated(meaning, negation)
   if (meaning === 'suspended') return { meaning, weight: first.startsWith('reconcil') ? 'whole' : weight }
-  if (isBad || failedStarts.has(first)) {
+  if (meaning === 'failed' || failedStarts.has(first)) {
     const isWhole = first === 'invalid' || tokens.some((token) => token.startsWith('error'))
     return { meaning: 'failed', weight: isWhole ? 'whole' : weight }
   }
-  if (namesProgress(tokens) || unreadyTypes.has(last) || isOpposite) return { meaning: 'progressing', weight }
-  if (isGood) return { meaning: 'ready', weight }
+  if (namesProgress(tokens)) return { meaning: 'progressing', weight }
+  if (meaning !== undefined) return { meaning, weight }
   return changes.has(first) ? { meaning: 'progressing', weight: 'part' } : undefined
+}
+
+/** The meaning of the last word of a type; undefined for other words of states, which name an option in a type. */
+function endOf(last: string): Meaning | undefined {
+  const meaning = meaningOf(last)
+  if (meaning === 'suspended') return meaning
+  if (meaning === 'failed' || badTypes.has(last)) return 'failed'
+  // `Unbound`: the opposite of a ready word.
+  if (unreadyTypes.has(last) || (last.startsWith('un') && ready.has(last.slice(2)))) return 'progressing'
+  if (abilities.has(last) || stepTypes.has(last)) return 'ready'
+  return meaning === 'ready' && !optionWords.has(last) ? meaning : undefined
+}
+
+/** The opposite of a meaning. An absent error is about a part; its opposite alone is no failure. */
+function negated(meaning: Meaning | undefined, negation: 'word' | 'kind'): Reading | undefined {
+  if (negation === 'kind' || meaning === undefined || meaning === 'suspended') return undefined
+  return { meaning: meaning === 'ready' ? 'progressing' : 'ready', weight: 'part' }
+}
+
+/**
+ * How a type negates its last word. `word`: `NotYetSynced`, `NoReplicationErrors`. `kind`: none of a kind exists, which is
+ * neutral (`NoUpdateAvailable`), or an error has this name (`NoSuchHostError`).
+ */
+function negationOf(tokens: readonly string[]): 'word' | 'kind' | undefined {
+  const last = tokens.at(-1) ?? ''
+  const index = tokens.slice(0, -1).findLastIndex((token) => negations.has(token))
+  const between = tokens.slice(index + 1, -1)
+  if (index < 0) return undefined
+  if (!/^(?:no|without)$/.test(tokens[index] ?? ''))
+    return between.every((token) => fillers.has(token)) ? 'word' : undefined
+  return between.length > 0 && (endOf(last) === 'ready' || /^err(?:or)?$/.test(last)) ? 'kind' : 'word'
 }
 
 /**
@@ -229,91 +251,82 @@ export function typeOf(type: string): Reading | undefined {
  * Undefined for the good status of a bad type (Degraded=False), and for unknown types.
  * @param isWork the object is a piece of work that ends, so that `Running=True` is not its goal
  */
-export function readCondition(
-  { type, status, reason = '', message = '' }: Condition,
-  isWork = false,
-): Reading | undefined {
-  const is = status.toLowerCase()
+export function readCondition(condition: Condition, isWork = false): Reading | undefined {
+  const { type, status } = condition
   const known = typeOf(type)
-  if (known === undefined && !isStatus(is)) {
-    // Some operators write a state as the status of a condition: `Install` is `InProgress`.
-    const meaning = meaningOf(status, isWork)
-    return meaning && { meaning, weight: 'part' }
-  }
-  const last = tokensOf(type).at(-1) ?? ''
-  const why = meaningOf(reason)
-  if (known?.meaning === 'ready')
-    return is === 'true'
-      ? readGoodTrue(known, last, { why, reason, message: String(message), isWork })
-      : readGoodOpen(known, type, is, { why, reason, isWork })
-  if (is === 'true') {
-    // Something that stopped, or progressed, until it was complete.
-    if (known === undefined || (isDone(reason) && known.meaning !== 'failed')) return undefined
-    return why === 'suspended' && last === 'progressing' ? { meaning: why, weight: 'whole' } : known
-  }
-  // An unknown type that is not True, with a reason that means failure or progress.
-  if (known === undefined)
-    return is === 'unknown' || why === 'failed' || isUnderway(reason)
-      ? { meaning: 'progressing', weight: 'part' }
-      : undefined
-  if (known.meaning !== 'progressing' || known.weight === 'summary') return undefined
-  // Some controllers set Progressing=False when they give up, as for Deployments.
-  if (last === 'progressing' && known.weight === 'whole')
-    return is === 'unknown' || why === 'failed' || why === 'suspended'
-      ? { meaning: why === 'failed' || why === 'suspended' ? why : 'progressing', weight: 'whole' }
-      : undefined
-  return why === 'failed' ? known : undefined
+  if (known === undefined) return readUnknownType(condition, isWork)
+  const isTrue = status.toLowerCase() === 'true'
+  if (known.meaning === 'ready')
+    return isTrue ? readGoodTrue(known, condition, isWork) : readGoodOpen(known, condition, isWork)
+  if (/^progressing$/i.test(type)) return readProgressing(condition)
+  // Something that stopped, or progressed, until it was complete.
+  if (isTrue) return isDone(condition) && known.meaning !== 'failed' ? undefined : known
+  const isFailedChange = known.meaning === 'progressing' && known.weight !== 'summary'
+  return isFailedChange && whyOf(condition) === 'failed' ? known : undefined
 }
 
-interface Why {
-  /** The meaning of the reason. */
-  readonly why: Meaning | undefined
-  readonly reason: string
-  readonly isWork: boolean
+/** The meaning of the reason of a condition. */
+function whyOf({ reason = '' }: Condition): Meaning | undefined {
+  return meaningOf(reason)
+}
+
+/** An unknown type has a meaning only by its reason, or if a state is its status: `Install` is `InProgress`. */
+function readUnknownType(condition: Condition, isWork: boolean): Reading | undefined {
+  const is = condition.status.toLowerCase()
+  if (is === 'true') return undefined
+  const isOpen = is === 'unknown' || (is === 'false' && (whyOf(condition) === 'failed' || isUnderway(condition)))
+  const meaning = isOpen ? 'progressing' : is === 'false' ? undefined : meaningOf(is, isWork)
+  return meaning && { meaning, weight: 'part' }
+}
+
+/** Some controllers keep Progressing=True after the end, and set False when they give up, as for Deployments. */
+function readProgressing(condition: Condition): Reading | undefined {
+  const is = condition.status.toLowerCase()
+  const why = whyOf(condition)
+  if (why === 'suspended') return { meaning: why, weight: 'whole' }
+  if (is === 'false') return why === 'failed' ? { meaning: why, weight: 'whole' } : undefined
+  return is === 'true' && isDone(condition) ? undefined : { meaning: 'progressing', weight: 'whole' }
 }
 
 /** A good condition with a reason or message of a failure contradicts itself: work has failed, the rest progresses. */
-function readGoodTrue(
-  good: Reading,
-  last: string,
-  { why, reason, message, isWork }: Why & { readonly message: string },
-): Reading | undefined {
-  if (why === 'failed' || /^(?:error|failed|failure|unable to|cannot)\b/i.test(message))
+function readGoodTrue(good: Reading, condition: Condition, isWork: boolean): Reading | undefined {
+  const last = tokensOf(condition.type).at(-1) ?? ''
+  const message = String(condition.message ?? '')
+  if (whyOf(condition) === 'failed' || /^(?:error|failed|failure|unable to|cannot)\b/i.test(message))
     return { ...good, meaning: isWork ? 'failed' : 'progressing' }
   if (stepTypes.has(last)) return undefined
   if (isWork && startedWords.has(last)) return { meaning: 'progressing', weight: 'part' }
   // `Running` of an operator whose message is its present step: "Creating the database".
-  return last === 'running' && /^\w+ing\b/.test(message) && !isDone(reason) ? { ...good, meaning: 'progressing' } : good
+  const isStep = last === 'running' && /^\w+ing\b/.test(message) && !isDone(condition)
+  return isStep ? { ...good, meaning: 'progressing' } : good
 }
 
 /** A good condition that is False or Unknown. */
-function readGoodOpen(good: Reading, type: string, is: string, { why, reason, isWork }: Why): Reading | undefined {
+function readGoodOpen(good: Reading, condition: Condition, isWork: boolean): Reading | undefined {
+  const { type, reason = '' } = condition
   const tokens = tokensOf(type)
   const last = tokens.at(-1) ?? ''
+  const isFalse = /^false$/i.test(condition.status)
   const isStarted = startedWords.has(last)
   const isUnused = good.weight === 'part' && (notRequested.test(reason) || events.has(last))
-  if (is === 'false' && (isUnused || (isDone(reason) && (isWork || isStarted)))) return undefined
+  if (isFalse && (isUnused || (isDone(condition) && (isWork || isStarted)))) return undefined
   if (isWork && isStarted) return undefined
-  if (tokens.length === 1 && good.weight !== 'accepted' && stepTypes.has(last))
-    return { meaning: 'progressing', weight: 'unknown' }
+  if (good.weight === 'whole' && stepTypes.has(last)) return { meaning: 'progressing', weight: 'unknown' }
   // Succeeded=False is final; while the work is in progress, it is Unknown.
-  const isOver = type === 'Succeeded' && is === 'false' && meaningOf(reason, true) !== 'progressing'
-  if (isOver) return { ...good, meaning: 'failed' }
-  return { ...good, meaning: why === 'suspended' && good.weight !== 'part' ? 'suspended' : 'progressing' }
+  if (type === 'Succeeded' && isFalse && meaningOf(reason, true) !== 'progressing')
+    return { ...good, meaning: 'failed' }
+  const isSuspended = whyOf(condition) === 'suspended' && good.weight !== 'part'
+  return { ...good, meaning: isSuspended ? 'suspended' : 'progressing' }
 }
 
-function isStatus(value: string): boolean {
-  return /^(?:true|false|unknown)$/i.test(value)
-}
-
-function isDone(reason: string): boolean {
+function isDone({ reason = '' }: Condition): boolean {
   const tokens = tokensOf(reason)
   const isOpen = tokens.some((token) => negations.has(token) || openReasons.has(token))
   return doneReasons.has(tokens.at(-1) ?? '') && !isOpen
 }
 
 /** `WaitingForVolume`, `ScalingOut`; but `NotScaling` is not. */
-function isUnderway(reason: string): boolean {
+function isUnderway({ reason = '' }: Condition): boolean {
   const tokens = tokensOf(reason)
   return !tokens.some((token) => negations.has(token)) && (openReasons.has(tokens[0] ?? '') || namesProgress(tokens))
 }

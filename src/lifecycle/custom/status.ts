@@ -463,20 +463,23 @@ function readWord(key: string, value: string, { path = '', depth = 0, isWork }: 
   if (/progress|ready|available|replicas|nodes|members|instances/i.test(key) && /^[\d./]+%?$/.test(value))
     return fieldSignal(at, value, readRatio(value), 'change')
   const meaning = readRatio(value) ?? meaningOf(value, isWork || tokens.some((token) => activities.test(token)))
-  // Alone, these show only that work has started.
-  if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
   // A failure without a state.
-  if (key === 'reason' && path === '') return meaning === 'failed' ? fieldSignal(at, value, 'progressing', 'error') : []
+  if (at === 'reason') return fieldSignal(at, value, meaning === 'failed' ? 'progressing' : undefined, 'error')
   const isState = stateKeys.test(key)
-  const mayBeState = sometimesStateKeys.has(key.toLowerCase())
+  const isWhole = isState || sometimesStateKeys.has(key.toLowerCase())
   const isPast = !isWork && tokens.some((token) => past.has(token))
-  if (!isState && !mayBeState && (isPast || !stateEnding.test(key))) return []
+  if (!isWhole && (isPast || !stateEnding.test(key))) return []
+  if (isNeutral(value, meaning, { depth, isWork })) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
-  if (depth > 0 && (neutralStates.has(value.toLowerCase()) || notRequested.test(value))) return []
-  // Resources of a Job-like object may be ready before it ends.
-  if (depth > 0 && meaning === 'ready' && isWork && !isEnd(value)) return []
-  const isWhole = isState || mayBeState || (isWork && isEnd(value))
-  return fieldSignal(at, value, meaning, isWhole ? 'whole' : changeKeys.test(key) ? 'change' : 'part')
+  const weight = isWhole || (isWork && isEnd(value)) ? 'whole' : changeKeys.test(key) ? 'change' : 'part'
+  return fieldSignal(at, value, meaning, weight)
+}
+
+/** Whether a state shows nothing: work has only started, a part is not needed, or it is ready before the work ends. */
+function isNeutral(value: string, meaning: Meaning | undefined, { depth = 0, isWork }: Scope): boolean {
+  if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return true
+  const isUnneeded = neutralStates.has(value.toLowerCase()) || notRequested.test(value)
+  return depth > 0 && (isUnneeded || (isWork && meaning === 'ready' && !isEnd(value)))
 }
 
 /** The meaning of a ratio: `1/2`, `1/2 ready`, `40%`; undefined for other texts. */
