@@ -5,7 +5,7 @@ import type { ExtraName, knownExtras } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
-import { slowestStep } from './report/record.ts'
+import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes } from './thresholds.ts'
 
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */

@@ -4,7 +4,7 @@ import type { Reporter } from '../exit.ts'
 import type { EndedTimeline, Entry, MilestoneRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import { plain } from '../report/escape.ts'
 import { LogPrinter, tally } from '../report/log.ts'
-import { clockTexts, formatElapsed, outcomeLabels } from '../report/record.ts'
+import { clockTexts, formatElapsed, outcomeLabels } from '../report/target-record.ts'
 import { type CommandContext, isInteractive, type Output, printLines, Screen, usesColor } from './output.ts'
 
 const redrawMs = 100

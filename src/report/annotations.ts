@@ -5,8 +5,8 @@ import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
 import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
-import { messageWithName, reasonHeadline } from './record.ts'
 import { isManifest } from './target-details.ts'
+import { messageWithName, reasonHeadline } from './target-record.ts'
 
 /** An annotation, with the fields of `core.error` and `core.warning`. */
 export interface Annotation {

@@ -3,7 +3,7 @@ import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { openMilestone, outcomeLabels, stepsOf } from './record.ts'
+import { openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */

@@ -4,7 +4,7 @@ import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain, plainLines } from './escape.ts'
-import { capitalised, messageWithName, outcomeLabels, reasonHeadline } from './record.ts'
+import { capitalised, messageWithName, outcomeLabels, reasonHeadline } from './target-record.ts'
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200

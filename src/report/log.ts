@@ -24,7 +24,7 @@ import {
   problemCount,
   problemPath,
   reasonHeadline,
-} from './record.ts'
+} from './target-record.ts'
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {

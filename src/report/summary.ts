@@ -18,8 +18,8 @@ import { code, fence, markdown, plain, prose, shorten, shortenWords } from './es
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
-import { clockTexts, outcomeLabels } from './record.ts'
 import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
+import { clockTexts, outcomeLabels } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */

@@ -19,7 +19,7 @@ import {
   reasonHeadline,
   slowestStep,
   stepsOf,
-} from './record.ts'
+} from './target-record.ts'
 
 /** How much of a target is shown. */
 export interface DetailOptions {

@@ -4,7 +4,7 @@ import { dump } from 'js-yaml'
 import { createPatch, type Operation, type Pointer } from 'rfc6902'
 import { displayName, targetId } from '../plan/target.ts'
 import { printableJson } from '../report/escape.ts'
-import { formatElapsed } from '../report/record.ts'
+import { formatElapsed } from '../report/target-record.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 

@@ -1,5 +1,5 @@
 import type { TargetRecord } from '../../src/gate/timeline.ts'
-import { formatElapsed, setting, slowestStep, stepsOf } from '../../src/report/record.ts'
+import { formatElapsed, setting, slowestStep, stepsOf } from '../../src/report/target-record.ts'
 import { at, createMilestone, createTargetRecord, reached, start } from './builders.ts'
 
 it.each([
