@@ -87,9 +87,11 @@ export class Store {
           this.#statuses.set(key, status || this.#statuses.get(key) === true)
         }
         return []
-      case 'SYNCED':
-        this.#synced.set(event.kind, [...(this.#synced.get(event.kind) ?? []), { ...event, number: this.#applied }])
+      case 'SYNCED': {
+        const place = kindKey(event.kind, event.namespace)
+        this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
         return []
+      }
       case 'UNAVAILABLE':
       case 'REFUSED':
       case 'MISSING':
@@ -221,7 +223,10 @@ export class Store {
 
   /** The number of the event that last reported a complete list of this request; 0 without one. */
   #syncedAt(request: WatchRequest): number {
-    return this.#synced.get(request.kind)?.findLast((synced) => covers(synced, request))?.number ?? 0
+    const { kind, namespace } = request
+    const places = namespace === undefined ? [undefined] : [undefined, namespace]
+    const lists = places.map((place) => this.#synced.get(kindKey(kind, place)))
+    return Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
   }
 
   #refuse(refusal: Failure): void {

@@ -59,6 +59,9 @@ export class GatedTargets {
   readonly #contexts: SharedContexts
   readonly #ownership: OwnershipIndex<GatedTarget>
   readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
+  readonly #byNamespace: ReadonlyMap<string | undefined, readonly GatedTarget[]>
+  /** The targets that every complete list may change: those that exist or are not known to be absent, and selectors. */
+  readonly #listed = new Set<GatedTarget>()
   /** Targets by each kind that their rules read without owning its objects. */
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
@@ -87,6 +90,8 @@ export class GatedTargets {
     const names = fullNames(targets)
     this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
     this.#byName = Map.groupBy(this.all, ({ target }) => nameKey(target))
+    this.#byNamespace = Map.groupBy(this.all, ({ target }) => target.namespace)
+    for (const gated of this.all) this.#updateListed(gated)
     const otherKinds = new Set(this.all.flatMap(({ rule }) => rule.concernedBy ?? []))
     this.#byOtherKind = new Map(
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
@@ -210,12 +215,17 @@ export class GatedTargets {
     if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
   }
 
+  #updateListed(gated: GatedTarget): void {
+    if (gated.state.type !== 'absent' || gated.target.selector !== undefined) this.#listed.add(gated)
+    else this.#listed.delete(gated)
+  }
+
   /** The targets that a complete list may change: an absent one, if it has a name, only by the list that would contain it. */
   concernedByList(list: WatchRequest): readonly GatedTarget[] {
-    return this.all.filter(
-      ({ state, target }) =>
-        state.type !== 'absent' || target.selector !== undefined || covers(list, targetWatch(target)),
-    )
+    const { namespace } = list
+    const named = namespace === undefined ? this.all : (this.#byNamespace.get(namespace) ?? [])
+    const absent = named.filter((gated) => !this.#listed.has(gated) && covers(list, targetWatch(gated.target)))
+    return [...this.#listed, ...absent].toSorted((a, b) => a.index - b.index)
   }
 
   /** Ends the targets whose own object is invalid. Returns whether there are any. */
@@ -440,6 +450,7 @@ export class GatedTargets {
     if (state === before) return
     const requests = requestsIn(gated)
     gated.state = state
+    this.#updateListed(gated)
     const isSame = requestsIn(gated).every((each, index) => each === requests[index])
     if (!isSame || state.type === 'ended') this.#version += 1
     this.#others.update(gated)

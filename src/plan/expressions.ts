@@ -20,8 +20,8 @@ const maxTextLength = 1_000
 
 /** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** An expression with more steps may be slow. */
-const manySteps = 1_000_000
+/** The most entries of lists that nested macros may read. Two macros over 400 conditions read 160,000. */
+const maxSteps = 200_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
@@ -40,7 +40,8 @@ export async function loadCompiler(): Promise<Compiler> {
       const { fields, values } = fieldsInCel(object)
       // As many as if all macros were nested.
       const steps = values ** macros
-      return hasPattern || steps > manySteps ? limited(() => evaluate(fields)) : evaluate(fields)
+      if (steps > maxSteps) return limited(() => evaluate(countingSteps(fields, { left: maxSteps })))
+      return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
     }
   }
   return {
@@ -103,6 +104,22 @@ function timeLimiter({ createContext, Script }: typeof import('node:vm')): (work
       throw new Error(`the expression takes longer than ${expressionMs / 1_000} s`)
     }
   }
+}
+
+/** A copy of a value whose lists count each read of an entry, and throw when none is left. */
+function countingSteps<Value>(value: Value, steps: { left: number }): Value {
+  if (Array.isArray(value)) {
+    const get = (list: readonly unknown[], key: PropertyKey) => {
+      if (steps.left-- <= 0) throw new Error(`the expression takes more than ${maxSteps.toLocaleString('en')} steps`)
+      return Reflect.get(list, key)
+    }
+    return new Proxy(
+      value.map((each) => countingSteps(each, steps)),
+      { get },
+    ) as Value
+  }
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, countingSteps(each, steps)])) as Value
 }
 
 function sum(numbers: readonly bigint[]): bigint {
