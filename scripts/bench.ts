@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, fork, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -24,7 +24,8 @@ import {
  * some minutes):
  *
  *     npm run bench
- *     npm run bench -- --print   writes nothing
+ *     npm run bench -- --print          writes nothing
+ *     npm run bench -- --before COMMIT  measures the `dist` of that commit too
  *
  * Ratios are those of medians of one run in which the programs alternate, so a busy machine slows all of them.
  */
@@ -36,19 +37,35 @@ const kubeconfigFile = join(folder, 'kubeconfig')
 const usageFile = join(folder, 'usage')
 const megabyte = 1 << 20
 
+const beforeAt = process.argv.indexOf('--before')
+const before = beforeAt < 0 ? undefined : process.argv[beforeAt + 1]
+/** The `dist` of each measured version. */
+const versions = new Map([
+  ['Rollout Gate', bundle],
+  ...(before === undefined ? [] : [[`at ${before}`, join(folder, 'before/dist')] as const]),
+])
+
 const [loadBefore = 0] = loadavg()
 
 try {
   execFileSync(process.execPath, [join(root, 'scripts/build.ts'), '--published', '--into', bundle], { stdio: 'ignore' })
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  if (before !== undefined) {
+    mkdirSync(join(folder, 'before'))
+    execFileSync('bash', ['-c', 'git archive "$1" dist | tar x -C "$2"', '-', before, join(folder, 'before')], {
+      cwd: root,
+    })
+  }
   writeFileSync(join(folder, 'usage.js'), reportUsage())
   const start = await measureStart()
   const reaction = await measureReaction()
-  const scale = await measureScale({ deployments: 200, pods: 5_000, durationMs: 20_000 })
+  const scales = new Map<string, Scale>()
+  for (const [name, dist] of versions)
+    scales.set(name, await measureScale({ deployments: 200, pods: 5_000, durationMs: 20_000 }, dist))
   const growth = [100, 300, 1_000, 3_000, 10_000, 30_000, 50_000].map(simulate)
   const soak = runWorker('soak', soakHours) as Soak
   const [loadAfter = 0] = loadavg()
-  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scale, growth, soak }
+  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scales, growth, soak }
   const text = render(results)
   if (process.argv.includes('--print')) console.log(text)
   else writeFileSync(join(root, 'docs/performance.md'), text)
@@ -85,9 +102,9 @@ function environment(workloads: readonly Workload[]): NodeJS.ProcessEnv {
 async function measureStart(): Promise<ReadonlyMap<string, readonly Run[]>> {
   const { server, workloads } = await startServer({ deployments: 1, pods: 3, durationMs: 0 })
   const env = environment(workloads)
-  const programs = new Map([
+  const programs = new Map<string, readonly string[]>([
     ['kubectl rollout status', ['kubectl', 'rollout', 'status', 'deployment/app-0', '-n', 'team-0']],
-    ['Rollout Gate', [process.execPath, join(bundle, 'index.js')]],
+    ...[...versions].map(([name, dist]) => [name, [process.execPath, join(dist, 'index.js')]] as const),
     ['Node alone', [process.execPath, '-e', '0']],
   ])
   const runs = new Map([...programs.keys()].map((name) => [name, [] as Run[]]))
@@ -149,11 +166,11 @@ async function measureReaction(): Promise<Reaction> {
   return reaction
 }
 
-async function measureScale(order: RolloutOrder): Promise<Scale> {
+async function measureScale(order: RolloutOrder, dist: string): Promise<Scale> {
   const { server, workloads } = await startServer(order)
   try {
     const done = once(server, 'message')
-    const command = ['--import', join(folder, 'usage.js'), join(bundle, 'index.js')]
+    const command = ['--import', join(folder, 'usage.js'), join(dist, 'index.js')]
     const gate = spawn(process.execPath, command, { env: environment(workloads), stdio: ['ignore', 'pipe', 'inherit'] })
     let log = ''
     gate.stdout.on('data', (chunk) => {

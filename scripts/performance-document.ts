@@ -37,7 +37,8 @@ export interface Results {
   readonly load: readonly [before: number, after: number]
   readonly start: ReadonlyMap<string, readonly Run[]>
   readonly reaction: Reaction
-  readonly scale: Scale
+  /** By version. */
+  readonly scales: ReadonlyMap<string, Scale>
   readonly growth: readonly Simulation[]
   readonly soak: Soak
 }
@@ -171,7 +172,7 @@ interface Figure {
 }
 
 /** The document: each figure beside its goal, and what was tried. */
-export function render({ load, start, reaction, scale, growth, soak }: Results): string {
+export function render({ load, start, reaction, scales, growth, soak }: Results): string {
   const medians = [...start].map(([name, runs]) => ({
     name,
     wallMs: median(runs.map(({ wallMs }) => wallMs)),
@@ -180,7 +181,8 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
   }))
   const heapAt = (hour: number) => soak.heapMb.find((each) => each.hour === hour)?.mb ?? Number.NaN
   const [kubectl, gate] = medians
-  if (kubectl === undefined || gate === undefined) throw new Error('Nothing was measured.')
+  const [scale] = scales.values()
+  if (kubectl === undefined || gate === undefined || scale === undefined) throw new Error('Nothing was measured.')
   const figures: readonly Figure[] = [
     { name: 'Start: elapsed time, relative to kubectl', value: gate.wallMs / kubectl.wallMs, unit: '×', goal: 2 },
     { name: 'Start: CPU time, relative to kubectl', value: gate.cpuMs / kubectl.cpuMs, unit: '×', goal: 2 },
@@ -260,6 +262,16 @@ export function render({ load, start, reaction, scale, growth, soak }: Results):
     '',
     `200 Deployments with 5,000 pods in ten namespaces become ready within ${format(scale.tookMs / 1000)} s: ${scale.podEvents} events of pods,`,
     `${format(scale.cpuMs / 1000)} s of CPU time, ${scale.requests} requests.`,
+    '',
+    ...table(
+      ['version', 'largest memory', 'CPU', 'exit after the last event'],
+      [...scales].map(([name, { rssMb, cpuMs, exitMs }]) => [
+        name,
+        `${format(rssMb)} MB`,
+        `${format(cpuMs / 1000)} s`,
+        `${format(exitMs)} ms`,
+      ]),
+    ),
     '',
     ...scaleNotes,
     '',

@@ -5,8 +5,14 @@ import { runPost as post, runAction as run } from './action.ts'
  * verify no certificate with `NODE_TLS_REJECT_UNAUTHORIZED=0`: only the kubeconfig may turn that off, for its cluster.
  */
 function prepareProcess(): void {
-  delete process.env['NODE_TLS_REJECT_UNAUTHORIZED']
+  const variable = 'NODE_TLS_REJECT_UNAUTHORIZED'
+  const isUnverified = process.env[variable] === '0'
+  delete process.env[variable]
   for (const output of [process.stdout, process.stderr]) output.on('error', () => {})
+  if (isUnverified)
+    process.stderr.write(
+      `${variable}=0 is ignored. For a cluster without a certificate, set insecure-skip-tls-verify in the kubeconfig.\n`,
+    )
 }
 
 /** Gates a rollout. This file is one bundle, which the launchers `index.ts`, `merge.ts`, `post.ts` and `cli.ts` load. */

@@ -113,13 +113,20 @@ interface Hunk {
 }
 
 const contextLines = 2
+/** The time to compare two documents grows with the square of the lines that differ. */
+const maxChangedLines = 2_000
 
 /** The differences of two documents, with lines of context. */
 export function diffYaml(before: readonly string[], after: readonly string[]): readonly Hunk[] {
   const textOf = (lines: readonly string[]) => `${lines.join('\n')}\n`
-  const options = { context: contextLines }
-  const { hunks } = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
-  return hunks.map(({ oldStart, newStart, lines }) => {
+  const options = { context: contextLines, maxEditLength: maxChangedLines }
+  const patch = structuredPatch('', '', textOf(before), textOf(after), undefined, undefined, options)
+  if (patch === undefined) {
+    const counted = (sign: '-' | '+', lines: readonly string[]) =>
+      ({ sign, text: `(${lines.length.toLocaleString('en')} lines)` }) as const
+    return [{ path: '', lines: [counted('-', before), counted('+', after)] }]
+  }
+  return patch.hunks.map(({ oldStart, newStart, lines }) => {
     const first = lines.findIndex((line) => !line.startsWith(' '))
     const isAdded = lines[first]?.startsWith('+') === true
     return {

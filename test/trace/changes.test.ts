@@ -156,6 +156,19 @@ describe('the differences of two documents', () => {
     expect(diffYaml(yamlLines(before), yamlLines(after)).map((hunk) => hunk.path)).toEqual([path])
   })
 
+  test('are only counted when more than 2,000 lines differ', () => {
+    const lines = (word: string) => Array.from({ length: 3_000 }, (_, index) => `${word}${index}: 1`)
+    expect(diffYaml(lines('a'), lines('b'))).toEqual([
+      {
+        path: '',
+        lines: [
+          { sign: '-', text: '(3,000 lines)' },
+          { sign: '+', text: '(3,000 lines)' },
+        ],
+      },
+    ])
+  })
+
   test('are printed with their signs and without control characters', () => {
     const evil = { ...pod, spec: { ...pod.spec, serviceAccountName: '\x1b[2J::error::x' } }
     const [, change] = observe('object', added(pod), ...modified(evil))
