@@ -570,6 +570,9 @@ export const maxReportBytes = 64 * 1024 * 1024
 /** How many reports are merged: more gates than any summary can show. */
 export const maxReports = 200
 
+/** The most entries of lists that nested macros of CEL may read. Two macros over 400 conditions read 160,000. */
+export const expressionSteps = 200_000
+
 /** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 export const expressionMs = 1_000
 

@@ -1,6 +1,6 @@
 import { isObject, type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import { errorText } from '../errors.ts'
-import { expressionMs } from '../thresholds.ts'
+import { expressionMs, expressionSteps } from '../thresholds.ts'
 
 /** Whether an expression is true for an object, or why it could not be evaluated. */
 export type Expression = (object: KubeObject) => { readonly holds: boolean; readonly error?: string }
@@ -20,8 +20,6 @@ const maxTextLength = 1_000
 
 /** The maximum number of values in an object; an object of 1.5 MiB has fewer. */
 const maxValues = 200_000
-/** The most entries of lists that nested macros may read. Two macros over 400 conditions read 160,000. */
-const maxSteps = 200_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
@@ -40,7 +38,7 @@ export async function loadCompiler(): Promise<Compiler> {
       const { fields, values } = fieldsInCel(object)
       // As many as if all macros were nested.
       const steps = values ** macros
-      if (steps > maxSteps) return limited(() => evaluate(countingSteps(fields, { left: maxSteps })))
+      if (steps > expressionSteps) return limited(() => evaluate(countingSteps(fields, { left: expressionSteps })))
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
     }
   }
@@ -110,7 +108,8 @@ function timeLimiter({ createContext, Script }: typeof import('node:vm')): (work
 function countingSteps<Value>(value: Value, steps: { left: number }): Value {
   if (Array.isArray(value)) {
     const get = (list: readonly unknown[], key: PropertyKey) => {
-      if (steps.left-- <= 0) throw new Error(`the expression takes more than ${maxSteps.toLocaleString('en')} steps`)
+      if (steps.left-- <= 0)
+        throw new Error(`the expression takes more than ${expressionSteps.toLocaleString('en')} steps`)
       return Reflect.get(list, key)
     }
     return new Proxy(
