@@ -19,7 +19,11 @@ async function start(): Promise<ApiServer> {
 
 function run(server: ApiServer, argv: readonly string[], { isTTY = false } = {}) {
   const kubeconfig = server.kubeconfig({ namespace: 'shop' })
-  const { stdout, stderr, ended, cancel } = startCommand([...argv, `--kubeconfig=${kubeconfig}`], { isTTY })
+  // Nothing here is about settling, which takes real seconds.
+  const unsettled = argv.includes('--until-ready') ? ['--settle-time=0'] : []
+  const { stdout, stderr, ended, cancel } = startCommand([...argv, ...unsettled, `--kubeconfig=${kubeconfig}`], {
+    isTTY,
+  })
   const code = ended.then(({ code }) => code)
   endings.push(async () => {
     cancel()
