@@ -8,10 +8,10 @@
 /** The input `timeout`. As long as a Deployment has to make progress by default (progressDeadlineSeconds). */
 export const defaultTimeoutMs = 10 * 60_000
 
-/** The input `stall-timeout`. Longer than the longest wait of the kubelet between two attempts. */
+/** The input `stall-timeout`. As long as the longest wait of the kubelet between two attempts (MaxContainerBackOff). */
 export const defaultStallTimeoutMs = 5 * 60_000
 
-/** The input `settle-time`. A container that crashes at its start is restarted within this time. */
+/** The input `settle-time`. Most containers that crash at their start have crashed by then. */
 export const defaultSettleTimeMs = 10_000
 
 /** The default of `milestone-timeouts` for `created`: a misspelt name costs no more than this. */
@@ -89,7 +89,10 @@ export const quietNodeMs = 120_000
 /** If nothing is reported about the pods of many nodes, the nodes are hardly the cause. */
 export const maxQuietNodes = 5
 
-/** The kubelet doubles the time between two attempts to mount a volume, up to this limit (exponentialbackoff, pkg/util/goroutinemap). */
+/**
+ * The kubelet doubles the time between two attempts to mount a volume, up to this limit (exponentialbackoff,
+ * pkg/util/goroutinemap).
+ */
 export const mountRetryMs = 122_000
 
 /** After the grace period the kubelet ends a container, and deletes the pod shortly after. */
@@ -112,7 +115,10 @@ export const deniedMs = 3_000
 /** How often a policy must deny the pods, or the API server find them invalid. */
 export const refusedCreations = 2
 
-/** A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it doubles. */
+/**
+ * A controller's wait after the first refused attempt to create a pod (DefaultTypedControllerRateLimiter, client-go); it
+ * doubles.
+ */
 export const firstCreationRetryMs = 5
 
 /** The longest wait of a controller between two attempts to create a pod (DefaultTypedControllerRateLimiter, client-go). */
@@ -136,7 +142,10 @@ export const leaderChangeMs = 30_000
 /** If the deadline had passed before the gate first saw the object, it counts only after this time without progress. */
 export const standingDeadlineMs = 10_000
 
-/** How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-manager). */
+/**
+ * How often the controller of HorizontalPodAutoscalers works (`--horizontal-pod-autoscaler-sync-period` of kube-controller-
+ * manager).
+ */
 export const autoscalerSyncMs = 15_000
 
 /** How long a load balancer may need to move to an address that is requested of it. */
@@ -267,10 +276,16 @@ export const watchForbiddenPollMs = 5_000
 /** No page proves that the list ends. The 150,000 pods of the largest cluster that Kubernetes supports are 300 pages. */
 export const maxListPages = 1_000
 
-/** Some 30,000 pods of 8 KB, in all pages together: far more than a namespace has, and as much as the memory of a runner holds. */
+/**
+ * Some 30,000 pods of 8 KB, in all pages together: far more than a namespace has, and as much as the memory of a runner
+ * holds.
+ */
 export const maxListBytes = 256 << 20
 
-/** How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25 about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component. */
+/**
+ * How many events about an object are kept, the latest: anyone with access may create any number. Clients send at most 25
+ * about an object at once, and one in five minutes (EventSourceObjectSpamFilter, client-go), for each component.
+ */
 export const maxEventsOfObject = 300
 
 /** Only a server that is not an API server sends more: a page of 500 objects is far smaller. */
@@ -300,13 +315,19 @@ export const discoveryGroupMs = 10_000
 /** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
 export const credentialPluginMs = 60_000
 
-/** Maximum delay of a watch until the first lists arrive. A list of many pages, or one that is not answered, must not delay the other watches longer. */
+/**
+ * Maximum delay of a watch until the first lists arrive. A list of many pages, or one that is not answered, must not delay
+ * the other watches longer.
+ */
 export const maxFirstListDelayMs = 1_000
 
 /** If the first requests succeed within this time, their repetition is not reported. */
 export const unreportedRetriesMs = 2_000
 
-/** The longest line of a watch. A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server adds. */
+/**
+ * The longest line of a watch. A line contains one object: at most 1.5 MiB in etcd, plus the fields that the API server
+ * adds.
+ */
 export const maxWatchLineBytes = 16 << 20
 
 /** An error of the API server is a Status, which is far smaller. */
@@ -464,7 +485,7 @@ export const lastLogLinesWhenCancelledMs = 300
 /** If hundreds of targets fail, the logs of this many containers are enough. */
 export const maxEvidenceContainers = 24
 
-/** The same for the nodes of their pods. */
+/** The same for the nodes of their pods: the states of this many nodes are enough. */
 export const maxEvidenceNodes = 8
 
 /** The logs of this many containers of a target are enough. */
@@ -490,7 +511,10 @@ export const maxDifferences = 5
 /** The least time between two updates on GitHub. */
 export const updateIntervalMs = 15_000
 
-/** Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would block merging. */
+/**
+ * Time limit for showing the outcome on GitHub: longer than most secondary rate limits, after which a required check would
+ * block merging.
+ */
 export const outcomeLimitMs = 90_000
 
 /** The same in a cancelled job: the runner kills it 10 s after its cancellation. */
@@ -514,7 +538,10 @@ export const maxAnnotations = 8
 /** The size of the job summary: just below the 1 MiB that GitHub accepts for one step. */
 export const maxSummaryBytes = 1_040_000
 
-/** How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see `textFinishWhenCancelledMs`. */
+/**
+ * How long the step at the end of the job waits for the action, which needs some 6 s after a signal; see
+ * `textFinishWhenCancelledMs`.
+ */
 export const jobEndMs = 8_000
 
 /** How often the end of the action is checked for. */
@@ -576,7 +603,10 @@ export const expressionSteps = 200_000
 /** Time limit of an expression that may be slow: one with many steps, or with a pattern. */
 export const expressionMs = 1_000
 
-/** The largest manifest. Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the text. */
+/**
+ * The largest manifest. Several objects fit: each is at most 1.5 MiB. The YAML syntax tree needs 70 times the memory of the
+ * text.
+ */
 export const maxManifestBytes = 8 * 1024 * 1024
 
 /** How many manifests are read: more than any apply has. */
@@ -597,10 +627,16 @@ export const gitMs = 5_000
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
 
-/** The longest line of a recording: an object has at most 1.5 MiB in etcd. A short compressed file may contain an endless line. */
+/**
+ * The longest line of a recording: an object has at most 1.5 MiB in etcd. A short compressed file may contain an endless
+ * line.
+ */
 export const maxRecordedLineCharacters = 16 << 20
 
-/** How many lines a recording may have: far more than a gate of a week on a large cluster writes: a short compressed file may contain endless lines. */
+/**
+ * How many lines a recording may have: far more than a gate of a week on a large cluster writes: a short compressed file
+ * may contain endless lines.
+ */
 export const maxRecordedLines = 1_000_000
 
 /** The longest recording, without compression. */
