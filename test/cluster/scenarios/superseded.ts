@@ -86,6 +86,8 @@ export const superseded: Scenario[] = [
     setup: async (fixture) => {
       await fixture.rollOut(withChecksum(deployment('web'), 'a'))
       await fixture.apply(withChecksum(deployment('web', { script: slowStart(12) }), 'a'))
+      // The controller makes no revision of a template that is replaced before it works.
+      await fixture.until('the second revision exists', (informer) => informer.all('ReplicaSet').length === 2)
       await fixture.apply(withChecksum(deployment('web', { script: slowStart(12) }), 'b'))
     },
     during: async (fixture) => {
