@@ -177,3 +177,9 @@ it('no subject is made from text, or read as text, outside of the reports that a
   const parsed = /\bsubject\??\.(?:split|startsWith|slice|indexOf|match|includes)\b|\bsubject: `/
   expect(linesWith(parsed, (path) => path.startsWith('src/'))).toEqual([])
 })
+
+it('what is loaded at each start does not load the data of all languages', () => {
+  const isLoaded = (path: string) =>
+    /^src\/(?:inputs|outputs|thresholds|duration|errors)\.ts$|^src\/reasons\//.test(path)
+  expect(linesWith(/toLocaleString|\bIntl\b/, isLoaded)).toEqual([])
+})
