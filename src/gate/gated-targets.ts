@@ -62,6 +62,8 @@ export class GatedTargets {
   readonly #byNamespace: ReadonlyMap<string | undefined, readonly GatedTarget[]>
   /** The targets that every complete list may change: those that exist or are not known to be absent, and selectors. */
   readonly #listed = new Set<GatedTarget>()
+  /** The targets that are neither ready nor ended. */
+  readonly #undecided = new Set<GatedTarget>()
   /** Targets by each kind that their rules read without owning its objects. */
   readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
   readonly #others = new OtherTargets()
@@ -91,7 +93,7 @@ export class GatedTargets {
     this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
     this.#byName = Map.groupBy(this.all, ({ target }) => nameKey(target))
     this.#byNamespace = Map.groupBy(this.all, ({ target }) => target.namespace)
-    for (const gated of this.all) this.#updateListed(gated)
+    for (const gated of this.all) this.#updateSets(gated)
     const otherKinds = new Set(this.all.flatMap(({ rule }) => rule.concernedBy ?? []))
     this.#byOtherKind = new Map(
       [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
@@ -121,7 +123,7 @@ export class GatedTargets {
 
   /** Whether no target is open. */
   get isDone(): boolean {
-    return !this.all.some(({ state }) => isUndecided(state))
+    return this.#undecided.size === 0
   }
 
   /** The targets with this name: several references may name one object. */
@@ -215,7 +217,9 @@ export class GatedTargets {
     if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
   }
 
-  #updateListed(gated: GatedTarget): void {
+  #updateSets(gated: GatedTarget): void {
+    if (isUndecided(gated.state)) this.#undecided.add(gated)
+    else this.#undecided.delete(gated)
     if (gated.state.type !== 'absent' || gated.target.selector !== undefined) this.#listed.add(gated)
     else this.#listed.delete(gated)
   }
@@ -450,8 +454,10 @@ export class GatedTargets {
     if (state === before) return
     const requests = requestsIn(gated)
     gated.state = state
-    this.#updateListed(gated)
-    const isSame = requestsIn(gated).every((each, index) => each === requests[index])
+    this.#updateSets(gated)
+    const isSame = requestsIn(gated).every(
+      (each, index) => each === requests[index] || isDeepStrictEqual(each, requests[index]),
+    )
     if (!isSame || state.type === 'ended') this.#version += 1
     this.#others.update(gated)
     this.#changed.add(gated)
