@@ -2,16 +2,18 @@ import { systemClock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { TextQueue } from '../cluster/text-queue.ts'
 import { type Mistake, quote } from '../errors.ts'
-import { lifecycleSettings } from '../lifecycle/rule-context.ts'
+import { type GateSettings, gateSettings } from '../gate/settings.ts'
+import type { Inputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
 import { Changes, type ObjectChange, type Part } from '../trace/changes.ts'
 import { type ChangeListener, followChanges, followTrace } from '../trace/follow.ts'
+import { FollowedGate } from '../trace/followed-gate.ts'
 import { paintLine, stableText } from '../trace/line.ts'
-import { Readiness } from '../trace/readiness.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
@@ -70,6 +72,17 @@ async function runView(
   }
 }
 
+/** The settings of the gate that judges the objects of a view. */
+async function settingsOf(
+  inputs: Inputs,
+  { context, version = '', serverOffsetMs }: Cluster,
+  kinds: readonly KindName[],
+): Promise<GateSettings> {
+  const startedAt = systemClock.now()
+  const catalogue = await catalogueFor(kinds)
+  return gateSettings(inputs, { startedAt, context, serverVersion: version, serverOffsetMs, catalogue })
+}
+
 /** Ends a view, which has no other purpose, together with its output. */
 function endingWithOutput(context: CommandContext): CommandContext {
   return { ...context, cancelled: AbortSignal.any([context.cancelled, context.outputEnded]) }
@@ -83,10 +96,9 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
       (await cluster.select(request)).map(({ metadata }) => metadata.name)
     const target = await traceTarget(references, kinds, cluster.namespace, namesOf)
     await reportMissingNamespace(target.namespace, cluster, context)
-    const startedAt = systemClock.now()
-    const { serverOffsetMs } = cluster
-    const catalogue = await catalogueFor([target])
-    const state = new Trace(target, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
+    const settings = await settingsOf(inputs, cluster, [target])
+    const { startedAt } = settings
+    const state = new Trace(target, settings)
     const drawing = openDrawing(args, context)
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
@@ -96,7 +108,7 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
       const options = { clock: systemClock, texts, cancelled: context.cancelled }
       const isOver = await followTrace(target, state, cluster, options, (state) => {
         texts.push(() => drawing.draw(state))
-        isReady = endsWhenReady && state.traced?.assessment.status === 'ready'
+        isReady = endsWhenReady && state.isReady
         return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
       })
       if (!isOver) return cancelledCode
@@ -167,12 +179,10 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
   const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
     const objects = followedObjects(references, kinds, cluster.namespace)
-    const startedAt = systemClock.now()
-    const { serverOffsetMs } = cluster
     const requests = objects.requests.map(({ request }) => request)
-    const catalogue = args.flags.has('until-ready') ? await catalogueFor(requests) : undefined
-    const readiness =
-      catalogue && new Readiness(objects, { startedAt, serverOffsetMs, catalogue, ...lifecycleSettings(inputs) })
+    const settings = await settingsOf(inputs, cluster, requests)
+    const { startedAt } = settings
+    const gate = args.flags.has('until-ready') ? new FollowedGate(objects, settings) : undefined
     const color = usesColor(stdout, args.flags.get('color'))
     const linesOf = (change: ObjectChange) =>
       format === 'json'
@@ -188,7 +198,7 @@ function showChanges(name: string, part: Part, args: Arguments, given: CommandCo
         ...messagesTo(context, cluster),
         onChange: (change) => texts.push(() => printLines(stdout, linesOf(change))),
       },
-      readiness,
+      gate,
     )
     return isReady ? 0 : cancelledCode
   })

@@ -40,7 +40,7 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
   let ends: readonly (End | undefined)[] = []
-  if (!isUnanswered && isUndecided(state))
+  if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
     ends =
       state.type === 'awaiting-change'
         ? [changeDeadline(gated)]

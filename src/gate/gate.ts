@@ -4,6 +4,7 @@ import { type KubeObject, nameOf, type Pod, shortName } from '../cluster/objects
 import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
+import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
@@ -46,6 +47,15 @@ interface NextDeadline {
   readonly at: number
   /** Whether it may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
   readonly needsAnswers: boolean
+}
+
+/** A target with what its rule may read. */
+interface JudgedTarget {
+  readonly gated: Readonly<GatedTarget>
+  /** What the rule of the target may read at `now`, once the target was seen. */
+  contextAt(now: number): RuleContext
+  /** Whether an object belongs to the target. */
+  isBehind(object: KubeObject): boolean
 }
 
 /**
@@ -149,6 +159,17 @@ export class Gate {
   record(index: number): TargetRecord<GateProblem> | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated)
+  }
+
+  /** The target with this index as the gate judges it, for views: the gate itself changes its state. */
+  judgedTarget(index: number): JudgedTarget {
+    const gated = this.#targets.all[index]
+    if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
+    return {
+      gated,
+      contextAt: (now) => this.#targets.contextOf(gated, now),
+      isBehind: (object) => this.#targets.isBehind(gated, object),
+    }
   }
 
   /** The known pods of the gated revision of the target with this index; a bare pod is its own only pod. */
@@ -303,14 +324,16 @@ export class Gate {
       this.#targets.apply(gated, { type: 'held', isHeld })
       this.#deadlines.set(gated, targetDeadlines(gated, this.#now, isUnanswered))
     }
-    const ofGate: readonly Deadline[] = [
-      { at: this.#timeoutAt, ends: 'all-targets' },
-      { at: this.#confirmAt, ends: 'ready-gate' },
-      { at: this.#unavailableAt, ends: 'gate' },
-      { at: this.#failFastAt, ends: 'gate' },
-      { at: this.#heartbeatAt, ends: 'nothing' },
-      { at: this.#health.refusalsDueAt, ends: 'nothing' },
-    ]
+    const ofGate: readonly Deadline[] = this.#settings.isEndless
+      ? []
+      : [
+          { at: this.#timeoutAt, ends: 'all-targets' },
+          { at: this.#confirmAt, ends: 'ready-gate' },
+          { at: this.#unavailableAt, ends: 'gate' },
+          { at: this.#failFastAt, ends: 'gate' },
+          { at: this.#heartbeatAt, ends: 'nothing' },
+          { at: this.#health.refusalsDueAt, ends: 'nothing' },
+        ]
     this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
     this.#earliest = this.#findEarliest()
   }
@@ -345,7 +368,7 @@ export class Gate {
 
   /** The verdict of an outage that has lasted too long. */
   #unknownVerdict(isTimeout = false): Verdict | undefined {
-    if (this.#health.isGood) return undefined
+    if (this.#health.isGood || this.#settings.isEndless) return undefined
     const needed = this.#targets.neededRequests
     const isLost = isTimeout && this.#health.isUnavailable(needed)
     return isLost ? this.#health.verdictNow(needed, this.#now) : this.#health.verdict(needed, this.#now)
@@ -391,7 +414,7 @@ export class Gate {
    * @param isConfirmed whether the watches have answered since every target became ready
    */
   #conclude(isConfirmed = false): void {
-    if (this.#end !== undefined) return
+    if (this.#end !== undefined || this.#settings.isEndless) return
     const unknown = this.#unknownVerdict()
     const { isDone } = this.#targets
     if (!isDone) this.#readySince = undefined
@@ -464,6 +487,7 @@ export class Gate {
   }
 
   #finish(verdict: Verdict): void {
+    if (this.#settings.isEndless) return
     this.#logRefusals()
     this.#end = { verdict, at: this.#now }
   }

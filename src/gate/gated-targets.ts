@@ -181,6 +181,11 @@ export class GatedTargets {
     return changed
   }
 
+  /** Whether an object belongs to a target: the target itself, and what it owns or owned. */
+  isBehind(gated: GatedTarget, object: KubeObject): boolean {
+    return this.#ownership.targetsOf(object).has(gated)
+  }
+
   /** Handles a change of the store. Returns the targets that it affects. */
   handleChange(change: Change): ReadonlySet<GatedTarget> {
     const { before, after } = change
@@ -315,7 +320,7 @@ export class GatedTargets {
     const { rule, state } = gated
     const object = objectOf(state)
     if (object === undefined || state.type === 'ended') return
-    const assessment = rule.assess(object, this.#context(gated))
+    const assessment = rule.assess(object, this.contextOf(gated, this.#now()))
     for (const { metadata } of assessment.related ?? []) this.#ownership.assign(metadata.uid, gated)
     const { failure, explainedBy = [] } = assessment
     // What the target itself reports does not depend on the objects that explain it.
@@ -361,12 +366,13 @@ export class GatedTargets {
     return isCurrent ? { apiVersion, kind, metadata: { name, namespace, uid } } : undefined
   }
 
-  #context(gated: GatedTarget): RuleContext {
+  /** What the rule of a target may read at `now`. The target must have been seen. */
+  contextOf(gated: GatedTarget, now: number): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
     let hasUnjudged: boolean | undefined
     return {
-      ...this.#contexts.at(this.#now()),
+      ...this.#contexts.at(now),
       history: seen.history,
       ...this.#others.othersOf(gated.index),
       isOfGatedRevision: (pod) => {

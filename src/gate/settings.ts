@@ -27,6 +27,16 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverOffsetMs: number
   /** See `Timeline.annotations`. */
   readonly annotations?: readonly string[]
+  /** See `viewSettings`. */
+  readonly isEndless?: boolean
+}
+
+/**
+ * The settings of a gate that never ends, for views: its clocks are off, and no target ends. A failed object may recover, and
+ * a deleted one may be created again.
+ */
+export function viewSettings(settings: GateSettings): GateSettings {
+  return { ...settings, isEndless: true, awaitChangeMs: 0 }
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */

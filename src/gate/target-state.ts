@@ -533,6 +533,7 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
+/** Ends a target; that of an endless gate stays as it is. */
 function end(
   state: UnendedState,
   { logText, ...verdict }: TargetVerdict,
@@ -540,6 +541,7 @@ function end(
   context: StepContext,
   problems = state.assessment?.problems ?? [],
 ): Step {
+  if (context.settings.isEndless) return { state, entries: [] }
   const { milestones, seen, assessment } = state
   const object = objectOf(state)
   const snapshot = context.takeSnapshot(object, problems)

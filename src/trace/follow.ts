@@ -5,7 +5,7 @@ import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import type { Changes, ObjectChange } from './changes.ts'
-import type { Readiness } from './readiness.ts'
+import type { FollowedGate } from './followed-gate.ts'
 import type { Trace, TraceState } from './trace.ts'
 
 interface FollowOptions {
@@ -66,7 +66,7 @@ export interface ChangeListener {
 
 /**
  * Follows objects and reports their changes, until cancelled or until all objects are ready.
- * @param readiness judges the objects; without it the view ends only when cancelled
+ * @param gate judges the objects; without it the view ends only when cancelled
  * @returns whether all objects became ready
  * @throws UserError if objects cannot be read
  */
@@ -76,7 +76,7 @@ export function followChanges(
   cluster: WatchedCluster,
   options: FollowOptions,
   { onChange, onWaiting, onConnection }: ChangeListener,
-  readiness?: Readiness,
+  gate?: FollowedGate,
 ): Promise<boolean> {
   const own = new Set(requests.map(requestKey))
   const empty = new Set(own)
@@ -93,13 +93,13 @@ export function followChanges(
   }
   const view: View = {
     get requests() {
-      return [...requests, ...(readiness?.requests ?? [])]
+      return [...requests, ...(gate?.requests ?? [])]
     },
     handle(event, request) {
       if (own.has(requestKey(request))) report(event, request)
-      readiness?.handle(event, request)
+      gate?.handle(event, request)
     },
-    draw: (now) => readiness?.isReady(now) ?? false,
+    draw: (now) => gate?.isReady(now) ?? false,
   }
   return follow(view, cluster, options)
 }

@@ -48,7 +48,7 @@ export function renderTrace(state: TraceState, rows = Number.POSITIVE_INFINITY):
 
 function viewLines(state: TraceState, detail: Detail): readonly Line[] {
   const { traced, connectionError } = state
-  const warnings = [...state.unreadable]
+  const warnings = [...state.problems]
   if (connectionError !== undefined) warnings.push(`the server does not answer at present: ${connectionError}`)
   return [
     titleLine(state),
@@ -87,9 +87,10 @@ function describeObject({ object }: TracedObject): string | undefined {
   return object.kind === 'Pod' && podIP ? podIP : undefined
 }
 
-function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading }: TraceState): readonly Line[] {
+function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading, isReady }: TraceState): readonly Line[] {
   if (traced === undefined) {
     if (isLoading) return [line(0, mark('…'), 'looking')]
+    if (isReady) return [line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')]
     const name = displayName(target)
     if (deletedAt === undefined) return [line(0, mark('…'), `waiting for ${name} to be created`)]
     return [

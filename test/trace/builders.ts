@@ -1,10 +1,12 @@
-import type { Observation } from '../../src/cluster/feed.ts'
+import { isFailure, type Observation } from '../../src/cluster/feed.ts'
 import type { EndpointSlice, KubeObject, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
+import { covers } from '../../src/cluster/store.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/trace/line.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
-import { moment, start } from '../lifecycle/builders.ts'
+import { createSettings } from '../gate/builders.ts'
+import { moment } from '../lifecycle/builders.ts'
 
 export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
   return { apiVersion, kind, name, namespace: 'shop', clocks: {} }
@@ -51,12 +53,14 @@ export function createSlice(pods: readonly (readonly [pod: Pod, ready: boolean])
 export type Step = readonly [seconds: number, ...observations: readonly Observation[]]
 
 export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
-  const trace = new Trace(target, { startedAt: start, serverOffsetMs: 0, settleTimeMs: 10_000, maxRestarts: 2 })
+  const trace = new Trace(target, createSettings())
   for (const [seconds, ...observations] of steps) {
     for (const observation of observations) trace.handle({ ...observation, at: moment(seconds) })
     if (steps[0]?.[0] === seconds) {
       // The first lists end after the objects of the first step, because these determine the watches of relatives.
-      for (const request of trace.requests) trace.handle({ type: 'SYNCED', ...request, at: moment(seconds) })
+      for (const request of trace.requests)
+        if (!observations.some((each) => isFailure(each) && covers(each, request)))
+          trace.handle({ type: 'SYNCED', ...request, at: moment(seconds) })
     }
   }
   return trace

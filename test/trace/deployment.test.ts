@@ -139,6 +139,13 @@ describe('a resource that does not exist', () => {
     ])
   })
 
+  test('is ready if that is what it waits for', () => {
+    const gone = { ...target, waitFor: { type: 'delete' } } as const
+    expect(viewAt(createTrace(gone, [0]), 3)[1]).toBe('✓ ready · it does not exist')
+    const trace = createTrace(gone, [0, ...added(v1)], [20, ...deleted(v1)])
+    expect(viewAt(trace, 25)[1]).toBe('✓ ready · it does not exist')
+  })
+
   test('is not judged before the first lists are complete', () => {
     const trace = createTrace(target)
     trace.handle({ type: 'ADDED', object: v1, at: 0 })
