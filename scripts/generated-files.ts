@@ -13,7 +13,7 @@ import { actionMetadata, actionTypes } from './action-metadata.ts'
 import { architectureDiagram, readSources } from './imports.ts'
 import { renderThresholds, replaceRegion, table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
-import { inputPage, readmeDocs } from './readme-docs.ts'
+import { inputPage, readmeDocs, versionTable } from './readme-docs.ts'
 
 /** The checkout. */
 export const root = join(import.meta.dirname, '..')
@@ -26,6 +26,7 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
  * - `docs/operators.md`: the catalogue of operators
  * - `docs/architecture.md`: the picture of the imports
+ * - `docs/versions.md`: the runs of scenarios on each version of Kubernetes
  * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
  * - the other documents: the thresholds in them
  */
@@ -39,6 +40,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference.md', reference()],
     ['docs/operators.md', operatorDocs(groups, join(root, 'test/operators/results.json'))],
     ['docs/architecture.md', pictured],
+    ['docs/versions.md', replaceRegion(present('docs/versions.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
     ['README.md', readmeDocs(present('README.md'), root, groups)],
     ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],

@@ -4,7 +4,8 @@ import { type InputDefinition, inputDefinitions, inputGroups, mergeInputDefiniti
 import { outputDefinitions } from '../src/outputs.ts'
 import { reasonCodes } from '../src/reasons/reasons.ts'
 import { type Comparison, comparisonFile, type ToolName } from '../test/cluster/comparison.ts'
-import { kubernetesVersion } from '../test/cluster/layout.ts'
+import { defaultKubernetesVersion } from '../test/cluster/layout.ts'
+import { readVersionResults } from '../test/cluster/version-results.ts'
 import { fullText } from './action-metadata.ts'
 import { alignedTable, replaceRegion } from './markdown.ts'
 import type { CatalogueGroup } from './operator-docs.ts'
@@ -76,11 +77,29 @@ export function inputPage(present: string): string {
   return replaceRegion(replaceRegion(present, 'inputs', inputs.slice(0, -1)), 'outputs', outputs.slice(0, -1))
 }
 
+/** `1.33 to 1.37`: the versions on which scenarios passed. */
+export function testedVersions(): string {
+  const minors = [...new Set([defaultKubernetesVersion(), ...Object.keys(readVersionResults())])]
+    .map((version) => version.split('.').slice(0, 2).join('.').slice(1))
+    .sort()
+  return minors.length === 1 ? (minors[0] ?? '') : `${minors.at(0)} to ${minors.at(-1)}`
+}
+
+/** The table of the runs on each version of Kubernetes, for `docs/versions.md`. */
+export function versionTable(): readonly string[] {
+  const rows = Object.entries(readVersionResults()).map(([version, { passed, failed, minutes, day }]) => [
+    version.slice(1),
+    `${passed} of ${passed + failed.length}${failed.length === 0 ? '' : `; not: ${failed.join(', ')}`}`,
+    `${minutes} min`,
+    day,
+  ])
+  return alignedTable(['Kubernetes', 'scenarios that passed', 'took', 'day'], rows)
+}
+
 function figures(root: string, groups: readonly CatalogueGroup[]): readonly string[] {
   const recordings = readdirSync(join(root, 'test/recordings'), { recursive: true, encoding: 'utf8' })
-  const version = /^v(.*)$/.exec(kubernetesVersion())?.[1]
   return [
-    `- **Tested on Kubernetes ${version}**: ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
+    `- **Tested on Kubernetes ${testedVersions()}** ([runs](docs/versions.md#kubernetes)): ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
     `- **${groups.flatMap(({ entries }) => entries).length} kinds of operators** in ${groups.length} API groups ([list](docs/operators.md))`,
     `- **${reasonCodes.length} reasons**, each with what proves it and what to do ([list](docs/reference.md#reasons))`,
   ]

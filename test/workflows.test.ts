@@ -1,11 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import { kubernetesVersions } from './cluster/layout.ts'
 
 interface Job {
   readonly uses?: string
   readonly needs?: readonly string[]
   readonly permissions?: Readonly<Record<string, string>>
+  readonly strategy?: { readonly matrix: { readonly kubernetes?: readonly string[] } }
   readonly steps?: readonly { readonly uses?: string; readonly run?: string }[]
   readonly 'timeout-minutes'?: number
 }
@@ -39,8 +41,11 @@ describe('a release', () => {
   const release = workflows.find(([name]) => name === 'release.yml')?.[1].jobs ?? {}
 
   it('is published after all tests, and after the check of dist/', () => {
-    expect(release['publish']?.needs).toEqual(['ci', 'e2e', 'build'])
+    expect(release['publish']?.needs).toEqual(['ci', 'e2e', 'versions', 'build'])
     expect(release['npm']?.needs).toContain('publish')
+    expect(release['versions']?.strategy?.matrix.kubernetes?.map((each) => `v${each}`).toSorted()).toEqual(
+      kubernetesVersions().toSorted(),
+    )
     expect(stepsOf(release['build'] ?? {}).map(({ run }) => run)).toContain('npm run check:dist')
   })
 

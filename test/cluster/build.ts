@@ -2,11 +2,22 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './command.ts'
-import { cacheFolder, kubectlModule, kubeModule, kubernetesVersion, registryModule } from './layout.ts'
+import {
+  cacheFolder,
+  kubeBuildTags,
+  kubectlModule,
+  kubeModfile,
+  kubeModule,
+  kubernetesVersion,
+  registryModule,
+} from './layout.ts'
 
 /** Builds the program that contains all of Kubernetes (minutes; then cached). Returns its path. */
 export async function buildKube(): Promise<string> {
-  return build('kube', kubeModule, versionFlags())
+  const version = kubernetesVersion()
+  const modfile = kubeModfile(version)
+  const flags = [`-modfile=${modfile}`, `-tags=${kubeBuildTags(version)}`]
+  return build('kube', kubeModule, versionFlags(), flags, [modfile])
 }
 
 /** Builds kubectl (a minute after `buildKube`; then cached). Returns its path. */
@@ -27,13 +38,21 @@ export async function buildRegistry(): Promise<string> {
   return build('registry', registryModule, [])
 }
 
-async function build(name: string, folder: string, linkerFlags: string[]): Promise<string> {
+async function build(
+  name: string,
+  folder: string,
+  linkerFlags: readonly string[],
+  flags: readonly string[] = [],
+  otherSources: readonly string[] = [],
+): Promise<string> {
   const hash = createHash('sha256').update(linkerFlags.join())
-  for (const file of readdirSync(folder).sort()) hash.update(readFileSync(join(folder, file)))
+  const files = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())
+  const sources = files.map((each) => join(folder, each.name)).sort()
+  for (const source of [...sources, ...otherSources]) hash.update(readFileSync(source))
   const binary = join(cacheFolder, `${name}-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(binary)) return binary
 
-  await goBuild(binary, folder, '.', linkerFlags)
+  await goBuild(binary, folder, '.', linkerFlags, {}, flags)
   return binary
 }
 
@@ -49,10 +68,11 @@ export async function goBuild(
   program: string,
   linkerFlags: readonly string[],
   env: NodeJS.ProcessEnv = {},
+  otherFlags: readonly string[] = [],
 ): Promise<void> {
   mkdirSync(cacheFolder, { recursive: true })
   const partial = `${binary}.${process.pid}`
-  const flags = ['-trimpath', '-buildvcs=false', '-ldflags', ['-s', '-w', ...linkerFlags].join(' ')]
+  const flags = ['-trimpath', '-buildvcs=false', ...otherFlags, '-ldflags', ['-s', '-w', ...linkerFlags].join(' ')]
   await run('go', ['build', ...flags, '-o', partial, program], {
     cwd: folder,
     env: { ...process.env, CGO_ENABLED: '0', GOWORK: 'off', ...env },

@@ -2,7 +2,15 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { sandboxImage } from './images.ts'
-import { cgroupName, containerdSocket, kubeconfigPath, network, serviceAccountKeyPath, state } from './layout.ts'
+import {
+  cgroupName,
+  containerdSocket,
+  kubeconfigPath,
+  kubernetesMinor,
+  network,
+  serviceAccountKeyPath,
+  state,
+} from './layout.ts'
 import { cniFolder } from './packages.ts'
 import { start } from './processes.ts'
 
@@ -207,6 +215,10 @@ export function startKubelet(kube: string, ports: Ports): void {
     imageGCLowThresholdPercent: 99,
     evictionHard: { 'memory.available': '1Mi' },
     maxPods: 250,
+    // Newer kubelets refuse a host with cgroup v1, which the machine of a test may have.
+    failCgroupV1: false,
+    // Else an image that was imported is pulled again once another image of its content was pulled by a pod.
+    ...(kubernetesMinor() >= 35 && { imagePullCredentialsVerificationPolicy: 'NeverVerify' }),
   }
   writeFileSync(state('kubelet.json'), JSON.stringify(config))
   start('kubelet', kube, [

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
@@ -48,9 +48,42 @@ export const network = {
   dns: '198.19.0.10',
 }
 
-/** The Kubernetes release of the Go module, e.g. `v1.34.4`. */
-export function kubernetesVersion(): string {
+/** The release of Kubernetes that `npm run test:cluster` uses, e.g. `v1.34.4`. */
+export function defaultKubernetesVersion(): string {
   const version = /^\s*k8s\.io\/kubernetes (v\d+\.\d+\.\d+)$/m.exec(readFileSync(join(kubeModule, 'go.mod'), 'utf8'))
   if (!version?.[1]) throw new Error(`${join(kubeModule, 'go.mod')} requires no release of k8s.io/kubernetes`)
   return version[1]
+}
+
+/** The module files of the other releases, which `kube-module.ts` writes. */
+const versionsFolder = join(kubeModule, 'versions')
+
+/** All releases of Kubernetes that the test cluster can run, the default one first. */
+export function kubernetesVersions(): readonly string[] {
+  return [defaultKubernetesVersion(), ...readdirSync(versionsFolder).sort()]
+}
+
+/** The release of Kubernetes to run: that of `ROLLOUT_GATE_TEST_KUBERNETES` (`1.37.2`), else the default one. */
+export function kubernetesVersion(): string {
+  const wanted = process.env['ROLLOUT_GATE_TEST_KUBERNETES']
+  if (!wanted) return defaultKubernetesVersion()
+  const version = `v${wanted.replace(/^v/, '')}`
+  const known = kubernetesVersions()
+  if (!known.includes(version)) throw new Error(`Kubernetes ${wanted} is not among ${known.join(', ')}`)
+  return version
+}
+
+/** The `go.mod` of a release of Kubernetes. */
+export function kubeModfile(version: string): string {
+  return version === defaultKubernetesVersion() ? join(kubeModule, 'go.mod') : join(versionsFolder, version, 'go.mod')
+}
+
+/** The 34 of `v1.34.4`. */
+export function kubernetesMinor(version = kubernetesVersion()): number {
+  return Number(version.split('.')[1])
+}
+
+/** The build tags of a release: until 1.33, the kubelet's command is made without a context. */
+export function kubeBuildTags(version: string): string {
+  return kubernetesMinor(version) <= 33 ? 'kubelet_without_context' : ''
 }

@@ -25,34 +25,45 @@ import { temporaryFailures } from './temporary-failures.ts'
 import { unproven } from './unproven.ts'
 import { unreadableKinds } from './unreadable-kinds.ts'
 
-/** Every scenario, in the order of the result table. */
-export const scenarios: readonly Scenario[] = [
-  ...healthy,
-  ...temporaryFailures,
-  ...statefulSetsAndDaemonSets,
-  ...sidecars,
-  ...jobs,
-  ...liveLogs,
-  ...failures,
-  ...crashes,
-  ...alreadyFailing,
-  ...expectedImages,
-  ...missingObjects,
-  ...admission,
-  ...placement,
-  ...nodes,
-  ...services,
-  ...unproven,
-  ...manifests,
-  ...deadlines,
-  ...superseded,
-  ...connections,
-  ...access,
-  ...deletions,
-  ...unreadableKinds,
-  ...componentFaults,
-  ...lostKubelet,
+/** The scenarios that need no fault of a component, by file. */
+const groups: readonly (readonly Scenario[])[] = [
+  healthy,
+  temporaryFailures,
+  statefulSetsAndDaemonSets,
+  sidecars,
+  jobs,
+  liveLogs,
+  failures,
+  crashes,
+  alreadyFailing,
+  expectedImages,
+  missingObjects,
+  admission,
+  placement,
+  nodes,
+  services,
+  unproven,
+  manifests,
+  deadlines,
+  superseded,
+  connections,
+  access,
+  deletions,
+  unreadableKinds,
 ]
+
+/** Every scenario, in the order of the result table. */
+export const scenarios: readonly Scenario[] = [...groups.flat(), ...componentFaults, ...lostKubelet]
+
+/** How many scenarios run on the versions of Kubernetes between the oldest and the newest. */
+const coreScenarios = 60
+
+/** The core of the scenarios: the first of each file, then the second of each, and so on. */
+export function coreOfScenarios(): readonly Scenario[] {
+  const longest = Math.max(...groups.map(({ length }) => length))
+  const inTurn = Array.from({ length: longest }, (_, index) => groups.flatMap((group) => group[index] ?? []))
+  return inTurn.flat().slice(0, coreScenarios)
+}
 
 /** The scenarios of these names, or all of them. */
 export function choose(names: readonly string[]): readonly Scenario[] {
