@@ -1,10 +1,11 @@
 import type { Clock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
 import { deniedAccess } from './cluster/failures.ts'
-import type { ApiResource, FeedEvent, WatchRequest } from './cluster/feed.ts'
+import type { ApiResource, FeedEvent } from './cluster/feed.ts'
 import { type EventConsumer, Follower } from './cluster/follower.ts'
 import { type KubeObject, nameOf } from './cluster/objects.ts'
 import type { Secrets } from './cluster/secrets.ts'
+import { Semaphore } from './cluster/semaphore.ts'
 import { EvidenceReader } from './diagnosis/evidence-reader.ts'
 import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { duration } from './duration.ts'
@@ -15,10 +16,11 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.
 import { type EndedTimeline, type Entry, emptyTimeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import type { Inputs } from './inputs.ts'
-import { catalogueFor, loadMilestones, ruleOf } from './lifecycle/rules.ts'
+import { catalogueFor, isJudged, loadMilestones, ruleOf } from './lifecycle/rules.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
 import { applyLiveAnnotations } from './plan/gate-annotations.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-check-entries.ts'
+import { ReleaseObjects, type Selection } from './plan/helm-release.ts'
 import { withComparableManifests } from './plan/manifest-differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
@@ -34,7 +36,7 @@ import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './pla
 import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
-import { evidenceFinishMs, evidenceFinishWhenCancelledMs, furtherMistakesMs } from './thresholds.ts'
+import { evidenceFinishMs, evidenceFinishWhenCancelledMs, furtherMistakesMs, releaseListsAtOnce } from './thresholds.ts'
 import { version } from './version.ts'
 
 /** The user's inputs without mistakes. */
@@ -245,15 +247,26 @@ async function planTargets(
     remedy ??= grantsFor(resolution, cluster)
     return remedy
   }
-  const namesOf = async (request: WatchRequest) =>
-    (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+  const releases = releaseObjects([...resolution.selections, ...streamed.selections], cluster)
+  const namesOf = async ({ release, ...request }: Selection) =>
+    release === undefined || releases === undefined
+      ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+      : releases.namesOf({ ...request, release })
   const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout, until)))
   const annotated = await withLiveAnnotations(rollout.inputs, plan, cluster)
   return {
     ...annotated,
+    notices: [...annotated.notices, ...(releases?.notices ?? [])],
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
   }
+}
+
+/** Lists the objects of the Helm releases that selections name; undefined without one. */
+function releaseObjects(selections: readonly Selection[], cluster: Cluster): ReleaseObjects | undefined {
+  if (selections.every(({ release }) => release === undefined)) return undefined
+  const slots = new Semaphore(releaseListsAtOnce)
+  return new ReleaseObjects(selections, (request) => slots.run(() => cluster.selectMetadata(request)))
 }
 
 /** A kind may be unknown only because its API server did not answer. */
@@ -294,7 +307,7 @@ async function resolveKinds(
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const milestonesOf = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
   return collectMistakes(
-    () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf }),
+    () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
     () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
   )
 }

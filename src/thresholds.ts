@@ -618,6 +618,15 @@ export const maxManifestObjects = 5_000
 /** How many objects references may name: more than in any apply. Limits `a,b,c,… 1 2 3 …`. */
 export const maxReferences = 5_000
 
+/**
+ * A kind of a Helm release is skipped after so many server errors: the conversion webhook of a custom kind may be down, and
+ * the release need not contain the kind.
+ */
+export const maxKindErrors = 3
+
+/** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
+export const releaseListsAtOnce = 8
+
 /** The interval of the lists until a selector has its first match. */
 export const selectorPollMs = 1_000
 

@@ -1,5 +1,5 @@
 import tls from 'node:tls'
-import { rediscoveryMs } from '../thresholds.ts'
+import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
 import { type Clock, systemClock } from './clock.ts'
 import {
@@ -11,7 +11,7 @@ import {
   kindState,
   serverVersion,
 } from './discovery.ts'
-import { failureOf, isForbidden, notFound } from './failures.ts'
+import { failureOf, isForbidden, isMethodNotSupported, isNotFound, isServerError, notFound } from './failures.ts'
 import { type ApiResource, type Failure, type Observation, requestKey, type WatchRequest } from './feed.ts'
 import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
@@ -162,6 +162,25 @@ export class Cluster {
       remedyOf: async () => (await remedyOf()) ?? 'Grant get, list and watch on the gated resources.',
     }
     return runInitially(this.#connection, forbidden, () => this.list(request))
+  }
+
+  /**
+   * The metadata of the objects that match a request, before anything is watched. Repeats the request like `select`.
+   * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
+   */
+  async selectMetadata(request: WatchRequest): Promise<readonly KubeObject[] | undefined> {
+    const forbidden = { action: `list ${request.kind}`, remedyOf: async () => '' }
+    let errors = 0
+    return runInitially(this.#connection, forbidden, async () => {
+      try {
+        const path = await this.#path(request)
+        return (await listAll(this.#client, path, request, this.redact, { metadataOnly: true })).items
+      } catch (error) {
+        if (isNotFound(error) || isMethodNotSupported(error)) return []
+        if (isForbidden(error) || (isServerError(error) && ++errors >= maxKindErrors)) return undefined
+        throw error
+      }
+    })
   }
 
   /** The present objects of a request. Rejects with a 404 if the server does not have the kind. */

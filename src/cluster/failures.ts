@@ -101,6 +101,11 @@ export const isMethodNotSupported = hasStatus(405)
 /** The server no longer has the requested resource version. */
 export const isExpired = hasStatus(410)
 
+/** Whether the server answered that it cannot serve a request, as when the conversion webhook of its kind is down. */
+export function isServerError(error: unknown): boolean {
+  return statusOf(error) >= 500
+}
+
 /** Whether the same request may succeed soon: no answer, an overloaded server, or a server error. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof ApiError) return error.status === 429 || error.status >= 500

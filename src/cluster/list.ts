@@ -16,6 +16,8 @@ interface ListOptions {
   /** Maximum time without a byte. */
   readonly silenceMs?: number
   readonly onPage?: () => void
+  /** Whether the server sends only the metadata of the objects; by default, only for `secretNames`. */
+  readonly metadataOnly?: boolean
 }
 
 const pageSize = 500
@@ -46,7 +48,7 @@ async function listPages(
   request: WatchRequest,
   redact: Redactor,
   limit: number | undefined,
-  { onPage, ...options }: ListOptions,
+  { onPage, metadataOnly, ...options }: ListOptions,
 ): Promise<List> {
   const items: KubeObject[] = []
   let continuation = ''
@@ -62,7 +64,11 @@ async function listPages(
       ...(limit === undefined ? {} : { limit: String(limit) }),
       ...(continuation === '' ? {} : { continue: continuation }),
     })
-    const page = await client.json(`${path}?${query}`, { ...options, onBytes, accept: acceptOf(request, 'list') })
+    const page = await client.json(`${path}?${query}`, {
+      ...options,
+      onBytes,
+      accept: acceptOf(request, 'list', metadataOnly),
+    })
     onPage?.()
     const { metadata, items: objects } = (page ?? {}) as { metadata?: Record<string, unknown>; items?: unknown }
     // An empty list may be null: the JSON of a nil slice in Go.
@@ -101,9 +107,13 @@ export function servedKind({ apiVersion, kind }: KindName): KindName {
  * The form in which the server sends the objects of a request: undefined, or only their metadata
  * (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-tables).
  */
-export function acceptOf({ kind }: KindName, verb: 'list' | 'watch'): string | undefined {
+export function acceptOf(
+  { kind }: KindName,
+  verb: 'list' | 'watch',
+  metadataOnly = kind === secretNames.kind,
+): string | undefined {
   const form = verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
-  return kind === secretNames.kind ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
+  return metadataOnly ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
 }
 
 /**

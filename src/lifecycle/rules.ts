@@ -229,6 +229,11 @@ export function ruleOf(kind: KindName): Rule {
   return byKey.get(key)?.rule ?? (kindsReadyOnceCreated.has(key) ? existsRule : genericRule)
 }
 
+/** Whether a kind is judged: its objects need more than to exist. */
+export function isJudged(kind: KindName): boolean {
+  return byKey.has(keyOf(kind)) || !isBuiltIn(kind.apiVersion)
+}
+
 /** The names of a kind's milestones, in the order in which they are reached. */
 export function milestonesOf(kind: KindName): readonly string[] {
   return ruleOf(kind).milestones

@@ -1,8 +1,8 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
-import type { WatchRequest } from '../cluster/feed.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
+import { releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
@@ -31,7 +31,7 @@ export interface ResolvedPlan extends Plan {
 }
 
 /** Finds the names of the objects that a selection matches. */
-type NamesOf = (selection: WatchRequest) => readonly string[]
+type NamesOf = (selection: Selection) => readonly string[]
 
 /** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */
 export interface MatchWait {
@@ -67,13 +67,13 @@ export function matchLimitMs(
  */
 export async function matchSelections(
   { resolved, selections }: Resolution,
-  list: (selection: WatchRequest) => Promise<readonly string[]>,
+  list: (selection: Selection) => Promise<readonly string[]>,
   wait?: MatchWait,
 ): Promise<NamesOf> {
   const names = new Map<string, readonly string[]>()
   const namesOf: NamesOf = (selection) => names.get(JSON.stringify(selection)) ?? []
   /** Returns whether the number of matches has changed. */
-  const read = async (requests: readonly WatchRequest[]) => {
+  const read = async (requests: readonly Selection[]) => {
     const changes = await Promise.all(
       requests.map(async (request) => {
         const found = await list(request)
@@ -87,7 +87,7 @@ export async function matchSelections(
   await read(selections)
   if (wait === undefined) return namesOf
   const { clock, limitMs, signal, onWaiting } = wait
-  const lines = [...selectorsByLine(resolved).values()].filter(
+  const lines = [...selectorsAsWritten(resolved).values()].filter(
     (entries) =>
       entries[0]?.reference.waitFor?.type !== 'delete' &&
       entries.every((entry) => namesOf(listRequest(entry)).length === 0),
@@ -100,7 +100,9 @@ export async function matchSelections(
     requests.every((request) => namesOf(request).length === 0) &&
     clock.now() - startedAt < limitMs(first.reference)
   if (waiting.some(isOpen))
-    onWaiting(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target))))
+    onWaiting([
+      ...new Set(waiting.flatMap(({ entries }) => entries.map((entry) => displayName(draftOf(entry, '', '').target)))),
+    ])
   while ((waiting.some(isOpen) || clock.now() - changedAt < selectorCompleteMs) && !signal.aborted) {
     await sleep(clock, selectorPollMs, signal)
     if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
@@ -151,11 +153,11 @@ export function resolveTargets({ parsed, resolved, selections }: Resolution, nam
 function collectDrafts(matched: readonly MatchedReference[], input: string): ReadonlyMap<string, Draft> {
   const mistakes: MistakeWithReason[] = []
   const drafts = new Map<string, Draft>()
-  const byLine = selectorsByLine(matched)
+  const asWritten = selectorsAsWritten(matched)
   for (const entry of matched) {
     const { names, reference } = entry
     if (reference.exclude) continue
-    const isMatched = names.length > 0 || byLine.get(reference.line)?.some((other) => other.names.length > 0)
+    const isMatched = names.length > 0 || asWritten.get(writtenKey(entry))?.some((other) => other.names.length > 0)
     // A line without a match is a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
     for (const name of all) addDraft(drafts, draftOf(entry, input, name), mistakes)
@@ -164,10 +166,15 @@ function collectDrafts(matched: readonly MatchedReference[], input: string): Rea
   return drafts
 }
 
-/** The references that select targets. `deploy,sts -l app=web` is one line with a reference for each kind. */
-function selectorsByLine<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<number, readonly T[]> {
+/** The references that select targets. `deploy,sts -l app=web` and `helm/web` have a reference for each kind. */
+function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]): ReadonlyMap<string, readonly T[]> {
   const selecting = matched.filter(({ reference }) => reference.selector !== undefined && !reference.exclude)
-  return Map.groupBy(selecting, ({ reference }) => reference.line)
+  return Map.groupBy(selecting, writtenKey)
+}
+
+/** A line has one selector, or names of Helm releases. */
+function writtenKey({ reference, release }: ResolvedReference): string {
+  return `${reference.line} ${release?.name ?? ''}`
 }
 
 /** The keys of the targets that a line with `!` excludes; one without a name for a whole kind. */
@@ -192,13 +199,13 @@ function noticesOf(
   return [
     ...notices.map(({ file, line, message }) => `${placeOf(line, file)}: ${message}`),
     ...skipped.map(({ file, line, why, text }) => `${placeOf(line, file)} is skipped (${why}): ${text}`),
-    ...matched.flatMap(({ reference: { namespace, line, manifest }, resource }) => {
-      if (namespace === undefined || resource.namespaced) return []
+    ...matched.flatMap(({ reference: { namespace, line, manifest }, resource, release }) => {
+      if (namespace === undefined || resource.namespaced || release !== undefined) return []
       return [`${placeOf(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
     }),
-    ...[...selectorsByLine(matched)].flatMap(([line, entries]) => {
+    ...[...selectorsAsWritten(matched).values()].flatMap((entries) => {
       const notice = unmatchedNotice(entries)
-      return notice === undefined ? [] : [`${placeOf(line)}: ${notice}`]
+      return notice === undefined ? [] : [`${placeOf(notice.line)}: ${notice.text}`]
     }),
     ...matched.flatMap((entry) => {
       const { exclude, name, kind, line } = entry.reference
@@ -212,15 +219,19 @@ function noticesOf(
  * The notice about kinds without a match of the line's selector; undefined if all match, or if none matches and the target
  * is `not-found`.
  */
-function unmatchedNotice(entries: readonly MatchedReference[]): string | undefined {
+function unmatchedNotice(
+  entries: readonly MatchedReference[],
+): { readonly line: number; readonly text: string } | undefined {
   const unmatched = entries.filter(({ names }) => names.length === 0)
   const [first] = unmatched
   if (first === undefined) return undefined
-  const { selector, waitFor } = first.reference
+  const { line, selector, waitFor } = first.reference
   if (unmatched.length === entries.length)
-    return waitFor?.type === 'delete' ? 'nothing matches, so nothing is left to be deleted.' : undefined
+    return waitFor?.type === 'delete' ? { line, text: 'nothing matches, so nothing is left to be deleted.' } : undefined
+  // A release contains objects of few kinds.
+  if (first.release !== undefined) return undefined
   const kinds = unmatched.map(({ resource }) => `no ${resource.kind.toLowerCase()}`).join(' and ')
-  return selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.`
+  return { line, text: selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.` }
 }
 
 function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
@@ -241,15 +252,16 @@ interface Draft {
   readonly manifest: Manifest | undefined
 }
 
-/** @param name empty for a selector without a match */
-function draftOf({ reference, resource, namespace }: ResolvedReference, input: string, name: string): Draft {
+/** @param name empty for a selector without a match: the target of a release is then the release itself */
+function draftOf({ reference, resource, namespace, release }: ResolvedReference, input: string, name: string): Draft {
   const { line, selector, clocks, waitFor, manifest } = reference
+  const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
+  const { apiVersion, kind } = releaseKind
   return {
     target: {
-      apiVersion: apiVersionOf(resource),
-      kind: resource.kind,
-      namespace,
-      name,
+      ...(name === '' && release !== undefined
+        ? { apiVersion, kind, namespace: release.namespace, name: release.name }
+        : object),
       selector: name === '' ? selector : undefined,
       clocks,
       waitFor,

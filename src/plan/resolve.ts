@@ -1,4 +1,4 @@
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import {
   type AddMistake,
@@ -8,6 +8,14 @@ import {
   quote,
   throwMistakes,
 } from '../errors.ts'
+import {
+  checkReleaseName,
+  kindsOfRelease,
+  type Release,
+  releaseKind,
+  releaseSelector,
+  type Selection,
+} from './helm-release.ts'
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
@@ -21,6 +29,8 @@ export interface PlanDefaults {
   readonly milestones: readonly string[]
   /** The names of a kind's milestones. */
   milestonesOf(kind: KindName): readonly string[]
+  /** Whether the objects of a kind are selected by a reference to a Helm release; by default, such a reference is a mistake. */
+  isInRelease?(kind: KindName): boolean
 }
 
 /** A reference with its resource type on the server. */
@@ -28,6 +38,8 @@ export interface ResolvedReference {
   readonly reference: Reference
   readonly resource: ApiResource
   readonly namespace: string | undefined
+  /** The reference names this Helm release: it selects those of its objects that are of this kind. */
+  readonly release?: Release
 }
 
 /** All references with their resource types, before the selectors are matched. */
@@ -35,7 +47,7 @@ export interface Resolution {
   readonly parsed: ParsedReferences
   readonly resolved: readonly ResolvedReference[]
   /** The list requests of all selectors, without duplicates. They return the targets. */
-  readonly selections: readonly WatchRequest[]
+  readonly selections: readonly Selection[]
 }
 
 /**
@@ -52,12 +64,17 @@ export function resolveReferences(
   const { input, references } = parsed
   const mistakes: MistakeWithReason[] = [...parsed.mistakes]
   const resolved: ResolvedReference[] = []
-  const kindOf = cacheKinds([...resources, ...definedKinds(references)])
+  const kinds = [...resources, ...definedKinds(references)]
+  const kindOf = cacheKinds(kinds)
 
   for (const reference of references) {
     const { name, manifest } = reference
     const place = { input: manifest?.file ?? input, line: manifest?.lineOf(['kind']) ?? reference.line }
     const addMistake = (message: string, reason?: MistakeReason) => addOnce(mistakes, { ...place, message, reason })
+    if (manifest === undefined && reference.kind.toLowerCase() === releaseKind.word) {
+      resolved.push(...resolveRelease(reference, kinds, defaults, addMistake))
+      continue
+    }
     const resource = kindOf(reference)
     if (typeof resource === 'string') {
       addMistake(resource, 'kind-unknown')
@@ -84,6 +101,35 @@ export function resolveReferences(
   const selecting = resolved.filter(({ reference }) => reference.selector !== undefined && !excludesKind(reference))
   const selections = new Map(selecting.map(listRequest).map((request) => [JSON.stringify(request), request]))
   return { parsed, resolved, selections: [...selections.values()] }
+}
+
+/** A selector for each kind that a Helm release may contain. */
+function resolveRelease(
+  reference: Reference,
+  resources: readonly ApiResource[],
+  defaults: PlanDefaults,
+  addMistake: AddMistake,
+): readonly ResolvedReference[] {
+  const { name, clocks, waitFor, namespace = defaults.namespace } = reference
+  const { isInRelease } = defaults
+  if (name === undefined) {
+    addMistake(`A Helm release is named: write ${releaseKind.word}/NAME, without -l and --all.`)
+    return []
+  }
+  if (isInRelease === undefined) {
+    addMistake(`A Helm release is many resources. Name one of them, like deployment/${name}.`)
+    return []
+  }
+  checkReleaseName(name, addMistake)
+  const kinds = kindsOfRelease(resources, (resource) => isInRelease(kindNameOf(resource)))
+  checkMilestones(Object.keys(clocks.milestoneTimeoutsMs ?? {}), kinds, defaults, addMistake)
+  const release = { name, namespace, includesTerminating: waitFor?.type === 'delete' }
+  return kinds.map((resource) => ({
+    reference: { ...reference, name: undefined, selector: releaseSelector },
+    resource,
+    namespace: resource.namespaced ? namespace : undefined,
+    release,
+  }))
 }
 
 /** Adds a mistake that is new. A line with several names repeats its mistakes. */
@@ -144,9 +190,7 @@ function checkMilestones(
   { milestonesOf }: PlanDefaults,
   addMistake: AddMistake,
 ): void {
-  const known = new Set(
-    resources.flatMap((resource) => milestonesOf({ apiVersion: apiVersionOf(resource), kind: resource.kind })),
-  )
+  const known = new Set(resources.flatMap((resource) => milestonesOf(kindNameOf(resource))))
   const kinds = [...new Set(resources.map(({ kind }) => kind))].join(', ')
   for (const name of names) {
     if (known.has(name)) continue
@@ -160,8 +204,15 @@ export function excludesKind({ exclude, selector }: Reference): boolean {
   return exclude && selector === ''
 }
 
+function kindNameOf(resource: ApiResource): KindName {
+  return { apiVersion: apiVersionOf(resource), kind: resource.kind }
+}
+
 /** The list request for a reference with a selector. */
-export function listRequest({ reference, resource, namespace }: ResolvedReference): WatchRequest {
+export function listRequest({ reference, resource, namespace, release }: ResolvedReference): Selection {
   const labelSelector = reference.selector || undefined
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, labelSelector }
+  const request = { ...kindNameOf(resource), namespace, labelSelector }
+  return release === undefined
+    ? request
+    : { ...request, release: { ...release, namespace: namespace ?? release.namespace } }
 }

@@ -1,8 +1,9 @@
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
 import { findEntry, type KindPattern } from './health-check-entries.ts'
+import { releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
@@ -42,6 +43,7 @@ export function resolveStreamLogs(
     namespace: 'default',
     milestones: [],
     milestonesOf: () => [],
+    isInRelease: hasPods,
   })
   const podless = resolution.resolved.filter(
     ({ resource }) => !hasPods({ apiVersion: apiVersionOf(resource), kind: resource.kind }),
@@ -64,7 +66,7 @@ export function resolveStreamLogs(
 export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],
-  list: (request: WatchRequest) => Promise<readonly string[]>,
+  list: (request: Selection) => Promise<readonly string[]>,
   healthChecks: readonly KindPattern[] = [],
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
@@ -73,8 +75,8 @@ export async function selectStreamedTargets(
   const excluded = new Set(resolved.filter(({ reference }) => reference.exclude).flatMap(placesOf))
   const included = resolved.filter(({ reference }) => !reference.exclude)
   // A selector for several kinds, as `deploy,sts -l app=web`, needs a match in one kind only.
-  const together = Map.groupBy(included, ({ reference: { line, kind, name } }) =>
-    name === undefined ? `${line}` : `${line} ${kind}/${name}`,
+  const together = Map.groupBy(included, ({ reference: { line, kind, name }, release }) =>
+    name === undefined ? `${line} ${release?.name ?? ''}` : `${line} ${kind}/${name}`,
   )
   const mistakes: MistakeWithReason[] = []
   for (const entries of together.values())
@@ -97,7 +99,7 @@ export async function selectStreamedTargets(
 async function matchesOf(
   entry: ResolvedReference,
   targets: readonly Target[],
-  list: (request: WatchRequest) => Promise<readonly string[]>,
+  list: (request: Selection) => Promise<readonly string[]>,
 ): Promise<readonly number[]> {
   const { name, selector } = entry.reference
   const candidates = candidatesOf(entry, targets)
@@ -113,23 +115,24 @@ async function matchesOf(
     .map(([index]) => index)
 }
 
-/** The targets of a reference's kind, in its namespace or in all, with their indexes. */
+/** The targets of a reference's kind, or a release without objects, in its namespace or in all, with their indexes. */
 function candidatesOf(
-  { reference, resource }: ResolvedReference,
+  { reference, resource, release }: ResolvedReference,
   targets: readonly Target[],
 ): (readonly [number, Target])[] {
   return [...targets.entries()].filter(
-    ([, { apiVersion, kind, namespace }]) =>
-      kind === resource.kind &&
-      groupOf(apiVersion) === resource.group &&
+    ([, { apiVersion, kind, namespace, name }]) =>
+      ((kind === resource.kind && groupOf(apiVersion) === resource.group) ||
+        (kind === releaseKind.kind && name === release?.name)) &&
       (reference.namespace === undefined || reference.namespace === namespace),
   )
 }
 
 /** @param entries what one written reference resolved to: an entry for each of its kinds */
 function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly Target[]): string {
-  const { name = '', selector, namespace } = entries[0]?.reference ?? {}
-  const kind = entries.map(({ resource }) => resource.kind).join(',')
+  const { reference, release } = entries[0] ?? {}
+  const { name = release?.name ?? '', selector, namespace } = reference ?? {}
+  const kind = release === undefined ? entries.map(({ resource }) => resource.kind).join(',') : releaseKind.kind
   const display = (it: Pick<Target, 'name' | 'selector'>) => displayName({ apiVersion: '', kind, ...it })
   const where = namespace === undefined ? '' : ` in ${namespace}`
   const siblings = entries.flatMap((entry) => candidatesOf(entry, targets)).map(([, target]) => target.name)

@@ -43,7 +43,10 @@ export interface Target {
   readonly kind: string
   readonly namespace?: string
   readonly name: string
-  /** Set only if the selector matched nothing: `name` is empty, and the target is `not-found`. Empty for `--all`. */
+  /**
+   * Set only if the selector matched nothing: the target is `not-found`, and `name` is empty, or that of a Helm release.
+   * Empty for `--all`.
+   */
   readonly selector?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
@@ -66,7 +69,7 @@ export function displayName({ kind, name, selector }: NamedTarget): string {
 }
 
 function nameOrSelector(name: string, selector: string | undefined): string {
-  if (selector === undefined) return `/${name}`
+  if (selector === undefined || name !== '') return `/${name}`
   return selector === '' ? ' --all' : ` -l ${selector}`
 }
 

@@ -4,7 +4,7 @@ import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describePod, nameOf } from './wording.ts'
+import { clusterCommand, command, describePod, filledCommand, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** The detail of a reason whose sentence needs no facts. */
@@ -260,8 +260,10 @@ function foreignReport(
 }
 
 function notFoundHint(facts: HintFacts<unknown>): string {
-  const { kind, selector, namespace, source } = facts.target
+  const { kind, selector, name, namespace, source } = facts.target
   const word = kind.toLowerCase()
+  if (selector !== undefined && name !== '')
+    return `Is this the name of the Helm release, and ${namespace} its namespace? ${filledCommand(facts, 'helm list -n {namespace}')} lists the releases. Hooks and what a chart has in crds/ are not gated.`
   if (selector)
     return `Correct the selector, or the labels of what was applied. ${command(facts, 'get', word, '--show-labels')} lists what is there.`
   const list = command(facts, 'get', word)

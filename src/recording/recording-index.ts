@@ -6,8 +6,9 @@ import {
   requestKey,
   type WatchRequest,
 } from '../cluster/feed.ts'
-import type { KindName } from '../cluster/objects.ts'
+import type { KindName, ObjectMeta } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
+import { isOfRelease, type Selection } from '../plan/helm-release.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
 import { selectorCompleteMs } from '../thresholds.ts'
@@ -78,12 +79,13 @@ export class RecordingIndex {
    * The names in the first list of a kind that match the selector. If none does, those of the first match and of `selectorCompleteMs` more, as
    * a gate waits for them (`matchSelections`).
    */
-  namesOf({ apiVersion, kind, namespace, labelSelector = '' }: WatchRequest): readonly string[] {
+  namesOf({ apiVersion, kind, namespace, labelSelector = '', release }: Selection): readonly string[] {
     const matches = [...this.#kinds.values()]
       .filter((known) => known.kind === kind && groupOf(known.apiVersion) === groupOf(apiVersion))
       .flatMap(({ objects }) => [...objects.values()])
       .filter((object) => namespace === undefined || (object.namespace ?? namespace) === namespace)
       .filter(({ labels }) => matchesSelector(labelSelector, labels ?? {}))
+      .filter((metadata) => release === undefined || isOfRelease({ metadata }, release))
     const firstAt = Math.min(...matches.map(({ createdAt = Number.NEGATIVE_INFINITY }) => createdAt))
     const until = firstAt + selectorCompleteMs
     return matches.filter(({ createdAt = firstAt }) => createdAt <= until).map(({ name }) => name)
@@ -117,10 +119,7 @@ interface KindIndex extends KindName {
   readonly objects: Map<string, IndexedObject>
 }
 
-interface IndexedObject {
-  readonly name: string
-  readonly namespace?: string
-  readonly labels?: Readonly<Record<string, string>>
+interface IndexedObject extends ObjectMeta {
   /** When it was first seen, in milliseconds since the epoch; undefined in the first list. */
   readonly createdAt?: number | undefined
 }

@@ -5,7 +5,7 @@ import { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
 import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
-import { loadMilestones } from '../lifecycle/rules.ts'
+import { isJudged, loadMilestones } from '../lifecycle/rules.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
 import { parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
@@ -104,7 +104,7 @@ async function resolve(
 ): Promise<Plan> {
   const written = [...defaults.milestones, ...writtenMilestones(references)]
   const milestonesOf = await loadMilestones(written, index.kinds, healthChecks)
-  const resolution = resolveReferences(references, index.kinds, { ...defaults, milestonesOf })
+  const resolution = resolveReferences(references, index.kinds, { ...defaults, milestonesOf, isInRelease: isJudged })
   return resolveTargets(resolution, (selection) => index.namesOf(selection))
 }
 

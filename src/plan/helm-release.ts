@@ -1,0 +1,135 @@
+import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
+import { type AddMistake, quote, UserError } from '../errors.ts'
+import { label } from './names.ts'
+
+/** The word for a Helm release in a reference, `helm/web`, and the kind of a release without objects. No server has it. */
+export const releaseKind = { word: 'helm', apiVersion: 'v1', kind: 'Helm' } as const
+
+/**
+ * Helm sets this label and two annotations on all objects of a release but its hooks (`setMetadataVisitor`,
+ * pkg/action/validate.go, which `execHook`, pkg/action/hooks.go, does not call).
+ */
+export const releaseSelector = 'app.kubernetes.io/managed-by=Helm'
+const nameAnnotation = 'meta.helm.sh/release-name'
+const namespaceAnnotation = 'meta.helm.sh/release-namespace'
+const hookAnnotation = 'helm.sh/hook'
+
+/** The release whose objects a request selects. */
+export interface Release {
+  readonly name: string
+  readonly namespace: string
+  /** Whether the objects are selected that are being deleted already: `--for=delete`. */
+  readonly includesTerminating: boolean
+}
+
+/** A list request; with `release`, only for the objects of this Helm release. */
+export interface Selection extends WatchRequest {
+  readonly release?: Release
+}
+
+/**
+ * Whether an object belongs to a release. A controller copies the annotations of an object to those that it owns, as a
+ * Deployment to its ReplicaSets. An object that is being deleted is one that an upgrade has removed.
+ */
+export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release: Release): boolean {
+  const { annotations = {}, ownerReferences = [], deletionTimestamp } = metadata
+  return (
+    annotations[nameAnnotation] === release.name &&
+    annotations[namespaceAnnotation] === release.namespace &&
+    annotations[hookAnnotation] === undefined &&
+    ownerReferences.every(({ controller }) => controller !== true) &&
+    (deletionTimestamp === undefined || release.includesTerminating)
+  )
+}
+
+/**
+ * The kinds that a release may contain, each in its preferred version.
+ * @param isGated whether objects of a kind are gated: those of other kinds are ready once they exist
+ */
+export function kindsOfRelease(
+  resources: readonly ApiResource[],
+  isGated: (resource: ApiResource) => boolean,
+): readonly ApiResource[] {
+  const kinds = new Map<string, ApiResource>()
+  for (const resource of resources) {
+    const { group, kind, plural, verbs } = resource
+    const isWatched = ['list', 'watch'].every((verb) => verbs?.includes(verb) !== false)
+    const key = `${group}/${kind}`
+    if (!plural.includes('/') && isWatched && !kinds.has(key) && isGated(resource)) kinds.set(key, resource)
+  }
+  return [...kinds.values()]
+}
+
+/** Whether `text` can be the name of a release (`ValidateReleaseName`, Helm's pkg/chart/v2/util). */
+export function checkReleaseName(text: string, addMistake: AddMistake): void {
+  if (text.length <= 53 && text.split('.').every((part) => label.test(part))) return
+  addMistake(
+    `${quote(text)} cannot be the name of a Helm release: at most 53 lower-case letters, digits, "-" and ".", a letter or digit at both ends.`,
+  )
+}
+
+/** Lists the objects of releases. Kinds that cannot be listed are skipped. */
+export class ReleaseObjects {
+  readonly #list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>
+  readonly #selections: ReadonlyMap<string, readonly Selection[]>
+  readonly #skipped = new Set<string>()
+
+  /**
+   * @param selections all list requests of the gate
+   * @param list returns the metadata of the objects that match a request; undefined if they cannot be listed
+   */
+  constructor(
+    selections: readonly Selection[],
+    list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>,
+  ) {
+    this.#list = list
+    this.#selections = Map.groupBy(selections, ({ release }) => nameOf(release))
+  }
+
+  /**
+   * The names of the objects of a kind.
+   * @throws UserError if no kind of the release can be listed
+   */
+  async namesOf({ release, ...request }: Selection & { readonly release: Release }): Promise<readonly string[]> {
+    const key = JSON.stringify([request, release])
+    if (this.#skipped.has(key)) return []
+    const objects = await this.#list(request)
+    if (objects !== undefined)
+      return objects.filter((object) => isOfRelease(object, release)).map(({ metadata }) => metadata.name)
+    this.#skipped.add(key)
+    if (this.#skippedOf(release).length === this.#selections.get(nameOf(release))?.length)
+      throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
+    return []
+  }
+
+  /** The kinds that are not gated because they cannot be listed: one sentence for each release. */
+  get notices(): readonly string[] {
+    const releases = new Map(
+      [...this.#selections.values()].flatMap(([first]) =>
+        first?.release === undefined ? [] : [[nameOf(first.release), first.release] as const],
+      ),
+    )
+    return [...releases.values()].flatMap((release) => {
+      const kinds = this.#skippedOf(release).map(({ kind }) => kind)
+      if (kinds.length === 0) return []
+      return [
+        `${nameOf(release)}: objects of these kinds are not gated, because they may not be listed: ${kinds.join(', ')}.`,
+      ]
+    })
+  }
+
+  #skippedOf(release: Release): readonly Selection[] {
+    return (this.#selections.get(nameOf(release)) ?? []).filter(({ release: _, ...request }) =>
+      this.#skipped.has(JSON.stringify([request, release])),
+    )
+  }
+}
+
+function nameOf(release: Release | undefined): string {
+  return release === undefined ? '' : `${releaseKind.word}/${release.name} -n ${release.namespace}`
+}
+
+function explainUnreadable({ name, namespace }: Release): string {
+  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: SECURITY.md of Rollout Gate has the Role to apply.`
+}
