@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
 import { hintFor } from '../src/diagnosis/hints.ts'
 import { inputDefinitions, mergeInputDefinitions } from '../src/inputs.ts'
-import { catalogueFiles } from '../src/lifecycle/custom/catalogue-files.ts'
+import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
 import { kindsReadyOnceCreated, knownKinds } from '../src/lifecycle/rules.ts'
+import { parseEntries } from '../src/plan/health-check-entries.ts'
 import { reasonCodes, reasons } from '../src/reasons/reasons.ts'
 import { recordingJsonSchema } from '../src/recording/recording-schema.ts'
 import { reportJsonSchema } from '../src/report/report-schema.ts'
@@ -31,18 +32,23 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
  * - the other documents: the thresholds in them
  */
 export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
-  const entries = (await Promise.all(catalogueFiles.map((file) => file.load()))).flat()
-  const groups = [...Map.groupBy(entries, ({ group }) => group)].map(([group, entries]) => ({ group, entries }))
+  const names = readdirSync(join(root, 'catalogue')).filter((name) => name.endsWith('.yaml'))
+  const projects = await Promise.all(
+    names.map(async (name) => ({
+      name: name.replace('.yaml', ''),
+      entries: (await parseEntries(present(`catalogue/${name}`), name)) as readonly CatalogueEntry[],
+    })),
+  )
   const pictured = replaceRegion(present('docs/architecture.md'), 'imports', architectureDiagram(readSources(root)))
   const documents = ['SECURITY.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
   const files = new Map([
     ...documents.filter((name) => name.endsWith('.md')).map((name): [string, string] => [name, present(name)]),
     ['docs/reference.md', reference()],
-    ['docs/operators.md', operatorDocs(groups, join(root, 'test/operators/results.json'))],
+    ['docs/operators.md', operatorDocs(projects, join(root, 'test/operators/results.json'))],
     ['docs/architecture.md', pictured],
     ['docs/versions.md', replaceRegion(present('docs/versions.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
-    ['README.md', readmeDocs(present('README.md'), root, groups)],
+    ['README.md', readmeDocs(present('README.md'), root, projects)],
     ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],
     ['action-types.yml', actionTypes(inputDefinitions)],
     ['merge/action.yml', actionMetadata(present('merge/action.yml'), mergeInputDefinitions)],

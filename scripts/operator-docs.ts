@@ -3,117 +3,69 @@ import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
 import type { ResultRow } from '../test/operators/results.ts'
 import { table } from './markdown.ts'
 
-/** The entries of an API group. */
-export interface CatalogueGroup {
-  readonly group: string
+/** A file of the catalogue: the entries of a project or a field. */
+export interface CatalogueProject {
+  /** Without `.yaml`. */
+  readonly name: string
   readonly entries: readonly CatalogueEntry[]
 }
 
 /**
- * `docs/operators.md`: when the kinds of popular operators are ready, from the catalogue.
+ * `docs/operators.md`: which kinds of operators the catalogue has, and how it is extended.
  * @param resultsFile the results of `npm run test:operators`; without it the document has no table of them
  */
-export function operatorDocs(groups: readonly CatalogueGroup[], resultsFile: string): string {
-  const sorted = groups.toSorted((one, other) => sortKey(one).localeCompare(sortKey(other)))
-  const kinds = sorted.flatMap(({ entries }) => entries)
+export function operatorDocs(projects: readonly CatalogueProject[], resultsFile: string): string {
+  const kinds = projects.flatMap(({ entries }) => entries)
+  const groups = new Set(kinds.map(({ group }) => group))
   return [
     '# Operators',
     '',
     'Made from `catalogue/` by `npm run docs`.',
     '',
-    `The ${kinds.length} kinds of these ${sorted.length} API groups are judged by what their operators write, in any version. The`,
-    'input `health-checks` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
+    `The ${kinds.length} kinds of these ${groups.size} API groups are judged by what their operators write, in any version. Each file has the`,
+    'expressions for ready and failed, the message that is the cause, and a link to the source or documentation that they are based on.',
+    'The input `health-checks` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
     'general conventions for a status ([Kinds and reasons](reference.md#kinds)).',
     '',
-    'The expressions are [CEL](https://cel.dev) over the object, as in `health-checks`. An expression that reads a missing field is',
-    'false. They are evaluated in this order: in progress ("not while"), suspended, failed, ready; if none is true, the object is in',
-    'progress. If the status is about an older generation, the object is in progress. Conditions of an older generation are ignored.',
-    'If a status has none of the fields in the expressions for ready and failed, the general conventions decide: another version of the',
-    'operator may have written it. A failure must last <!-- reportedFailureMs --><!-- / -->. For a suspended object, the gate waits until a clock runs out (reasons',
-    '`paused` and `suspended`).',
-    '',
-    'Each kind links the source or documentation that its entry is based on. Additional milestones, between `observed` and `ready`,',
-    'are listed below its name. The files of the catalogue contain more: which message is the cause, what stops the stall clock, and',
-    'which owned objects explain the state.',
-    '',
-    sorted.map(({ group }) => `[${group}](#${anchorOf(group)})`).join(' · '),
+    ...table(
+      ['entries', 'kinds'],
+      projects.map(({ name, entries }) => [
+        `[${name}](../catalogue/${name}.yaml)`,
+        [...Map.groupBy(entries, ({ group }) => group)]
+          .map(
+            ([group, own]) =>
+              `${own.map(({ kind }) => (kind === '*' ? 'all other kinds' : kind)).join(', ')} (\`${group}\`)`,
+          )
+          .join('; '),
+      ]),
+    ),
     '',
     ...resultsTable(resultsFile),
-    ...sorted.flatMap(({ group, entries }) => [
-      `## ${group}`,
-      '',
-      ...table(['kind', 'ready', 'failed', 'suspended'], entries.map(cellsOf)),
-      '',
-    ]),
     ...adding,
   ].join('\n')
-}
-
-/** Sorts groups of one project together: `elastic.co k8s kibana`. */
-function sortKey({ group }: CatalogueGroup): string {
-  const parts = group.replace('*.', '').split('.')
-  return [parts.slice(-2).join('.'), ...parts.slice(0, -2).reverse()].join(' ')
-}
-
-/** The anchor that GitHub gives a heading. */
-function anchorOf(heading: string): string {
-  return heading
-    .toLowerCase()
-    .replace(/[^\w -]/g, '')
-    .replaceAll(' ', '-')
-}
-
-function cellsOf({
-  kind,
-  documentation,
-  current,
-  failed,
-  inProgress,
-  suspended,
-  resume,
-  awaitsWorkloads,
-  awaits,
-  follows,
-  milestones = [],
-}: CatalogueEntry): readonly string[] {
-  const stages = milestones.map(({ name }) => `<br>\`${name}\``).join('')
-  const progress = inProgress === undefined ? '' : `<br>not while ${expression(inProgress)}`
-  const workloads = awaitsWorkloads ? '<br>and the workloads that it owns are ready' : ''
-  const awaited = awaits === undefined ? '' : `<br>and the ${awaits.kind} ${expression(awaits.name)} is ready`
-  const followed =
-    follows === undefined ? '' : `<br>after it has compared its ${follows.kinds.map((each) => each.kind).join(' or ')}`
-  const resumed = resume === undefined ? '' : `<br>resumed by ${expression(resume)}`
-  return [
-    `[${kind === '*' ? 'all other kinds' : kind}](${documentation})${stages}`,
-    `${current === 'true' ? 'once it exists' : expression(current)}${progress}${workloads}${awaited}${followed}`,
-    failed === undefined ? '' : expression(failed),
-    suspended === undefined ? '' : `${expression(suspended)}${resumed}`,
-  ]
-}
-
-function expression(source: string): string {
-  return `\`${source.replace(/\s+/g, ' ').trim()}\``
 }
 
 function resultsTable(file: string): readonly string[] {
   if (!existsSync(file)) return []
   const rows = Object.values(JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, ResultRow>>)
+  const byOperator = Map.groupBy(rows, ({ operator, version }) => `${operator} ${version}`.trim())
   return [
     '## Measured with real operators',
     '',
-    'The latest run of `npm run test:operators` ([how](../test/operators/README.md)): real controllers on a real cluster.',
+    'The latest run of `npm run test:operators` ([each state](../test/operators/results.json), [how](../test/operators/README.md)): real',
+    'controllers on a real cluster. A state is right if the outcome is, and not too early.',
     '',
     ...table(
-      ['operator', 'state', 'what happens', 'expected', 'outcome', 'after', 'names the cause'],
-      rows.map(({ operator, version, state, note, truth, outcome, reason, seconds, isEarly, causeNamed }) => [
-        `${operator} ${version}`.trim(),
-        state,
-        note,
-        truth.join(' or '),
-        `${truth.includes(outcome) && !isEarly ? '✓' : '✗'} ${isEarly ? 'too early ' : ''}${outcome}${reason === '' ? '' : ` (\`${reason}\`)`}`,
-        `${seconds} s`,
-        causeNamed === undefined ? '' : causeNamed ? 'yes' : 'no',
-      ]),
+      ['operator', 'states', 'right', 'names the cause'],
+      [...byOperator].map(([operator, states]) => {
+        const caused = states.filter(({ causeNamed }) => causeNamed !== undefined)
+        return [
+          operator,
+          [...new Set(states.map(({ state }) => state))].join(', '),
+          `${states.filter(({ truth, outcome, isEarly }) => truth.includes(outcome) && !isEarly).length} of ${states.length}`,
+          `${caused.filter(({ causeNamed }) => causeNamed).length} of ${caused.length}`,
+        ]
+      }),
     ),
     '',
   ]
@@ -162,7 +114,13 @@ const adding = [
     ],
   ),
   '',
-  'The expressions are CEL over the object. Three functions read `status.conditions`; their arguments are texts in quotes:',
+  'The expressions are [CEL](https://cel.dev) over the object. An expression that reads a missing field is false. They are evaluated in',
+  'this order: in progress, suspended, failed, ready; if none is true, the object is in progress. If the status is about an older',
+  'generation, the object is in progress. Conditions of an older generation are ignored. If a status has none of the fields in the',
+  'expressions for ready and failed, the general conventions decide: another version of the operator may have written it. A failure must',
+  'last <!-- reportedFailureMs --><!-- / -->. For a suspended object, the gate waits until a clock runs out (reasons `paused` and `suspended`).',
+  '',
+  'Three functions read `status.conditions`; their arguments are texts in quotes:',
   '',
   "- `isTrue('Ready')`: the condition is True. `isTrue('Ready', 'Synced', 'Healthy')`: with one of these reasons.",
   "- `isFalse('Ready', 'InvalidConfig')`: the condition is False, with or without reasons.",

@@ -8,7 +8,7 @@ import { defaultKubernetesVersion } from '../test/cluster/layout.ts'
 import { readVersionResults } from '../test/cluster/version-results.ts'
 import { fullText } from './action-metadata.ts'
 import { alignedTable, replaceRegion } from './markdown.ts'
-import type { CatalogueGroup } from './operator-docs.ts'
+import type { CatalogueProject } from './operator-docs.ts'
 
 const page = 'docs/inputs.md'
 const mergeAction = 'rollout-gate/rollout-gate/merge'
@@ -27,7 +27,7 @@ function sharedWithMerge(): string {
 }
 
 /** Replaces the generated regions of the README: comparison, log, figures, inputs by group, outputs. */
-export function readmeDocs(present: string, root: string, groups: readonly CatalogueGroup[]): string {
+export function readmeDocs(present: string, root: string, projects: readonly CatalogueProject[]): string {
   const link = (name: string, target = page) => `[\`${name}\`](${target}#${name})`
   const tableOf = (definitions: readonly InputDefinition[]) =>
     alignedTable(
@@ -49,7 +49,7 @@ export function readmeDocs(present: string, root: string, groups: readonly Catal
   const regions = {
     comparison: comparison(),
     log: exampleLog(root),
-    figures: figures(root, groups),
+    figures: figures(root, projects),
     inputs,
     outputs,
   }
@@ -96,11 +96,12 @@ export function versionTable(): readonly string[] {
   return alignedTable(['Kubernetes', 'scenarios that passed', 'took', 'day'], rows)
 }
 
-function figures(root: string, groups: readonly CatalogueGroup[]): readonly string[] {
+function figures(root: string, projects: readonly CatalogueProject[]): readonly string[] {
   const recordings = readdirSync(join(root, 'test/recordings'), { recursive: true, encoding: 'utf8' })
+  const kinds = projects.flatMap(({ entries }) => entries)
   return [
     `- **Tested on Kubernetes ${testedVersions()}** ([runs](docs/versions.md#kubernetes)): ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
-    `- **${groups.flatMap(({ entries }) => entries).length} kinds of operators** in ${groups.length} API groups ([list](docs/operators.md))`,
+    `- **${kinds.length} kinds of operators** in ${new Set(kinds.map(({ group }) => group)).size} API groups ([list](docs/operators.md))`,
     `- **${reasonCodes.length} reasons**, each with what proves it and what to do ([list](docs/reference.md#reasons))`,
   ]
 }
