@@ -124,6 +124,66 @@ export type Event =
        * When this was observed, in UTC, ISO 8601
        */
       at: string
+      type: 'ANSWER'
+      /**
+       * Index of the line in the input `requests`, counted from 0
+       */
+      check: number
+      /**
+       * The pod that was asked; absent if a URL was asked
+       */
+      pod?: string
+      namespace?: string
+      /**
+       * The HTTP status
+       */
+      status?: number
+      /**
+       * How long the answer took
+       */
+      seconds?: number
+      /**
+       * The first 200 characters of the body, redacted
+       */
+      body?: string
+      /**
+       * Whether the body contains the text of `--expect-body`
+       */
+      matches?: boolean
+      /**
+       * Why there is no answer
+       */
+      error?: string
+      /**
+       * Where a redirect leads
+       */
+      location?: string
+    }
+  | {
+      /**
+       * When this was observed, in UTC, ISO 8601
+       */
+      at: string
+      type: 'METRIC'
+      /**
+       * Index of the line in the input `metrics`, counted from 0
+       */
+      check: number
+      value?: number
+      /**
+       * Why there is no value
+       */
+      error?: string
+      /**
+       * The labels of each series, if there are several
+       */
+      series?: string[]
+    }
+  | {
+      /**
+       * When this was observed, in UTC, ISO 8601
+       */
+      at: string
       type: 'CANCEL'
     }
   | {

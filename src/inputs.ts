@@ -17,10 +17,13 @@ import {
   type ValueType,
 } from './input-types.ts'
 import {
+  answersProven,
+  answersProvenMs,
   deathsProvenMs,
   defaultCreatedTimeoutMs,
   defaultLogLines,
   defaultMaxRestarts,
+  defaultRequestTimeoutMs,
   defaultSettleTimeMs,
   defaultStallTimeoutMs,
   defaultTimeoutMs,
@@ -33,6 +36,8 @@ import {
   liveLogTailLines,
   logLineBytes,
   logsBeforeStartMs,
+  metricIntervalMs,
+  metricProven,
   reportedFailureMs,
 } from './thresholds.ts'
 
@@ -42,7 +47,15 @@ function grouped(number: number): string {
 }
 
 /** The groups of inputs in the documentation, in its order. */
-export const inputGroups = ['What to gate', 'Where', 'Clocks', 'Verdict', 'Log and files', 'GitHub'] as const
+export const inputGroups = [
+  'What to gate',
+  'Where',
+  'Clocks',
+  'Verdict',
+  'After ready',
+  'Log and files',
+  'GitHub',
+] as const
 
 /** `gate`: `action.yml`, and the command line. `merge`: `merge/action.yml`, which merges the reports of gates. */
 export type ActionName = 'gate' | 'merge'
@@ -110,6 +123,8 @@ export const milestoneNames = [
   'infrastructure',
   'controlplane',
   'node',
+  'answers',
+  'held',
 ] as const
 
 export type MilestoneName = (typeof milestoneNames)[number]
@@ -343,6 +358,39 @@ const definitions = {
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details: `Each entry decides for all gated objects of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
   }),
+  requests: input(lines, {
+    name: 'requests',
+    group: 'After ready',
+    placeholder: 'REQUEST',
+    description:
+      'HTTP requests that the new pods must answer, one per line: a reference, a method and a path, or a method and a URL.',
+    details: `For example \`service/web GET /healthz\` or \`deployment/web:8080 GET /version --each-pod --expect-body=v2\`. A reference is a gated resource, or a Service that selects the pods of one; its port may be left out if it has only one. Only ready pods of the new revision are asked, through the API server, once the resource is ready. The resource is ready only after a right answer, and fails after ${answersProven} wrong or missing answers in a row by one pod in ${answersProvenMs / 1_000} seconds or more (\`wrong-answer\`, \`no-answer\`). Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`; \`--during\` asks once a second from the start to the end, also old pods, and \`--max-errors=0\` limits its errors. Default: none.`,
+  }),
+  holdMs: input(duration, {
+    name: 'hold',
+    group: 'After ready',
+    default: '0',
+    description: 'How long everything must stay ready, and go on answering, before the gate passes.',
+    details:
+      'A container of the new revision that dies, a pod that loses readiness, or a resource that is no longer ready ends the gate as `failed`, with `not-held`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. `timeout` counts up to the start of this time.',
+  }),
+  metrics: input(lines, {
+    name: 'metrics',
+    group: 'After ready',
+    placeholder: 'METRIC',
+    description: 'Metrics with a limit that the new version must keep, one `name: PromQL < number` per line.',
+    details: `The operator is one of \`<\`, \`<=\`, \`>\` and \`>=\`. \`$pods\`, \`$old_pods\` and \`$namespace\` stand for the names of the new pods, of the old ones, and of the namespace, joined by \`|\` for a regular expression. Asked after ready; with \`hold\` every ${metricIntervalMs / 1_000} seconds and at its end. A metric that breaks its limit ${metricProven} times in a row, or at the end, is \`failed\` with \`metric-exceeded\`; one without a value at the end is \`unknown\` with \`metric-unknown\`. Needs \`metrics-from\`. Default: none.`,
+  }),
+  metricsFrom: input(lines, {
+    name: 'metrics-from',
+    group: 'After ready',
+    placeholder: 'SOURCE',
+    isReplayed: false,
+    description:
+      'Where `metrics` are asked for: a reference, such as `service/prometheus:9090 -n monitoring`, or a URL.',
+    details:
+      "The address of a Prometheus API. A reference is reached through the API server. `--header='Authorization: Bearer …'` adds a header, whose value is masked. Default: none.",
+  }),
   logLines: input(logLines, {
     name: 'log-lines',
     group: 'Log and files',
@@ -469,6 +517,11 @@ export type Inputs = {
 } & {
   /** The texts that the user wrote, by input name. The gate never extends a clock that the user set. */
   readonly written: ReadonlyMap<string, string>
+}
+
+/** Whether the gate asks for anything after ready: else it loads nothing of that. */
+export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
+  return ['requests', 'hold', 'metrics', 'metrics-from'].some((name) => written.has(name))
 }
 
 const allDefinitions: readonly InputDefinition[] = Object.values(definitions)

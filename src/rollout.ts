@@ -15,9 +15,10 @@ import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
 import { type EndedTimeline, type Entry, emptyTimeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
-import type { Inputs } from './inputs.ts'
+import { hasChecks, type Inputs } from './inputs.ts'
 import { catalogueFor, isJudged, loadMilestones, ruleOf } from './lifecycle/rules.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
+import type { Checks } from './plan/checks.ts'
 import { applyLiveAnnotations } from './plan/gate-annotations.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-check-entries.ts'
 import { ReleaseObjects, type Selection } from './plan/helm-release.ts'
@@ -45,6 +46,8 @@ export interface RolloutInputs {
   /** The references of `resources` and `manifests`. */
   readonly references: ParsedReferences
   readonly streamLogs: readonly Reference[]
+  /** What is asked for after ready, if anything is. */
+  readonly checks?: Checks | undefined
 }
 
 /** One rollout with its reporter, clock and cancellation. */
@@ -80,15 +83,29 @@ export async function checkInputs(
   connection: Connection,
 ): Promise<RolloutInputs> {
   const streamLogs = parseStreamLogs(inputs.streamLogs)
-  const checked = { inputs, references, streamLogs: streamLogs.references }
+  const checks = await readChecks(inputs, connection)
+  const checked = { inputs, references, streamLogs: streamLogs.references, checks }
   const all = [
     ...mistakes,
     ...references.mistakes,
     ...timeoutMistakes(references, writtenTimeoutMs(inputs)),
     ...streamLogs.mistakes,
+    ...(checks?.mistakes ?? []),
   ]
   if (all.length === 0) return checked
   throw new UserError([...all, ...(await mistakesInFilesAndKinds(checked, connection))])
+}
+
+/** Reads what is asked for after ready. The values of its headers are secrets. A gate without checks loads nothing of them. */
+async function readChecks(inputs: Inputs, { mask, secrets }: Connection) {
+  if (!hasChecks(inputs)) return undefined
+  const { headerValues, parseChecks } = await import('./plan/checks.ts')
+  const checks = parseChecks(inputs)
+  for (const value of headerValues(checks)) {
+    mask(value)
+    secrets.add(value)
+  }
+  return checks
 }
 
 /** The mistakes in health checks, kubeconfig, credentials, kinds and milestones. */

@@ -29,6 +29,32 @@ export const maxDurationMs = 168 * 3_600_000
 /** The largest number that an input accepts. */
 export const maxNumber = 1_000
 
+/** `--timeout` of a line of `requests`: five times that of a probe. */
+export const defaultRequestTimeoutMs = 5_000
+
+// After ready: requests, hold, metrics
+
+/** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
+export const requestIntervalMs = 10_000
+
+/** `--during` asks at this interval: an outage of a second is seen, and a pod gets no load. */
+export const duringIntervalMs = 1_000
+
+/** How many wrong or missing answers in a row prove that a pod does not answer. */
+export const answersProven = 3
+
+/** The last of these answers comes at least so long after the first: a cache or a connection pool may need that long to fill. */
+export const answersProvenMs = 30_000
+
+/** Metrics are asked at this interval in the hold: twice the usual interval at which Prometheus scrapes. */
+export const metricIntervalMs = 30_000
+
+/** How many values in a row that break the limit of a metric fail the gate. */
+export const metricProven = 2
+
+/** How long the end of the hold waits for the answers to its last questions. */
+export const lastAnswerMs = 30_000
+
 // Deaths of containers, and what is missing for them
 
 /** A third death proves a crash loop, but only after this time since the first. */
@@ -626,6 +652,9 @@ export const maxKindErrors = 3
 
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
+
+/** How many lines `requests` and `metrics` may have: each asks a pod every few seconds. */
+export const maxRequestLines = 100
 
 /** The interval of the lists until a selector has its first match. */
 export const selectorPollMs = 1_000

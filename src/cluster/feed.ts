@@ -76,6 +76,41 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
     | { readonly type: 'MISSING' }
   )
 
+/**
+ * The answer to a request of `requests`, or why there is none. Everything in it is hostile text of the pod: the body and the
+ * error are redacted.
+ */
+export interface Answer {
+  readonly type: 'ANSWER'
+  /** Index of the line among `requests`, counted from 0. */
+  readonly check: number
+  /** The pod that was asked, and its namespace; absent if a URL was asked. */
+  readonly pod?: string
+  readonly namespace?: string
+  /** The HTTP status. */
+  readonly status?: number
+  readonly seconds?: number
+  /** The first 200 characters. */
+  readonly body?: string
+  /** Whether the first 64 KiB of the body contain the text of `--expect-body`; absent without it. */
+  readonly matches?: boolean
+  /** Why there is no answer. */
+  readonly error?: string
+  /** The header `Location` of a redirect. */
+  readonly location?: string
+}
+
+/** The value of a metric of `metrics`, or why there is none. */
+export interface MetricValue {
+  readonly type: 'METRIC'
+  /** Index of the line among `metrics`, counted from 0. */
+  readonly check: number
+  readonly value?: number
+  readonly error?: string
+  /** The labels of each series, if the query returned several. */
+  readonly series?: readonly string[]
+}
+
 /** An event of the feed without its time. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
@@ -86,6 +121,8 @@ export type Observation =
   /** A watch recovered after `UNAVAILABLE` or `REFUSED`. Without `kind`, every watch recovered. */
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
+  | Answer
+  | MetricValue
   /** The process received SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }

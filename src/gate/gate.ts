@@ -20,6 +20,7 @@ import {
 } from './deadlines.ts'
 import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
+import { noQuestions, type Question } from './questions.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import {
   describeState,
@@ -147,6 +148,11 @@ export class Gate {
       this.#requests = { needed, refused: size, watched }
     }
     return this.#requests.watched
+  }
+
+  /** What to ask for besides watches. The same array while nothing changes. */
+  get questions(): readonly Question[] {
+    return noQuestions
   }
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */

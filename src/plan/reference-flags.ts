@@ -18,40 +18,71 @@ const flagOptions = {
 
 type Flags = ReadonlyMap<string, string>
 
-/** Separates flags from other words, in any order as for kubectl. */
-export function splitFlags(args: string[], addMistake: AddMistake): { words: string[]; flags: Flags } {
+/** The flags that a line takes. The values of a `multiple` one are joined by line breaks. */
+export type FlagOptions = Readonly<
+  Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
+>
+
+/**
+ * Separates flags from other words, in any order as for kubectl.
+ * @param options by default the flags of a reference
+ * @param owner what takes them, for messages
+ */
+export function splitFlags(
+  args: string[],
+  addMistake: AddMistake,
+  options: FlagOptions = flagOptions,
+  owner = 'reference',
+): { words: string[]; flags: Flags } {
   const words: string[] = []
   const flags = new Map<string, string>()
   const unknown = new Set<string>()
-  const { tokens } = parseArgs({ args, options: flagOptions, strict: false, allowPositionals: true, tokens: true })
+  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true })
   for (const token of tokens) {
     if (token.kind === 'positional') words.push(token.value)
     if (token.kind !== 'option') continue
 
-    const { name, rawName } = token
-    // `-n=shop` means `-n shop`
-    const inlineShort = token.inlineValue === true && !rawName.startsWith('--')
-    const value = inlineShort ? token.value?.replace(/^=/, '') : token.value
-    if (!Object.hasOwn(flagOptions, name)) {
-      // parseArgs reads `-web` as three flags; report the word as written.
-      unknown.add((args[token.index] ?? rawName).split('=', 1)[0] ?? '')
-    } else if (flagOptions[name as keyof typeof flagOptions].type === 'boolean') {
-      if (value === undefined) flags.set(name, '')
-      else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
-    } else if (value === undefined || value === '') {
-      addMistake(`${rawName} has no value.`)
-    } else if (flags.has(name)) {
-      addMistake(`--${name} is given twice. Keep one of them.`)
-    } else {
-      flags.set(name, value)
-    }
+    const option = Object.hasOwn(options, token.name) ? options[token.name] : undefined
+    // parseArgs reads `-web` as three flags; report the word as written.
+    if (option === undefined) unknown.add((args[token.index] ?? token.rawName).split('=', 1)[0] ?? '')
+    else readFlag(token, option, flags, addMistake)
   }
-  const known = Object.keys(flagOptions)
+  const known = Object.keys(options)
   for (const flag of unknown) {
-    const hint = didYouMeanFlag(flag, known) || ` A reference takes ${known.map((name) => `--${name}`).join(', ')}.`
-    addMistake(`${quote(flag)} is not a flag of a reference.${hint}`)
+    const hint = didYouMeanFlag(flag, known) || ` A ${owner} takes ${known.map((name) => `--${name}`).join(', ')}.`
+    addMistake(`${quote(flag)} is not a flag of a ${owner}.${hint}`)
   }
   return { words, flags }
+}
+
+interface FlagToken {
+  readonly name: string
+  readonly rawName: string
+  readonly value?: string | undefined
+  readonly inlineValue?: boolean | undefined
+}
+
+/** Adds the value of a known flag. */
+function readFlag(
+  { name, rawName, ...written }: FlagToken,
+  { type, multiple }: FlagOptions[string],
+  flags: Map<string, string>,
+  addMistake: AddMistake,
+): void {
+  // `-n=shop` means `-n shop`
+  const inlineShort = written.inlineValue === true && !rawName.startsWith('--')
+  const value = inlineShort ? written.value?.replace(/^=/, '') : written.value
+  const earlier = flags.get(name)
+  if (type === 'boolean') {
+    if (value === undefined) flags.set(name, '')
+    else addMistake(`${rawName} takes no value. Leave out ${quote(`=${value}`)}.`)
+  } else if (value === undefined || value === '') {
+    addMistake(`${rawName} has no value.`)
+  } else if (earlier !== undefined && !multiple) {
+    addMistake(`--${name} is given twice. Keep one of them.`)
+  } else {
+    flags.set(name, earlier === undefined ? value : `${earlier}\n${value}`)
+  }
 }
 
 /** The values of the flags; undefined for an absent or invalid flag. */

@@ -46,6 +46,9 @@ const firstOf =
 const scalar = anyOf('string', 'number', 'boolean')
 const flag = anyOf('boolean')
 const clock = numberUpTo(yearMs)
+const index: Check = (value) => (Number.isSafeInteger(value) ? numberUpTo(Infinity)(value) : [])
+/** HTTP statuses have three digits. */
+const maxStatus = 999
 const kind: Fields = { apiVersion: text, kind: text }
 
 const header = object({
@@ -89,6 +92,20 @@ const lines: Readonly<Record<string, Check>> = {
   SYNCED: complete(kind, { labelSelector: text }),
   ALIVE: object({ labelSelector: text }),
   LOG: object({ pod: text, container: text, previous: flag, text, why: text }),
+  ANSWER: complete(
+    { check: index },
+    {
+      pod: text,
+      namespace: text,
+      status: numberUpTo(maxStatus),
+      seconds: numberUpTo(yearMs),
+      body: text,
+      matches: flag,
+      error: text,
+      location: text,
+    },
+  ),
+  METRIC: complete({ check: index }, { value: anyOf('number'), error: text, series: names }),
 }
 
 /** What is wrong with the types of an event without an object; undefined if nothing is. A field that is null becomes absent. */

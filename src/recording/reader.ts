@@ -128,6 +128,8 @@ function whyUnusable(event: WrittenEvent): string | undefined {
     case 'SYNCED':
     case 'ALIVE':
     case 'LOG':
+    case 'ANSWER':
+    case 'METRIC':
       return eventMistake(event)
     case 'ERROR':
     case 'CANCEL':

@@ -102,6 +102,31 @@ const event = z
       text: z.string(),
       why: z.string().optional().describe('Why the log could not be read'),
     }),
+    z
+      .object({
+        at,
+        type: z.literal('ANSWER'),
+        check: z.number().int().describe('Index of the line in the input `requests`, counted from 0'),
+        pod: z.string().optional().describe('The pod that was asked; absent if a URL was asked'),
+        namespace: z.string().optional(),
+        status: z.number().int().optional().describe('The HTTP status'),
+        seconds: z.number().optional().describe('How long the answer took'),
+        body: z.string().optional().describe('The first 200 characters of the body, redacted'),
+        matches: z.boolean().optional().describe('Whether the body contains the text of `--expect-body`'),
+        error: z.string().optional().describe('Why there is no answer'),
+        location: z.string().optional().describe('Where a redirect leads'),
+      })
+      .describe('The answer to a request'),
+    z
+      .object({
+        at,
+        type: z.literal('METRIC'),
+        check: z.number().int().describe('Index of the line in the input `metrics`, counted from 0'),
+        value: z.number().optional(),
+        error: z.string().optional().describe('Why there is no value'),
+        series: z.array(z.string()).optional().describe('The labels of each series, if there are several'),
+      })
+      .describe('The value of a metric'),
     z.object({ at, type: z.literal('CANCEL') }).describe('The job was cancelled'),
     z.object({ at, type: z.literal('END') }).describe('The recording is complete'),
   ])

@@ -9,6 +9,7 @@ import { redactTexts } from '../cluster/redact.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
+import { recordedLines } from '../plan/checks.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 
@@ -114,7 +115,8 @@ export function startRecording(
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
     if (!isRecorded || text === undefined) return []
-    return [[name, ['resources', 'manifests'].includes(name) ? text.split('\n') : text]]
+    if (['requests', 'metrics-from'].includes(name)) return [[name, recordedLines(text)]]
+    return [[name, ['resources', 'manifests', 'metrics'].includes(name) ? text.split('\n') : text]]
   })
   try {
     return new RecordingWriter(

@@ -1,0 +1,20 @@
+/** A pod to ask, and its port. */
+export interface AskedPod {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly port: number
+}
+
+/**
+ * What the gate asks for besides watches. An event `ANSWER` or `METRIC` answers it; a question that is no longer among the
+ * questions of the gate needs no answer. `at`: when it is due, milliseconds since the epoch on the clock of the feed.
+ */
+export type Question =
+  /** `check`: index among `requests`. Without `pod`, the URL is asked. */
+  | { readonly type: 'request'; readonly check: number; readonly pod?: AskedPod; readonly at: number }
+  /** `check`: index among `metrics`; `query`: with its variables replaced. */
+  | { readonly type: 'metric'; readonly check: number; readonly query: string; readonly at: number }
+
+/** One array: the gate's caller compares them by identity. */
+export const noQuestions: readonly Question[] = []

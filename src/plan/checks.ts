@@ -1,0 +1,370 @@
+import { formatDuration, parseDuration } from '../duration.ts'
+import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
+import { number, writtenLines } from '../input-types.ts'
+import type { Inputs } from '../inputs.ts'
+import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
+import { splitWords } from './kubectl-output.ts'
+import { checkName, checkNamespace } from './names.ts'
+import { type FlagOptions, splitFlags } from './reference-flags.ts'
+
+/** The object behind which pods are asked. */
+export interface CheckReference {
+  /** Absent, and `kind` the word that the user wrote, until the kind is resolved. */
+  readonly apiVersion?: string
+  readonly kind: string
+  readonly namespace?: string | undefined
+  readonly name: string
+}
+
+export type Scheme = 'http' | 'https'
+/** Name and value. */
+export type Header = readonly [name: string, value: string]
+/** HTTP statuses from the first to the last. */
+export type StatusRange = readonly [first: number, last: number]
+
+/** One line of `requests`. */
+export interface RequestCheck {
+  /** Index among the lines, counted from 0: `check` of its answers. */
+  readonly index: number
+  /** The line in the input, counted from 1. */
+  readonly line: number
+  /** The line as written, with `***` for the values of headers. */
+  readonly text: string
+  readonly method: string
+  /** With its query; of a URL too. */
+  readonly path: string
+  /** `METHOD URL`: asked from outside, of no target. */
+  readonly url?: string | undefined
+  readonly reference?: CheckReference | undefined
+  /** The name or number of the port of the reference, as written. */
+  readonly port?: string | undefined
+  readonly scheme: Scheme
+  readonly headers: readonly Header[]
+  readonly expectStatus: readonly StatusRange[]
+  readonly expectBody?: string | undefined
+  readonly timeoutMs: number
+  readonly times: number
+  readonly eachPod: boolean
+  readonly during: boolean
+  /** How many requests may fail with `--during`; absent: any number. */
+  readonly maxErrors?: number | undefined
+}
+
+/** One line of `metrics`. */
+export interface MetricCheck {
+  /** Index among the lines, counted from 0: `check` of its values. */
+  readonly index: number
+  readonly line: number
+  readonly name: string
+  /** PromQL with `$pods`, `$old_pods` and `$namespace`. */
+  readonly query: string
+  readonly operator: '<' | '<=' | '>' | '>='
+  readonly threshold: number
+}
+
+/** Where metrics are asked for (`metrics-from`). */
+export type MetricsSource =
+  | { readonly url: string; readonly headers: readonly Header[] }
+  | {
+      readonly url?: undefined
+      readonly reference: CheckReference
+      readonly port?: string | undefined
+      readonly scheme: Scheme
+      readonly headers: readonly Header[]
+    }
+
+/** What the gate asks for after ready. */
+export interface Checks {
+  readonly requests: readonly RequestCheck[]
+  readonly metrics: readonly MetricCheck[]
+  /** Absent in a replay, which asks nothing. */
+  readonly source?: MetricsSource | undefined
+  /** How long everything must stay ready, in milliseconds; 0: not at all. */
+  readonly holdMs: number
+}
+
+type CheckInputs = Pick<Inputs, 'requests' | 'metrics' | 'metricsFrom' | 'holdMs'>
+
+/**
+ * Reads `requests`, `metrics`, `metrics-from` and `hold`. Never throws: mistakes are collected with their lines.
+ * @param options.isLive whether something will be asked: a replay needs no `metrics-from`
+ */
+export function parseChecks(
+  inputs: CheckInputs,
+  { isLive = true } = {},
+): Checks & { readonly mistakes: readonly Mistake[] } {
+  const mistakes: Mistake[] = []
+  const requests = parseLines('requests', inputs.requests, parseRequest, mistakes)
+  const metrics = parseLines('metrics', inputs.metrics, parseMetric, mistakes)
+  for (const [index, { line, name }] of metrics.entries())
+    if (metrics.findIndex((other) => other.name === name) < index)
+      mistakes.push({ input: 'metrics', line, message: `The name ${name} is given twice. Write another one.` })
+  const sources = parseLines('metrics-from', inputs.metricsFrom, parseSource, mistakes)
+  const [source, second] = sources
+  if (second !== undefined)
+    mistakes.push({ input: 'metrics-from', message: 'It has several lines. Name one Prometheus API.' })
+  if (isLive && metrics.length > 0 && inputs.metricsFrom.trim() === '') mistakes.push(sourceMissing)
+  return { requests, metrics, source, holdMs: inputs.holdMs, mistakes }
+}
+
+const sourceMissing: Mistake = {
+  input: 'metrics',
+  message:
+    'There is nothing to ask. Write in `metrics-from` where the Prometheus API is: service/prometheus:9090 -n monitoring, or its URL.',
+}
+
+/** The lines of an input without mistakes, numbered as they are written. */
+function parseLines<T>(
+  input: string,
+  text: string,
+  parse: (text: string, place: Place, addMistake: AddMistake) => T | undefined,
+  mistakes: Mistake[],
+): readonly T[] {
+  const lines = writtenLines(text)
+  if (lines.length > maxRequestLines)
+    mistakes.push({ input, message: `It has more than ${maxRequestLines} lines. Split them among several gates.` })
+  return lines.slice(0, maxRequestLines).flatMap(({ text, line }, index) => {
+    const before = mistakes.length
+    const parsed = parse(text, { index, line }, (message) => mistakes.push({ input, line, message }))
+    return mistakes.length > before ? [] : (parsed ?? [])
+  })
+}
+
+type Place = Pick<RequestCheck, 'index' | 'line'>
+
+const sourceFlags = {
+  header: { type: 'string', multiple: true },
+  namespace: { type: 'string', short: 'n' },
+  scheme: { type: 'string' },
+} as const satisfies FlagOptions
+
+const requestFlags = {
+  ...sourceFlags,
+  'each-pod': { type: 'boolean' },
+  during: { type: 'boolean' },
+  'expect-body': { type: 'string' },
+  'expect-status': { type: 'string' },
+  'max-errors': { type: 'string' },
+  timeout: { type: 'string' },
+  times: { type: 'string' },
+} as const satisfies FlagOptions
+
+/** The methods that a request may have. */
+const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
+
+const forms =
+  'Write a reference, a method and a path, like service/web GET /healthz, or a method and a URL, like GET https://shop.example/healthz.'
+
+function parseRequest(written: string, place: Place, addMistake: AddMistake): RequestCheck | undefined {
+  const words = splitWords(written, addMistake)?.map(({ text }) => text)
+  if (words === undefined) return undefined
+  const { words: named, flags } = splitFlags(words, addMistake, requestFlags, 'request')
+  const isOutside = named.length < 3 && !named[0]?.includes('/')
+  const [first = '', method = '', path = '', ...more] = isOutside ? ['', ...named] : named
+  if (path === '' || more.length > 0) {
+    addMistake(more.length > 0 ? `${quote(more[0] ?? '')} is too much. ${forms}` : `Something is missing. ${forms}`)
+    return undefined
+  }
+  checkMethod(method, addMistake)
+  checkCombination(flags, isOutside, addMistake)
+  const target = isOutside ? readUrl(path, addMistake) : readTarget(first, path, flags, addMistake)
+  return {
+    ...place,
+    text: withoutValues(words),
+    method,
+    ...target,
+    headers: readHeaders(flags.get('header'), addMistake),
+    expectStatus: readStatuses(flags.get('expect-status'), addMistake),
+    expectBody: flags.get('expect-body'),
+    timeoutMs: readTimeout(flags.get('timeout'), addMistake),
+    times: readCount('times', flags.get('times') ?? '1', 1, addMistake) ?? 1,
+    eachPod: flags.has('each-pod'),
+    during: flags.has('during'),
+    maxErrors: readCount('max-errors', flags.get('max-errors'), 0, addMistake),
+  }
+}
+
+function checkMethod(method: string, addMistake: AddMistake): void {
+  if (methods.some((known) => known === method)) return
+  addMistake(
+    `${quote(method)} is no method of HTTP.${didYouMean(method.toUpperCase(), methods) || ` There are ${methods.join(', ')}.`}`,
+  )
+}
+
+/** Flags that contradict each other, or have no effect. */
+function checkCombination(flags: ReadonlyMap<string, string>, isOutside: boolean, addMistake: AddMistake): void {
+  const without = (name: string, why: string) => {
+    if (flags.has(name)) addMistake(`--${name} has no effect ${why}. Leave it out.`)
+  }
+  if (isOutside) {
+    without('namespace', 'on a URL')
+    without('scheme', 'on a URL, which contains its scheme')
+    without('each-pod', 'on a URL, which reaches any pod')
+  }
+  if (flags.has('during')) {
+    without('each-pod', 'with --during, which asks one pod after the other')
+    without('times', 'with --during, which asks until the gate ends')
+  } else {
+    without('max-errors', 'without --during')
+  }
+}
+
+/** `service/web:8080`. */
+function readReference(
+  word: string,
+  flags: ReadonlyMap<string, string>,
+  addMistake: AddMistake,
+): Pick<RequestCheck, 'port'> & { readonly reference?: CheckReference } {
+  const [subject = '', port, ...rest] = word.split(':')
+  const [kind = '', name = '', ...more] = subject.split('/')
+  if (kind === '' || name === '' || more.length > 0 || rest.length > 0 || kind.includes(',')) {
+    addMistake(`${quote(word)} is no reference. Write a kind and a name, and a port if needed: service/web:8080.`)
+    return {}
+  }
+  checkName(name, '', addMistake)
+  if (port !== undefined && !isPort(port))
+    addMistake(`${quote(port)} is no port. Write a number from 1 to 65535, or the name of a port.`)
+  const namespace = flags.get('namespace')
+  if (namespace !== undefined) checkNamespace(namespace, addMistake)
+  return { reference: { kind, name, namespace }, port }
+}
+
+/** A number, or a name (IANA_SVC_NAME): https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports */
+function isPort(text: string): boolean {
+  if (/^\d+$/.test(text)) return Number(text) >= 1 && Number(text) <= 65_535
+  return /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
+}
+
+function readTarget(word: string, path: string, flags: ReadonlyMap<string, string>, addMistake: AddMistake) {
+  if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#'))
+    addMistake(`${quote(path)} is no path. Write one that begins with "/", with %20 for a blank and without "#".`)
+  return { ...readReference(word, flags, addMistake), path, scheme: readScheme(flags.get('scheme'), addMistake) }
+}
+
+/** Credentials belong into a header, whose value is masked. */
+function readUrl(text: string, addMistake: AddMistake): Pick<RequestCheck, 'url' | 'path' | 'scheme'> {
+  const url = /^https?:\/\//i.test(text) && !/[\s\p{Cc}]/u.test(text) && URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined) {
+    addMistake(`${quote(text)} is no URL. ${forms}`)
+    return { path: '/', scheme: 'https' }
+  }
+  if (url.username !== '' || url.password !== '')
+    addMistake("The URL contains a password. Write it in a header, whose value is masked: --header='Authorization: …'.")
+  url.hash = ''
+  return { url: url.href, path: `${url.pathname}${url.search}`, scheme: url.protocol === 'https:' ? 'https' : 'http' }
+}
+
+function readScheme(text: string | undefined, addMistake: AddMistake): Scheme {
+  if (text === undefined || text === 'http' || text === 'https') return text ?? 'http'
+  addMistake(`--scheme: ${quote(text)} is not one of http, https.`)
+  return 'http'
+}
+
+function readHeaders(text: string | undefined, addMistake: AddMistake): readonly Header[] {
+  return (text?.split('\n') ?? []).flatMap((header) => {
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(\S.*?)\s*$/.exec(header) ?? []
+    if (name !== undefined && value !== undefined && !/\p{Cc}/u.test(value)) return [[name, value] as const]
+    // The value may be a secret.
+    addMistake("--header is no header. Write its name, a colon and its value: --header='Authorization: Bearer …'.")
+    return []
+  })
+}
+
+/** `200`, `200-299` or several of them with commas. */
+function readStatuses(text: string | undefined, addMistake: AddMistake): readonly StatusRange[] {
+  return (text ?? '200-299').split(',').flatMap((part) => {
+    const [, first = '', last = first] = /^\s*([1-5]\d\d)(?:-([1-5]\d\d))?\s*$/.exec(part) ?? []
+    if (first !== '' && Number(first) <= Number(last)) return [[Number(first), Number(last)] as const]
+    addMistake(`--expect-status: ${quote(part)} is no status. Write one like 204, a range like 200-299, or 200,302.`)
+    return []
+  })
+}
+
+function readTimeout(text: string | undefined, addMistake: AddMistake): number {
+  if (text === undefined) return defaultRequestTimeoutMs
+  const timeoutMs = parseDuration(text, (message) => addMistake(`--timeout: ${message}`))
+  if (timeoutMs === 0)
+    addMistake(
+      `--timeout: A request cannot wait for ever. Write a duration, like ${formatDuration(defaultRequestTimeoutMs)}.`,
+    )
+  return timeoutMs ?? defaultRequestTimeoutMs
+}
+
+function readCount(flag: string, text: string | undefined, least: number, addMistake: AddMistake): number | undefined {
+  if (text === undefined) return undefined
+  const count = number.parse(text, (message) => addMistake(`--${flag}: ${message}`))
+  if (count === undefined || count >= least) return count
+  addMistake(`--${flag}: Write at least ${least}.`)
+  return undefined
+}
+
+/** The words of a line, with `***` for the values of headers: for the log and the recording, which is parsed again. */
+function withoutValues(words: readonly string[]): string {
+  let isValue = false
+  return words
+    .map((word) => {
+      const [, flag, header = ''] = isValue ? ['', '', word] : (/^(--header=)(.*)$/s.exec(word) ?? [])
+      isValue = word === '--header'
+      const shown = flag === undefined ? word : `${flag}${header.slice(0, header.indexOf(':') + 1)} ***`
+      return /^[\w@%+=,.:/?&!*~-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`
+    })
+    .join(' ')
+}
+
+/** The lines of `requests` or `metrics-from` for a recording: without comments and the values of headers. */
+export function recordedLines(text: string): readonly string[] {
+  return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
+}
+
+/** The values of all headers, which are secrets, and the credentials in them without their scheme (`Bearer`). */
+export function headerValues({ requests, source }: Pick<Checks, 'requests' | 'source'>): readonly string[] {
+  return [...requests, ...(source === undefined ? [] : [source])].flatMap(({ headers }) =>
+    headers.flatMap(([, value]) => [value, /^(?:Basic|Bearer|Token)\s+(\S+)$/i.exec(value)?.[1] ?? []].flat()),
+  )
+}
+
+/** The names in a query that the gate replaces. */
+const queryVariables = ['pods', 'old_pods', 'namespace'] as const
+
+function parseMetric(written: string, place: Place, addMistake: AddMistake): MetricCheck | undefined {
+  const [, name, rest = ''] = /^([A-Za-z_][\w-]{0,62})\s*:\s+(.*)$/s.exec(written) ?? []
+  const [, query, operator, threshold = ''] = /^(.*\S)\s*(<=|>=|<|>)\s*(\S+)$/s.exec(rest) ?? []
+  if (name === undefined || query === undefined || operator === undefined) {
+    addMistake(
+      `${quote(written)} is no metric with a limit. Write a name, a colon, PromQL, one of < <= > >=, and a number: error-rate: sum(rate(errors_total[2m])) < 0.01.`,
+    )
+    return undefined
+  }
+  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(threshold))
+    addMistake(`${quote(threshold)} is no number. The line ends with the limit, such as < 0.01.`)
+  for (const [, variable = ''] of query.matchAll(/\$([A-Za-z_]\w*)/g))
+    if (!queryVariables.some((known) => known === variable))
+      addMistake(
+        `$${variable} is unknown.${didYouMean(variable, queryVariables) || ` There are ${queryVariables.map((known) => `$${known}`).join(', ')}.`}`,
+      )
+  return {
+    ...place,
+    name,
+    query,
+    operator: operator as MetricCheck['operator'],
+    threshold: Number(threshold),
+  }
+}
+
+function parseSource(written: string, _place: Place, addMistake: AddMistake): MetricsSource | undefined {
+  const words = splitWords(written, addMistake)?.map(({ text }) => text)
+  if (words === undefined) return undefined
+  const { words: named, flags } = splitFlags(words, addMistake, sourceFlags, 'source of metrics')
+  const [first = '', ...more] = named
+  if (first === '' || more.length > 0) {
+    addMistake('Write one reference, like service/prometheus:9090 -n monitoring, or one URL.')
+    return undefined
+  }
+  const headers = readHeaders(flags.get('header'), addMistake)
+  if (/^https?:/i.test(first)) {
+    const { url } = readUrl(first, addMistake)
+    return url === undefined ? undefined : { url, headers }
+  }
+  const { reference, port } = readReference(first, flags, addMistake)
+  return reference && { reference, port, scheme: readScheme(flags.get('scheme'), addMistake), headers }
+}

@@ -1,0 +1,217 @@
+import { describe, expect, it } from '@jest/globals'
+import { readInputs } from '../../src/inputs.ts'
+import { headerValues, parseChecks, recordedLines } from '../../src/plan/checks.ts'
+
+type Raw = Parameters<typeof readInputs>[0]
+
+function parse(raw: Raw, isLive = true) {
+  const { inputs } = readInputs(raw)
+  return parseChecks(inputs, { isLive })
+}
+
+function mistakesOf(raw: Raw): readonly string[] {
+  return parse(raw).mistakes.map(({ input, line, message }) => `${input} ${line ?? ''}: ${message}`)
+}
+
+function requestOf(line: string) {
+  const { requests, mistakes } = parse({ requests: line })
+  expect(mistakes).toEqual([])
+  return requests[0]
+}
+
+const defaults = {
+  index: 0,
+  line: 1,
+  scheme: 'http',
+  headers: [],
+  expectStatus: [[200, 299]],
+  timeoutMs: 5_000,
+  times: 1,
+  eachPod: false,
+  during: false,
+}
+
+it.each([
+  [
+    'service/web GET /healthz',
+    { method: 'GET', path: '/healthz', reference: { kind: 'service', name: 'web' }, text: 'service/web GET /healthz' },
+  ],
+  [
+    'deploy/web:8080 GET /version?full=1 --each-pod --expect-body=v2 -n shop # the new one',
+    {
+      method: 'GET',
+      path: '/version?full=1',
+      reference: { kind: 'deploy', name: 'web', namespace: 'shop' },
+      port: '8080',
+      eachPod: true,
+      expectBody: 'v2',
+      text: 'deploy/web:8080 GET /version?full=1 --each-pod --expect-body=v2 -n shop',
+    },
+  ],
+  [
+    'svc/web:http HEAD / --scheme=https --timeout=500ms --times=3 --expect-status=200,301-302',
+    {
+      method: 'HEAD',
+      path: '/',
+      reference: { kind: 'svc', name: 'web' },
+      port: 'http',
+      scheme: 'https',
+      timeoutMs: 500,
+      times: 3,
+      expectStatus: [
+        [200, 200],
+        [301, 302],
+      ],
+    },
+  ],
+  ['service/web GET /healthz --during --max-errors=0', { during: true, maxErrors: 0 }],
+  [
+    'GET https://shop.example/healthz?a=b',
+    { method: 'GET', url: 'https://shop.example/healthz?a=b', path: '/healthz?a=b', scheme: 'https' },
+  ],
+  [
+    `POST http://127.0.0.1:8080/x --header 'Authorization: Bearer abc' --header=X-A:b`,
+    {
+      url: 'http://127.0.0.1:8080/x',
+      headers: [
+        ['Authorization', 'Bearer abc'],
+        ['X-A', 'b'],
+      ],
+      text: "POST http://127.0.0.1:8080/x --header 'Authorization: ***' '--header=X-A: ***'",
+    },
+  ],
+])('the line %s of requests is read', (line, expected) => {
+  expect(requestOf(line)).toMatchObject({ ...defaults, ...expected })
+})
+
+it('lines of requests keep their numbers, and are counted from 0 without comments', () => {
+  const { requests } = parse({ requests: '# smoke\n\nservice/a GET /\nservice/b GET /' })
+  expect(requests.map(({ index, line }) => [index, line])).toEqual([
+    [0, 3],
+    [1, 4],
+  ])
+})
+
+it.each([
+  ['GET', /^requests 1: Something is missing\. Write a reference, a method and a path/],
+  ['service/web /healthz', /^requests 1: "service\/web" is no method of HTTP|Something is missing/],
+  ['service/web get /healthz', /^requests 1: "get" is no method of HTTP\. Did you mean GET\?$/],
+  ['service/web GET healthz', /^requests 1: "healthz" is no path\. Write one that begins with "\/"/],
+  ['service/web GET /a#b', /^requests 1: "\/a#b" is no path/],
+  ['service/web:99999 GET /', /^requests 1: "99999" is no port\. Write a number from 1 to 65535/],
+  ['service/web:a:b GET /', /^requests 1: "service\/web:a:b" is no reference/],
+  ['service/We%b GET /', /^requests 1: "We%b" cannot be a name/],
+  ['service/web GET / extra', /^requests 1: "extra" is too much/],
+  [
+    'service/web GET / --each-pods',
+    /^requests 1: "--each-pods" is not a flag of a request\. Did you mean --each-pod\?$/,
+  ],
+  ['service/web GET / --times=0', /^requests 1: --times: Write at least 1\.$/],
+  ['service/web GET / --times=x', /^requests 1: --times: "x" is not a whole number/],
+  ['service/web GET / --timeout=0', /^requests 1: --timeout: A request cannot wait for ever/],
+  ['service/web GET / --timeout=5', /^requests 1: --timeout: "5" has no unit/],
+  ['service/web GET / --expect-status=ok', /^requests 1: --expect-status: "ok" is no status/],
+  ['service/web GET / --expect-status=299-200', /^requests 1: --expect-status: "299-200" is no status/],
+  ['service/web GET / --expect-body=', /^requests 1: --expect-body has no value\.$/],
+  ['service/web GET / --scheme=ftp', /^requests 1: --scheme: "ftp" is not one of http, https\.$/],
+  ['service/web GET / --max-errors=0', /^requests 1: --max-errors has no effect without --during\. Leave it out\.$/],
+  ['service/web GET / --during --each-pod', /^requests 1: --each-pod has no effect with --during/],
+  ['service/web GET / -n Shop', /^requests 1: "Shop" cannot be a namespace/],
+  ['GET https://shop.example/ -n shop', /^requests 1: --namespace has no effect on a URL\. Leave it out\.$/],
+  ['GET https://me:pw@shop.example/', /^requests 1: The URL contains a password/],
+  ['GET ftp://shop.example/', /^requests 1: "ftp:\/\/shop\.example\/" is no reference|is no URL|Something is missing/],
+  ["service/web GET / '", /^requests 1: A single quote is opened and never closed/],
+])('the line %s of requests is a mistake', (line, message) => {
+  const { requests } = parse({ requests: line })
+  expect(requests).toEqual([])
+  expect(mistakesOf({ requests: line })).toEqual([expect.stringMatching(message)])
+})
+
+it('all mistakes of all lines and inputs are reported at once', () => {
+  const raw = {
+    requests: 'service/web get /\nservice/web GET healthz --times=0',
+    metrics: 'error-rate: errors\nx: $pod < many',
+    'metrics-from': 'prometheus',
+  }
+  expect(mistakesOf(raw).map((text) => text.slice(0, 14))).toEqual([
+    'requests 1: "g',
+    'requests 2: "h',
+    'requests 2: --',
+    'metrics 1: "er',
+    'metrics 2: "ma',
+    'metrics 2: $po',
+    'metrics-from 1',
+  ])
+})
+
+it('a mistake in a header does not contain its value', () => {
+  expect(mistakesOf({ requests: 'service/web GET / --header=s3cret' }).join()).not.toContain('s3cret')
+})
+
+it('the lines of a recording contain no value of a header, and are read as the same requests', () => {
+  const text = "# smoke\nservice/web GET / --header='Authorization: Bearer s3cret' --expect-body='it works'"
+  const recorded = recordedLines(text)
+  expect(recorded.join()).not.toContain('s3cret')
+  const [request] = parse({ requests: recorded.join('\n') }).requests
+  expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
+})
+
+it('the values of headers are secrets, with and without their scheme', () => {
+  const checks = parse({
+    requests: "service/web GET / --header='Authorization: Bearer s3cret'",
+    metrics: 'a: up < 1',
+    'metrics-from': "https://prometheus.example --header='X-Key: k3y'",
+  })
+  expect(headerValues(checks)).toEqual(['Bearer s3cret', 's3cret', 'k3y'])
+})
+
+describe('metrics', () => {
+  it.each([
+    [
+      'error-rate: sum(rate(a{pod=~"$pods"}[2m])) / b < 0.01',
+      'error-rate',
+      'sum(rate(a{pod=~"$pods"}[2m])) / b',
+      '<',
+      0.01,
+    ],
+    ['p99: histogram_quantile(0.99, x) <= 2.5e-1', 'p99', 'histogram_quantile(0.99, x)', '<=', 0.25],
+    ['ready: count(up == 1 > bool 0)>=3', 'ready', 'count(up == 1 > bool 0)', '>=', 3],
+    ['rule: job:errors:rate5m > -1', 'rule', 'job:errors:rate5m', '>', -1],
+    ['text: up{a="x<y"} < 1', 'text', 'up{a="x<y"}', '<', 1],
+  ])('the line %s is read up to its last operator', (line, name, query, operator, threshold) => {
+    const { metrics, mistakes } = parse({ metrics: line }, false)
+    expect(mistakes).toEqual([])
+    expect(metrics).toEqual([{ index: 0, line: 1, name, query, operator, threshold }])
+  })
+
+  it.each([
+    ['up < 1', /is no metric with a limit/],
+    ['a: up', /is no metric with a limit/],
+    ['a: up < 1%', /"1%" is no number/],
+    ['a: up{pod=~"$pod"} < 1', /\$pod is unknown\. Did you mean pods\?/],
+    ['a: up < 1\na: up < 2', /^metrics 2: The name a is given twice/],
+  ])('%s is a mistake', (metrics, message) => {
+    expect(mistakesOf({ metrics, 'metrics-from': 'https://p.example' })).toEqual([expect.stringMatching(message)])
+  })
+
+  it('without metrics-from they are a mistake, but not in a replay', () => {
+    expect(mistakesOf({ metrics: 'a: up < 1' })).toEqual([expect.stringMatching(/Write in `metrics-from` where/)])
+    expect(parse({ metrics: 'a: up < 1' }, false).mistakes).toEqual([])
+  })
+
+  it.each([
+    [
+      'service/prometheus:9090 -n monitoring',
+      { reference: { kind: 'service', name: 'prometheus', namespace: 'monitoring' }, port: '9090', scheme: 'http' },
+    ],
+    ["https://p.example/prom --header='X: abc'", { url: 'https://p.example/prom', headers: [['X', 'abc']] }],
+  ])('metrics-from can be %s', (text, expected) => {
+    expect(parse({ 'metrics-from': text }).source).toMatchObject(expected)
+  })
+
+  it('metrics-from names one API', () => {
+    expect(mistakesOf({ 'metrics-from': 'service/a\nservice/b' })).toEqual([
+      'metrics-from : It has several lines. Name one Prometheus API.',
+    ])
+  })
+})
