@@ -49,6 +49,9 @@ export const answersProvenMs = 30_000
 /** Metrics are asked at this interval in the hold: twice the usual interval at which Prometheus scrapes. */
 export const metricIntervalMs = 30_000
 
+/** How much of the body of an answer is kept: its first line most often says what is wrong. */
+export const answerBodyCharacters = 200
+
 /** How many values in a row that break the limit of a metric fail the gate. */
 export const metricProven = 2
 

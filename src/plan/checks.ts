@@ -215,8 +215,8 @@ function readReference(
   flags: ReadonlyMap<string, string>,
   addMistake: AddMistake,
 ): Pick<RequestCheck, 'port'> & { readonly reference?: CheckReference } {
-  const [subject = '', port, ...rest] = word.split(':')
-  const [kind = '', name = '', ...more] = subject.split('/')
+  const [object = '', port, ...rest] = word.split(':')
+  const [kind = '', name = '', ...more] = object.split('/')
   if (kind === '' || name === '' || more.length > 0 || rest.length > 0 || kind.includes(',')) {
     addMistake(`${quote(word)} is no reference. Write a kind and a name, and a port if needed: service/web:8080.`)
     return {}

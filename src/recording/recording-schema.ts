@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { answerBodyCharacters } from '../thresholds.ts'
 import type { RecordingHeader } from './writer.ts'
 
 // The action does not import this file: loading zod takes 40 ms.
@@ -111,7 +112,7 @@ const event = z
         namespace: z.string().optional(),
         status: z.number().int().optional().describe('The HTTP status'),
         seconds: z.number().optional().describe('How long the answer took'),
-        body: z.string().optional().describe('The first 200 characters of the body, redacted'),
+        body: z.string().optional().describe(`The first ${answerBodyCharacters} characters of the body, redacted`),
         matches: z.boolean().optional().describe('Whether the body contains the text of `--expect-body`'),
         error: z.string().optional().describe('Why there is no answer'),
         location: z.string().optional().describe('Where a redirect leads'),
