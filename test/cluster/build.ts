@@ -10,6 +10,7 @@ import {
   kubeModule,
   kubernetesVersion,
   registryModule,
+  webModule,
 } from './layout.ts'
 
 /** Builds the program that contains all of Kubernetes (minutes; then cached). Returns its path. */
@@ -36,6 +37,11 @@ function versionFlags(): string[] {
 /** Builds the failing registry (seconds; then cached). Returns its path. */
 export async function buildRegistry(): Promise<string> {
   return build('registry', registryModule, [])
+}
+
+/** Builds the web server of the tests' pods (seconds; then cached). Returns its path. */
+export async function buildWeb(): Promise<string> {
+  return build('web', webModule, [])
 }
 
 async function build(

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { arch } from 'node:os'
 import { join } from 'node:path'
-import { buildRegistry } from './build.ts'
+import { buildRegistry, buildWeb } from './build.ts'
 import { run } from './command.ts'
 import { cacheFolder } from './layout.ts'
 import { busyboxPath } from './packages.ts'
@@ -14,6 +14,9 @@ export const registryAddress = '127.0.0.1:5995'
 
 /** The image of the tests' pods, tags v1, v2 and v3: busybox that serves its tag over HTTP on port 8080 by default. */
 export const appImage = `${registryAddress}/app`
+
+/** The image of a web server with the flags of `web/main.go`, tags v1 and v2. */
+export const webImage = `${registryAddress}/web`
 
 /** The image of the failing registry itself. */
 export const registryImage = `${registryAddress}/registry:v1`
@@ -52,9 +55,10 @@ export interface Image {
  */
 export async function writeImages(): Promise<string> {
   const registry = await buildRegistry()
+  const web = await buildWeb()
   const busybox = busyboxPath()
   const key = createHash('sha256')
-  for (const path of [registry, busybox, import.meta.filename]) {
+  for (const path of [registry, web, busybox, import.meta.filename]) {
     key.update(readFileSync(path))
   }
   const archive = join(cacheFolder, `images-${key.digest('hex').slice(0, 16)}.tar`)
@@ -65,6 +69,7 @@ export async function writeImages(): Promise<string> {
   const images = [
     { name: sandboxImage, files: base, config: { Entrypoint: ['/bin/sleep', 'infinity'] } },
     ...apps,
+    ...['v1', 'v2'].map((tag) => webOf(tag, web, base)),
     registryOf(registry, base, app('slow', base)),
   ]
   mkdirSync(cacheFolder, { recursive: true })
@@ -93,6 +98,15 @@ function app(tag: string, base: TarEntry[]): Image {
     { path: 'bin/serve', mode: 0o755, content: serve },
   ]
   return { name: `${appImage}:${tag}`, files: [...base, ...files], config: { Cmd: ['/bin/serve'] } }
+}
+
+function webOf(tag: string, binary: string, base: TarEntry[]): Image {
+  const files = [{ path: 'web', mode: 0o755, content: readFileSync(binary) }]
+  return {
+    name: `${webImage}:${tag}`,
+    files: [...base, ...files],
+    config: { Entrypoint: ['/web'], Env: ['PATH=/bin', `VERSION=${tag}`] },
+  }
 }
 
 function registryOf(binary: string, base: TarEntry[], slow: Image): Image {

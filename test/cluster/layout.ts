@@ -11,6 +11,9 @@ export const kubectlModule = join(import.meta.dirname, '../act/kubectl')
 /** The Go module of the failing registry. */
 export const registryModule = join(import.meta.dirname, 'registry')
 
+/** The Go module of the web server in the tests' pods. */
+export const webModule = join(import.meta.dirname, 'web')
+
 /** Built programs and image archives, kept between runs. */
 export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rollout-gate')
 

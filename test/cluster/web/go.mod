@@ -1,0 +1,3 @@
+module rollout-gate/test/cluster/web
+
+go 1.24
