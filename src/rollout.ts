@@ -1,3 +1,4 @@
+import type { Checker } from './checks/checker.ts'
 import type { Clock } from './cluster/clock.ts'
 import { type Cluster, connect } from './cluster/cluster.ts'
 import { deniedAccess } from './cluster/failures.ts'
@@ -234,7 +235,7 @@ function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly He
  */
 export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
-  const isOnlyServer = inputs.reportTo.length === 0
+  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
   return connect(inputs, {
     mask,
     onSource,
@@ -359,11 +360,12 @@ async function gateTargets(
 ): Promise<EndedTimeline> {
   const { inputs, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
+  const checker = await openChecker(rollout, cluster)
   const recording = await openRecording(rollout, plan, settings, exit)
   const drift = new ManifestDrift(plan, cluster.redact)
   let gate: Gate
   try {
-    gate = await followGate(rollout, plan, settings, cluster, exit, (event, current) => {
+    const onEvent: OnEvent = (event, current) => {
       if (recording !== undefined) exit.record(recording, event)
       if ('object' in event && current.awaitsChange(event.object)) return []
       return drift.observe(event).flatMap(({ entry, warning }) => {
@@ -371,7 +373,8 @@ async function gateTargets(
         exit.onWarning(warning.text, warning.source)
         return []
       })
-    })
+    }
+    gate = await followGate(rollout, plan, settings, cluster, exit, onEvent, { checker })
   } finally {
     // The verdict does not depend on the recording.
     await recording?.end(clock.now()).catch(async (error: unknown) => {
@@ -411,12 +414,25 @@ async function openRecording(
   }
 }
 
+/**
+ * Reviews what is needed to ask pods and metrics. A gate that asks nothing loads nothing of it.
+ * @throws UserError if access is missing
+ */
+async function openChecker({ checks, clock, secrets }: Rollout, cluster: Cluster): Promise<Checker | undefined> {
+  if (checks === undefined || checks.requests.length + checks.metrics.length === 0) return undefined
+  const { Checker } = await import('./checks/checker.ts')
+  const checker = new Checker({ checks, cluster, clock, env: process.env, redact: secrets.redact })
+  await checker.review()
+  return checker
+}
+
 /** Called with every event before the gate handles it. Returns further entries of the log. */
 export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
 
 /**
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
- * @param isEndless continues after the outcome, until the job is cancelled
+ * @param options.isEndless continues after the outcome, until the job is cancelled
+ * @param options.checker asks what the gate asks for
  */
 export async function followGate(
   { inputs, cancelled, clock }: Rollout,
@@ -425,7 +441,7 @@ export async function followGate(
   cluster: Cluster,
   exit: Exit,
   onEvent: OnEvent,
-  isEndless = false,
+  { isEndless = false, checker }: { readonly isEndless?: boolean; readonly checker?: Checker | undefined } = {},
 ): Promise<Gate> {
   const { startedAt, serverOffsetMs } = settings
   const { LiveLogs } = plan.streamed.size === 0 ? {} : await import('./logs/live-logs.ts')
@@ -454,11 +470,20 @@ export async function followGate(
       listener: { onEntry: exit.onEntry, onLog: exit.onLog, onWarning: exit.onWarning, cancelled },
     })
   const consumer = isEndless ? beyondOutcome(gate) : gate
-  const follower = new Follower(consumer, cluster, clock, startedAt, (event) => {
+  const ask = () => checker?.update(gate.questions)
+  const onEach = (event: FeedEvent) => {
     evidence?.observe(event)
     logs?.update()
     exit.texts.observe(event)
     onEvent(event, gate).forEach(report)
+  }
+  const follower = new Follower(consumer, cluster, clock, startedAt, onEach, ask)
+  checker?.start({
+    observe: (answer) => {
+      follower.observe(answer)
+      ask()
+    },
+    onWarning: exit.onWarning,
   })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines.count)
   const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
@@ -469,6 +494,7 @@ export async function followGate(
   try {
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
+    checker?.close()
     // A cancelled job has little time left.
     await Promise.all([
       evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),
@@ -476,6 +502,7 @@ export async function followGate(
     ])
     await exit.texts.finish((requests) => cluster.refresh(requests), cancelled)
   } finally {
+    checker?.close()
     logs?.close()
     exit.texts.flush()
     cancelled.removeEventListener('abort', cancel)

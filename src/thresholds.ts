@@ -362,6 +362,30 @@ export const maxWatchLineBytes = 16 << 20
 /** An error of the API server is a Status, which is far smaller. */
 export const maxErrorBytes = 64 << 10
 
+/** A message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
+export const maxMessageBytes = 1 << 20
+
+/** Questions to pods and metrics at a time: those to 1,000 pods must not disturb the API server. */
+export const maxConcurrentQuestions = 16
+
+/** When a question that the API server did not let through is asked again. */
+export const questionRetryMs = 5_000
+
+/** How much of a body is searched for the text of `--expect-body`. */
+export const maxCheckedBodyBytes = 64 << 10
+
+/** How much of a body is shown. */
+export const maxAnswerCharacters = 200
+
+/** The answer to a query is one number. Several series, which are a mistake, may be more. */
+export const maxMetricAnswerBytes = 1 << 20
+
+/** How many series are named if a query returns several. */
+export const maxNamedSeries = 5
+
+/** Time limit of a query. Prometheus itself gives one up after 2 minutes, but a useful one takes seconds. */
+export const metricTimeoutMs = 20_000
+
 /** Time limit of a request that has no other one. */
 export const requestMs = 30_000
 

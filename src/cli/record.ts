@@ -68,7 +68,7 @@ function recordRollout(path: string, rollout: Rollout): Promise<number | undefin
       return []
     }
     try {
-      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, true)
+      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, { isEndless: true })
     } finally {
       await recording.end(clock.now())
     }

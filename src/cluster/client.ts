@@ -24,6 +24,8 @@ interface ClientOptions {
 
 interface RequestOptions {
   readonly accept?: string
+  /** A document to post, as JSON. Without it, the request is a GET. */
+  readonly post?: object
   /** How the server may compress its answer. Default gzip. */
   readonly encoding?: 'gzip' | 'identity'
   /** Time limit of the whole answer, or of opening a stream. Default `requestMs`. */
@@ -82,7 +84,7 @@ export class Client {
     this.#httpsAgent.destroy()
   }
 
-  /** GET; the answer must be JSON. A Status that reports a failure is an error, although a proxy may change its HTTP status. */
+  /** The answer must be JSON. A Status that reports a failure is an error, although a proxy may change its HTTP status. */
   json(path: string, options: RequestOptions = {}): Promise<unknown> {
     return this.#bounded(options, async (signal, extend) => {
       const response = await this.#send(path, options, signal)
@@ -126,6 +128,24 @@ export class Client {
     return stream
   }
 
+  /**
+   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket, or
+   * a request through a proxy of the API server. Rejects like the other requests. If the work rejects with status 401, it is
+   * repeated as they are.
+   */
+  withCredentials<T>(
+    path: string,
+    options: RequestOptions,
+    work: (url: URL, request: https.RequestOptions, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    return this.#bounded(options, (signal) =>
+      this.#authorized(async (session) => {
+        const url = new URL(session.kubeconfig.server + path)
+        return work(url, await this.#requestOptions(session, url, options), signal)
+      }),
+    )
+  }
+
   async #bounded<T>(
     { silenceMs, timeoutMs = silenceMs ?? requestMs, signal }: RequestOptions,
     work: (signal: AbortSignal, extend: () => void) => Promise<T>,
@@ -138,17 +158,21 @@ export class Client {
     }
   }
 
-  /** Sends a request, and repeats it with new credentials after a 401. */
-  async #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
+  #send(path: string, options: RequestOptions, signal: AbortSignal): Promise<IncomingMessage> {
+    return this.#authorized((session) => this.#attempt(session, path, options, signal))
+  }
+
+  /** Runs an attempt, and repeats it with new credentials after a 401. */
+  async #authorized<T>(attempt: (session: Session) => Promise<T>): Promise<T> {
     const session = await this.#currentSession()
     try {
-      return await this.#attempt(session, path, options, signal)
+      return await attempt(session)
     } catch (error) {
       if (!isUnauthorized(error)) throw error
       const renewed = await this.#renew(session).catch((cause) => {
         throw new ApiError(error.status, `${error.message}; reading the credentials again failed: ${cause.message}`)
       })
-      return await this.#attempt(renewed, path, options, signal)
+      return await attempt(renewed)
     }
   }
 
@@ -187,8 +211,9 @@ export class Client {
   async #attempt(session: Session, path: string, options: RequestOptions, signal: AbortSignal) {
     const url = new URL(session.kubeconfig.server + path)
     const request = await this.#requestOptions(session, url, options)
+    const agent = url.protocol === 'http:' ? this.#httpAgent : this.#httpsAgent
     const sentAt = this.#options.clock.now()
-    const response = await exchange(url, { ...request, signal })
+    const response = await exchange(url, { agent, ...request, signal }, options.post && JSON.stringify(options.post))
     this.#serverOffset.observe(response.headers.date, sentAt, this.#options.clock.now())
     if (isSuccess(response.statusCode)) return response
     throw await apiErrorOf(response, this.#options.clock.now())
@@ -197,14 +222,16 @@ export class Client {
   async #requestOptions(
     session: Session,
     url: URL,
-    { accept = 'application/json', encoding = 'gzip' }: RequestOptions,
+    { accept = 'application/json', encoding = 'gzip', post }: RequestOptions,
   ) {
     const { kubeconfig, credential } = session
     const request: https.RequestOptions = {
+      method: post === undefined ? 'GET' : 'POST',
       headers: {
         Accept: accept,
         'Accept-Encoding': encoding,
         'User-Agent': this.#options.userAgent,
+        ...(post === undefined ? {} : { 'Content-Type': 'application/json' }),
         ...kubeconfig.impersonation,
       },
     }
@@ -221,9 +248,8 @@ export class Client {
     const headers = request.headers as http.OutgoingHttpHeaders
     this.#maskForms(String(headers['Authorization'] ?? '').replace(/^Bearer /, ''))
     // client-node's agents close their connection after each request; they are needed only for a proxy.
-    if (kubeconfig.proxy !== undefined) return request
-    if (url.protocol === 'http:') return { ...request, agent: this.#httpAgent }
-    return { ...request, agent: this.#httpsAgent, secureContext: this.#secureContextOf(request) }
+    if (kubeconfig.proxy !== undefined || url.protocol === 'http:') return request
+    return { ...request, secureContext: this.#secureContextOf(request) }
   }
 
   /** All connections with the same certificates share a context, because the certificates are parsed for each context. */
@@ -249,14 +275,14 @@ export class Client {
  * Sends one request; resolves with the headers. If the server has just closed a connection of the pool, the request is
  * repeated on another one.
  */
-async function exchange(url: URL, options: https.RequestOptions): Promise<IncomingMessage> {
+async function exchange(url: URL, options: https.RequestOptions, body?: string): Promise<IncomingMessage> {
   for (;;) {
     const request = (url.protocol === 'https:' ? https : http).request(url, options)
     try {
       return await new Promise<IncomingMessage>((resolve, reject) => {
         request.once('response', resolve)
         request.on('error', reject)
-        request.end()
+        request.end(body)
       })
     } catch (error) {
       const stale = request.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET'
@@ -265,8 +291,11 @@ async function exchange(url: URL, options: https.RequestOptions): Promise<Incomi
   }
 }
 
-/** The error of a failed request, with the message of its Status object if it has one. */
-async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
+/**
+ * The error of a failed request, with the message of its Status object if it has one.
+ * @param now milliseconds since the epoch
+ */
+export async function apiErrorOf(response: IncomingMessage, now: number): Promise<ApiError> {
   const text = await readBody(response, maxErrorBytes).catch(() => '')
   let body: unknown
   try {

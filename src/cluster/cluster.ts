@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 import { maxKindErrors, rediscoveryMs } from '../thresholds.ts'
 import { Client } from './client.ts'
@@ -20,6 +21,7 @@ import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
 import { asKind, listAll, selection, servedKind } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
+import type { PodPort } from './port-forward.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { Reflector, type Sink, withoutVersion } from './reflector.ts'
 import { Secrets } from './secrets.ts'
@@ -67,7 +69,16 @@ export function connect(input: KubeconfigInput, options: ConnectOptions): Cluste
   return new Cluster(kubeconfig, client, clock, secrets, options)
 }
 
-/** Read-only access to a cluster. */
+/** An access that the API server is asked about (SelfSubjectAccessReview, `resourceAttributes`). */
+export interface AccessQuestion {
+  readonly verb: string
+  readonly resource: string
+  readonly subresource?: string
+  readonly namespace: string
+  readonly name?: string | undefined
+}
+
+/** Access to a cluster that changes nothing in it. */
 export class Cluster {
   readonly context: string
   /** Namespace of references without one: the input's, else the context's, else `default`. */
@@ -243,6 +254,39 @@ export class Cluster {
   /** See `followLog`. Before a long line is cut, what is secret by then is redacted. */
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>> {
     return followLog(this.#client, request, signal, this.#known.redact)
+  }
+
+  /** See `forwardPort`. */
+  async forwardPort(port: PodPort, signal: AbortSignal): Promise<Duplex> {
+    // Loaded when it is used: other gates start faster without it.
+    const { forwardPort } = await import('./port-forward.ts')
+    return forwardPort(this.#client, port, this.#clock, signal)
+  }
+
+  /** See `Client.withCredentials`. */
+  withCredentials: Client['withCredentials'] = (path, options, work) =>
+    this.#client.withCredentials(path, options, work)
+
+  /** Whether the credentials permit this; undefined if the server does not answer this question. */
+  async permits(access: AccessQuestion): Promise<boolean | undefined> {
+    const spec = { resourceAttributes: access }
+    const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec }
+    try {
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'
+      const { status } = Object(await this.#client.json(path, { post: review })) as { status?: { allowed?: unknown } }
+      return status?.allowed === true
+    } catch (error) {
+      if (isForbidden(error) || isNotFound(error) || isMethodNotSupported(error)) return undefined
+      throw error
+    }
+  }
+
+  /**
+   * Runs the first requests of a part of the gate, as `discover` does.
+   * @throws UserError
+   */
+  initially<T>(requests: () => Promise<T>): Promise<T> {
+    return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
   }
 
   /** Ends all requests and watches; the sinks are not called again. */

@@ -29,7 +29,7 @@ export interface EventConsumer {
 
 /**
  * Passes the events of a live cluster to a consumer until the consumer is over. Each event gets its time, then goes to
- * `onEvent`, then to the consumer.
+ * `onEvent`, then to the consumer. `onUpdate` is called after events and deadlines, while the consumer is not over.
  *
  * Before a deadline ends a target, the follower asks the watches of that target again and waits until they answer or
  * fail. While it waits, every event gets the time of the deadline. So a change in an answer counts as in time, an
@@ -41,6 +41,7 @@ export class Follower {
   readonly #cluster: WatchedCluster
   readonly #clock: Clock
   readonly #onEvent: (event: FeedEvent) => void
+  readonly #onUpdate: () => void
   readonly #done = Promise.withResolvers<void>()
   #latest: number
   #confirmingAt: number | undefined
@@ -55,11 +56,13 @@ export class Follower {
     clock: Clock,
     startedAt: number,
     onEvent: (event: FeedEvent) => void = () => {},
+    onUpdate: () => void = () => {},
   ) {
     this.#consumer = consumer
     this.#cluster = cluster
     this.#clock = clock
     this.#onEvent = onEvent
+    this.#onUpdate = onUpdate
     this.#latest = startedAt
   }
 
@@ -102,6 +105,7 @@ export class Follower {
       if (this.#consumer.isOver) this.stop()
       if (this.#isStopped) return
       this.#watch(this.#consumer.requests)
+      this.#onUpdate()
       const next = this.#consumer.nextDeadline()
       if (next === undefined || this.#confirmingAt !== undefined) return
       this.#cancelTimer = this.#clock.after(Math.max(0, next.at - this.#clock.now()), () => {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import type { ApiResource } from '../../src/cluster/feed.ts'
@@ -11,8 +12,9 @@ import { type Certificate, selfSignedCertificate } from './certificates.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
 import { type FailureOptions, Failures, type ReceivedRequest } from './failures.ts'
-import { type Answer, handle } from './handlers.ts'
+import { type Answer, handle, verbOf } from './handlers.ts'
 import { type LogRef, LogStore } from './logs.ts'
+import { PodPorts, type PodRequest, readPodRequest, refuseUpgrade } from './pod-ports.ts'
 import { BUILT_IN_RESOURCES } from './resources.ts'
 import { ApiError } from './status.ts'
 import { type Change, type Manifest, Store } from './store.ts'
@@ -67,6 +69,8 @@ export class ApiServer {
   readonly store: Store
   readonly discovery: Discovery
   readonly logs: LogStore
+  /** The ports that `portforward` and `proxy` lead to. */
+  readonly ports = new PodPorts()
   /** How far the server's clock (Date header, timestamps) is ahead of this machine's. */
   clockOffsetMs: number
 
@@ -297,6 +301,7 @@ export class ApiServer {
     const listener = (request: IncomingMessage, response: ServerResponse) => void this.#serve(request, response)
     const http = this.#certificate ? createTlsServer(this.#certificate, listener) : createServer(listener)
     this.#http = http
+    http.on('upgrade', (request, socket, head) => void this.#upgrade(request, socket, head))
     http.listen(this.#port, '127.0.0.1')
     await once(http, 'listening')
     this.#port = (http.address() as AddressInfo).port
@@ -310,6 +315,7 @@ export class ApiServer {
     const closed = once(http, 'close')
     http.close()
     http.closeAllConnections()
+    this.ports.breakConnections()
     await closed
   }
 
@@ -335,6 +341,12 @@ export class ApiServer {
     try {
       if (failure) throw failure
       this.#authenticate(request)
+      const proxied = readPodRequest(received.url)
+      if (proxied?.subresource === 'proxy') {
+        this.#checkPodAccess(proxied, verbOf(received.method, proxied.name, false))
+        this.ports.proxy(request, response, proxied)
+        return
+      }
       const accept = request.headers.accept ?? ''
       const answer = handle(this.#cluster, { ...received, accept, body: await text(request) }, response)
       if (answer) send(answer, request, response)
@@ -343,6 +355,36 @@ export class ApiServer {
       if (retryAfterSeconds !== undefined) response.setHeader('Retry-After', retryAfterSeconds)
       send({ body: status, code: status.code }, request, response)
     }
+  }
+
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const received = receivedRequest(request, this.now())
+    this.requests.push(received)
+    this.#checkWaiting()
+    socket.on('error', () => socket.destroy())
+    await this.#hanging?.promise
+    if (socket.destroyed || this.#ignores(received)) return
+    try {
+      const failure = this.#failures.next(received)
+      if (failure === 'reset') {
+        socket.destroy()
+        return
+      }
+      if (failure) throw failure
+      this.#authenticate(request)
+      const forwarded = readPodRequest(received.url)
+      if (forwarded?.subresource !== 'portforward') throw new ApiError(404)
+      this.#checkPodAccess(forwarded, 'get')
+      // Since 1.35 (AuthorizePodWebsocketUpgradeCreatePermission, pkg/registry/core/pod/rest/subresources.go).
+      if (/^v1\.(3[5-9]|[4-9]\d)/.test(this.#version)) this.#checkPodAccess(forwarded, 'create')
+      this.ports.forward(request, socket, head, forwarded)
+    } catch (error) {
+      refuseUpgrade(socket, (error instanceof ApiError ? error : new ApiError(500, String(error))).status)
+    }
+  }
+
+  #checkPodAccess({ namespace, resource, name, subresource }: PodRequest, verb: string): void {
+    this.#access.check({ verb, group: '', resource: `${resource}/${subresource}`, namespace, name })
   }
 
   get #cluster(): Cluster {

@@ -1,0 +1,317 @@
+import type { RequestOptions } from 'node:https'
+import { isIP } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Clock } from '../cluster/clock.ts'
+import type { AccessQuestion, Cluster } from '../cluster/cluster.ts'
+import {
+  answerOfProxy,
+  ConnectionError,
+  isForbidden,
+  isNotFound,
+  isTimeout,
+  isUnauthorized,
+  unreachedPod,
+} from '../cluster/failures.ts'
+import { agentOfProxy } from '../cluster/kubeconfig.ts'
+import { isOfKind } from '../cluster/objects.ts'
+import type { PodPort } from '../cluster/port-forward.ts'
+import { type Mistake, throwMistakes } from '../errors.ts'
+import type { Header, Scheme } from '../plan/checks.ts'
+import { requestMs } from '../thresholds.ts'
+import { exchange, type HttpAnswer, type HttpQuery, MissingAnswer, missingAnswer } from './exchange.ts'
+
+/** A port behind a proxy of the API server. */
+interface ProxiedPort {
+  readonly resource: 'pods' | 'services'
+  readonly namespace: string
+  readonly name: string
+  readonly port?: string | undefined
+}
+
+/** A port of a Service by its number or name; absent for its only one. */
+interface ServicePort {
+  readonly namespace: string
+  readonly name: string
+  readonly port?: string | undefined
+}
+
+/** What a request addresses, besides the port. */
+export interface HttpTarget {
+  readonly scheme: Scheme
+  /** With its query. */
+  readonly path: string
+}
+
+/** What one line of an input asks. */
+export interface NeededAccess {
+  readonly input: string
+  readonly line?: number
+  readonly namespace: string
+  /** The Service that is asked, whichever of its pods answers; absent if pods are asked. */
+  readonly service?: Pick<ServicePort, 'name' | 'port'> | undefined
+  readonly method: string
+  readonly headers: readonly Header[]
+}
+
+type AskedCluster = Pick<Cluster, 'forwardPort' | 'withCredentials' | 'permits' | 'initially' | 'get' | 'list'>
+
+/**
+ * The ways to ask a pod: its port forwarded through the API server, which works where the control plane cannot connect to
+ * pods; where that is forbidden, the proxy of the API server.
+ */
+export class Access {
+  readonly #cluster: AskedCluster
+  readonly #clock: Clock
+  readonly #env: NodeJS.ProcessEnv
+  /** The namespaces where forwarding is forbidden. */
+  readonly #proxied = new Set<string>()
+  readonly #agents = new Map<string, Promise<RequestOptions['agent']>>()
+
+  /** @param env its proxies are used for URLs */
+  constructor(cluster: AskedCluster, clock: Clock, env: NodeJS.ProcessEnv) {
+    this.#cluster = cluster
+    this.#clock = clock
+    this.#env = env
+  }
+
+  /**
+   * Reviews the access that the lines need, and chooses a way for each namespace. Where the API server does not review, both are
+   * tried later.
+   * @throws UserError if neither way is permitted
+   */
+  async review(needs: readonly NeededAccess[]): Promise<void> {
+    const byNamespace = [...Map.groupBy(needs, ({ namespace }) => namespace).values()]
+    const mistakes = await this.#cluster.initially(() =>
+      Promise.all(byNamespace.map((ofNamespace) => this.#reviewNamespace(ofNamespace))),
+    )
+    throwMistakes(mistakes.flat().map((mistake) => ({ ...mistake, reason: 'forbidden' })))
+  }
+
+  async #reviewNamespace(needs: readonly NeededAccess[]): Promise<readonly Mistake[]> {
+    const namespace = needs[0]?.namespace ?? ''
+    if (await this.#permits(['get', 'create'].map((verb) => ({ verb, ...forwarding, namespace })))) return []
+    this.#proxied.add(namespace)
+    const mistakes = (await Promise.all(needs.map((need) => this.#reviewProxy(need)))).flatMap(
+      (mistake) => mistake ?? [],
+    )
+    const isFirst = ({ message }: Mistake, index: number) =>
+      mistakes.findIndex((other) => other.message === message) === index
+    return mistakes.filter(isFirst)
+  }
+
+  async #reviewProxy({ input, line, ...need }: NeededAccess): Promise<Mistake | undefined> {
+    const { namespace, service, method, headers } = need
+    const header = headers.find(isForApiServer)
+    const verb = verbOf(method)
+    const resource = service === undefined ? 'pods' : 'services'
+    const name = service && portName(service)
+    const isPermitted = await this.#permits([{ verb, resource, subresource: 'proxy', namespace, name }])
+    if (isPermitted && header === undefined) return undefined
+    const place = line === undefined ? { input } : { input, line }
+    const forward = rule('pods/portforward', ['get', 'create'])
+    if (isPermitted) {
+      const message = `The header ${header?.[0]} cannot pass the proxy of the API server, and ports of pods in namespace ${namespace} may not be forwarded. Add this rule to the user's Role: ${forward}.`
+      return { ...place, message }
+    }
+    const proxy = rule(`${resource}/proxy`, [verb], name)
+    const remedy =
+      header === undefined
+        ? `one of these rules to the user's Role: ${forward} or ${proxy}`
+        : `this rule to the user's Role: ${forward}`
+    const message = `The credentials permit neither to forward ports of pods in namespace ${namespace} nor to use ${resource}/proxy there. Add ${remedy}.`
+    return { ...place, message }
+  }
+
+  /** Whether none of this is denied. */
+  async #permits(questions: readonly AccessQuestion[]): Promise<boolean> {
+    const answers = await Promise.all(questions.map((question) => this.#cluster.permits(question)))
+    return !answers.includes(false)
+  }
+
+  /**
+   * Asks a pod. A pod's certificate is not verified, as a probe does not verify it.
+   * @throws MissingAnswer if the pod does not answer; an ApiError or ConnectionError if the API server does not let it be asked
+   */
+  async askPod(pod: PodPort, target: HttpTarget, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {
+    const { namespace, port } = pod
+    return this.#unlessForbidden(
+      namespace,
+      () => this.#askForwarded(pod, target, query, signal),
+      () =>
+        this.#askThroughProxy(
+          { resource: 'pods', namespace, name: pod.pod, port: String(port) },
+          target,
+          query,
+          signal,
+        ),
+    )
+  }
+
+  /**
+   * Asks a Service: one of its ready pods, or the pod that its proxy chooses.
+   * @throws as `askPod`
+   */
+  async askService(
+    service: ServicePort,
+    target: HttpTarget,
+    query: HttpQuery,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    return this.#unlessForbidden(
+      service.namespace,
+      async () => this.#askForwarded(await this.#readyPod(service), target, query, signal),
+      () => this.#askThroughProxy({ resource: 'services', ...service }, target, query, signal),
+    )
+  }
+
+  /**
+   * Asks a URL, and verifies its certificate.
+   * @throws MissingAnswer
+   */
+  async askUrl(url: URL, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {
+    try {
+      const agent = this.#agents.get(url.origin) ?? agentOfProxy(url.href, this.#env)
+      this.#agents.set(url.origin, agent)
+      return await exchange(url, { agent: (await agent) ?? false }, query, this.#clock, signal)
+    } catch (error) {
+      throw missingAnswer(error, query.timeoutMs)
+    }
+  }
+
+  async #unlessForbidden<T>(namespace: string, forward: () => Promise<T>, proxy: () => Promise<T>): Promise<T> {
+    if (!this.#proxied.has(namespace)) {
+      try {
+        return await forward()
+      } catch (error) {
+        if (!isForbidden(error)) throw error
+        this.#proxied.add(namespace)
+      }
+    }
+    return proxy()
+  }
+
+  async #askForwarded(pod: PodPort, target: HttpTarget, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {
+    const connection = await this.#cluster.forwardPort(pod, signal)
+    const socket =
+      target.scheme === 'https'
+        ? connectTls({ socket: connection, rejectUnauthorized: false, servername: serverName(query.headers) })
+        : connection
+    try {
+      const url = new URL(target.path, `http://localhost:${pod.port}`)
+      return await exchange(url, { createConnection: () => socket }, query, this.#clock, signal)
+    } catch (error) {
+      // The connection to the API server broke.
+      if (error instanceof ConnectionError && !isTimeout(error)) throw error
+      throw missingAnswer(error, query.timeoutMs)
+    } finally {
+      connection.destroy()
+    }
+  }
+
+  async #askThroughProxy(
+    { resource, namespace, ...port }: ProxiedPort,
+    { scheme, path }: HttpTarget,
+    query: HttpQuery,
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const header = query.headers.find(isForApiServer)
+    if (header !== undefined) throw new MissingAnswer(`the header ${header[0]} cannot pass the proxy of the API server`)
+    const name = `${scheme === 'https' ? 'https:' : ''}${portName(port)}`
+    // Resolves `..`, which must not lead out of the proxy.
+    const { pathname, search } = new URL(path, 'http://localhost')
+    const proxy = `/api/v1/namespaces/${encodeURIComponent(namespace)}/${resource}/${name}/proxy`
+    const options = { accept: '*/*', encoding: 'identity', timeoutMs: requestMs + query.timeoutMs, signal } as const
+    let answer: HttpAnswer | undefined
+    try {
+      return await this.#cluster.withCredentials(
+        `${proxy}${pathname}${search}`,
+        options,
+        async (url, request, ending) => {
+          answer = await exchange(url, request, query, this.#clock, ending)
+          const refusal = answerOfProxy(answer, { resource, name })
+          if (refusal !== undefined) throw refusal
+          return { ...answer, location: withoutProxy(answer.location, proxy) }
+        },
+      )
+    } catch (error) {
+      const cause = unreachedPod(error)
+      if (cause !== undefined || isTimeout(error)) throw missingAnswer(cause ?? error, query.timeoutMs)
+      // A pod that is an API server refuses its own callers in the same words.
+      if (answer !== undefined && isUnauthorized(error) && (await this.#credentialsWork(namespace))) return answer
+      throw error
+    }
+  }
+
+  /** Rejects if the API server refuses the credentials. */
+  async #credentialsWork(namespace: string): Promise<boolean> {
+    await this.#cluster.permits({ verb: 'get', ...forwarding, namespace })
+    return true
+  }
+
+  /**
+   * A ready pod behind a port of a Service.
+   * @throws MissingAnswer if there is none
+   */
+  async #readyPod({ namespace, name, port }: ServicePort): Promise<PodPort> {
+    const labelSelector = `kubernetes.io/service-name=${name}`
+    const [service, slices] = await Promise.all([
+      this.#cluster.get({ apiVersion: 'v1', kind: 'Service', namespace, name }),
+      this.#cluster.list({ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace, labelSelector }),
+    ]).catch((error: unknown) => {
+      throw isNotFound(error) ? new MissingAnswer(error.message) : error
+    })
+    const ports = (isOfKind(service, 'Service') && service.spec?.ports) || []
+    const named = ports.filter((each) => port === undefined || each.name === port || String(each.port) === port)
+    const [chosen] = named
+    if (chosen === undefined || named.length > 1) {
+      const list = ports.map((each) => (each.name === undefined ? each.port : `${each.port} (${each.name})`)).join(', ')
+      const which = port === undefined ? 'several ports, and none is given' : `no port ${port}`
+      throw new MissingAnswer(`service/${name} has ${which}. It has ${list}`)
+    }
+    for (const slice of slices) {
+      if (!isOfKind(slice, 'EndpointSlice')) continue
+      const number = slice.ports?.find((each) => (each.name ?? '') === (chosen.name ?? ''))?.port
+      const ready = slice.endpoints?.filter(({ conditions }) => conditions?.ready !== false)
+      const pod = ready?.find(({ targetRef }) => targetRef?.kind === 'Pod')?.targetRef?.name
+      if (number !== undefined && pod !== undefined) return { namespace, pod, port: number }
+    }
+    throw new MissingAnswer(`service/${name} has no ready pod`)
+  }
+}
+
+const forwarding = { resource: 'pods', subresource: 'portforward' } as const
+
+/** The verb that the API server derives from a method (apiserver `endpoints/request/requestinfo.go`). */
+function verbOf(method: string): string {
+  const verbs: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' }
+  return verbs[method] ?? 'get'
+}
+
+/** A rule of a Role, as YAML. */
+function rule(resource: string, verbs: readonly string[], name?: string): string {
+  const names = name === undefined ? '' : `, resourceNames: ["${name}"]`
+  const list = verbs.map((verb) => `"${verb}"`).join(', ')
+  return `{apiGroups: [""], resources: ["${resource}"]${names}, verbs: [${list}]}`
+}
+
+/** Headers that a proxy of the API server uses itself: they never reach the pod, or change who asks. */
+function isForApiServer([name]: Header): boolean {
+  return /^(?:authorization|host|connection|upgrade|impersonate-.*|x-remote-.*)$/i.test(name)
+}
+
+/** The name for TLS (SNI): of the header `Host`. */
+function serverName(headers: readonly Header[]): string {
+  const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '') ?? ''
+  return isIP(host) === 0 ? host : ''
+}
+
+/** As the path of a proxy names it: `web-x:8080`. */
+function portName({ name, port }: Pick<ServicePort, 'name' | 'port'>): string {
+  return port === undefined ? name : `${name}:${port}`
+}
+
+/** The API server adds the path of its proxy to a redirect of the pod (apimachinery `util/proxy/transport.go`). */
+function withoutProxy(location: string | undefined, proxy: string): string | undefined {
+  const start = location?.indexOf(proxy) ?? -1
+  return start < 0 ? location : location?.slice(start + proxy.length)
+}

@@ -1,0 +1,255 @@
+import type { Clock } from '../cluster/clock.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { failureOf, isForbidden, isNotFound, isUnauthorized, statusOf } from '../cluster/failures.ts'
+import type { Answer, MetricValue, Observation } from '../cluster/feed.ts'
+import { errorText, UserError } from '../errors.ts'
+import type { AskedPod, Question } from '../gate/questions.ts'
+import type { Checks, Header, MetricsSource, RequestCheck } from '../plan/checks.ts'
+import {
+  maxAnswerCharacters,
+  maxCheckedBodyBytes,
+  maxConcurrentQuestions,
+  maxMetricAnswerBytes,
+  metricTimeoutMs,
+  questionRetryMs,
+} from '../thresholds.ts'
+import { version } from '../version.ts'
+import { Access, type NeededAccess } from './access.ts'
+import { type HttpAnswer, type HttpQuery, MissingAnswer } from './exchange.ts'
+import { readQueryResult } from './prometheus.ts'
+
+interface CheckerOptions {
+  /** With their kinds and namespaces. */
+  readonly checks: Checks
+  readonly cluster: Cluster
+  readonly clock: Clock
+  /** Its proxies are used for URLs. */
+  readonly env: NodeJS.ProcessEnv
+  /** Removes the secrets from a text before it is cut. */
+  readonly redact: (text: string) => string
+}
+
+interface Listener {
+  /** Gets the answers, and the refusals of the API server. */
+  readonly observe: (observation: Observation) => void
+  /** Gets a sentence, once, if the API server reports an error in place of a pod's answer. */
+  readonly onWarning: (text: string) => void
+}
+
+/** Sends the requests and queries that the gate asks for, at most 16 at a time, and reports their answers. */
+export class Checker {
+  readonly #options: CheckerOptions
+  readonly #access: Access
+  #listener: Listener | undefined
+  #questions: readonly Question[] = []
+  readonly #inFlight = new Map<string, AbortController>()
+  /** When a question may be asked again that the API server did not let through. */
+  readonly #retryAt = new Map<string, number>()
+  #cancelTimer = () => {}
+  #isClosed = false
+  #hasWarned = false
+
+  constructor(options: CheckerOptions) {
+    this.#options = options
+    this.#access = new Access(options.cluster, options.clock, options.env)
+  }
+
+  /**
+   * Reviews the access that the checks need.
+   * @throws UserError if it is missing
+   */
+  review(): Promise<void> {
+    return this.#access.review(neededAccess(this.#options.checks))
+  }
+
+  /** Begins to ask. */
+  start(listener: Listener): void {
+    this.#listener = listener
+  }
+
+  /** Asks what is due among these questions, and aborts what is no longer among them. */
+  update(questions: readonly Question[]): void {
+    if (this.#isClosed || questions === this.#questions) return
+    this.#questions = questions
+    const keys = new Set(questions.map(keyOf))
+    for (const key of this.#retryAt.keys()) if (!keys.has(key)) this.#retryAt.delete(key)
+    for (const [key, asking] of this.#inFlight) {
+      if (keys.has(key)) continue
+      asking.abort()
+      this.#inFlight.delete(key)
+    }
+    this.#askDue()
+  }
+
+  /** Aborts everything. */
+  close(): void {
+    this.#isClosed = true
+    this.#cancelTimer()
+    for (const asking of this.#inFlight.values()) asking.abort()
+    this.#inFlight.clear()
+  }
+
+  #askDue(): void {
+    this.#cancelTimer()
+    if (this.#isClosed) return
+    const now = this.#options.clock.now()
+    const waiting = this.#questions
+      .map((question) => ({ question, key: keyOf(question) }))
+      .filter(({ key }) => !this.#inFlight.has(key))
+      .map(({ question, key }) => ({ question, key, at: Math.max(question.at, this.#retryAt.get(key) ?? 0) }))
+      .toSorted((a, b) => a.at - b.at)
+    for (const { question, key, at } of waiting) {
+      if (this.#inFlight.size >= maxConcurrentQuestions) return
+      if (at > now) {
+        this.#cancelTimer = this.#options.clock.after(at - now, () => this.#askDue())
+        return
+      }
+      void this.#ask(question, key)
+    }
+  }
+
+  async #ask(question: Question, key: string): Promise<void> {
+    const asking = new AbortController()
+    this.#inFlight.set(key, asking)
+    this.#retryAt.delete(key)
+    const observation = await this.#observationOf(question, asking.signal)
+    if (asking.signal.aborted) return
+    this.#inFlight.delete(key)
+    if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
+    // The gate's questions change before this returns.
+    else this.#listener?.observe(observation)
+    this.#askDue()
+  }
+
+  /** The answer, or a refusal; undefined if the API server did not let the question through. Never rejects. */
+  async #observationOf(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
+    try {
+      return question.type === 'metric'
+        ? await this.#queryMetric(question.check, question.query, signal)
+        : await this.#request(question.check, question.pod, signal)
+    } catch (error) {
+      if (isUnauthorized(error) || isForbidden(error)) return failureOf(error, { final: true })
+      if (error instanceof UserError)
+        return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
+      // A pod that is gone is no longer asked as soon as its watch reports it.
+      if (statusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
+      return undefined
+    }
+  }
+
+  async #request(check: number, pod: AskedPod | undefined, signal: AbortSignal): Promise<Answer> {
+    const request = this.#options.checks.requests.find(({ index }) => index === check)
+    if (request === undefined) throw new Error(`there is no request ${check}`)
+    const asked = pod === undefined ? {} : { pod: pod.name, namespace: pod.namespace }
+    try {
+      const answer = await this.#send(request, pod, signal)
+      return { type: 'ANSWER', check, ...asked, ...this.#recorded(request, answer) }
+    } catch (error) {
+      if (!(error instanceof MissingAnswer)) throw error
+      return { type: 'ANSWER', check, ...asked, error: this.#shortened(error.message) }
+    }
+  }
+
+  #send(request: RequestCheck, pod: AskedPod | undefined, signal: AbortSignal): Promise<HttpAnswer> {
+    const { method, headers, timeoutMs, url, path, scheme } = request
+    const query = { method, headers: withDefaults(headers), timeoutMs, maxBytes: maxCheckedBodyBytes }
+    if (pod === undefined) return this.#access.askUrl(new URL(url ?? ''), query, signal)
+    const { namespace, name, port } = pod
+    return this.#access.askPod({ namespace, pod: name, port }, { scheme, path }, query, signal)
+  }
+
+  #recorded({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {
+    return {
+      status,
+      seconds,
+      body: this.#shortened(body),
+      ...(expectBody === undefined ? {} : { matches: body.includes(expectBody) }),
+      ...(location === undefined ? {} : { location: this.#shortened(location) }),
+    }
+  }
+
+  async #queryMetric(check: number, query: string, signal: AbortSignal): Promise<MetricValue> {
+    const { source } = this.#options.checks
+    if (source === undefined) throw new Error('there is nothing to ask for metrics')
+    try {
+      const { value, error, series } = readQueryResult(await this.#sendQuery(source, query, signal))
+      return {
+        type: 'METRIC',
+        check,
+        ...(value === undefined ? {} : { value }),
+        ...(error === undefined ? {} : { error: this.#shortened(error) }),
+        ...(series === undefined ? {} : { series: series.map((each) => this.#shortened(each)) }),
+      }
+    } catch (error) {
+      if (!(error instanceof MissingAnswer)) throw error
+      return { type: 'METRIC', check, error: this.#shortened(error.message) }
+    }
+  }
+
+  /** Names of many pods make a query too long for the URL of some servers, so it is posted where that needs no other permission. */
+  #sendQuery(source: MetricsSource, query: string, signal: AbortSignal): Promise<HttpAnswer> {
+    const form = new URLSearchParams({ query }).toString()
+    const asked: HttpQuery = {
+      method: 'GET',
+      headers: withDefaults(source.headers),
+      timeoutMs: metricTimeoutMs,
+      maxBytes: maxMetricAnswerBytes,
+    }
+    if (source.url !== undefined) {
+      const url = new URL(source.url)
+      url.pathname = `${url.pathname.replace(/\/+$/, '')}${queryPath}`
+      const headers = [...asked.headers, ['Content-Type', 'application/x-www-form-urlencoded']] as const
+      return this.#access.askUrl(url, { ...asked, method: 'POST', headers, body: form }, signal)
+    }
+    const { namespace = '', name, kind } = source.reference
+    const target = { scheme: source.scheme, path: `${queryPath}?${form}` }
+    return kind === 'Pod'
+      ? this.#access.askPod({ namespace, pod: name, port: Number(source.port) }, target, asked, signal)
+      : this.#access.askService({ namespace, name, port: source.port }, target, asked, signal)
+  }
+
+  #shortened(text: string): string {
+    const redacted = this.#options.redact(text)
+    // A character may be two code units.
+    return redacted.length <= maxAnswerCharacters
+      ? redacted
+      : [...redacted.slice(0, 2 * maxAnswerCharacters)].slice(0, maxAnswerCharacters).join('')
+  }
+
+  #warn(message: string): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    this.#listener?.onWarning(
+      `Pods cannot be asked, because the API server reports an error: ${this.#shortened(message)}`,
+    )
+  }
+}
+
+const queryPath = '/api/v1/query'
+
+function keyOf(question: Question): string {
+  return question.type === 'metric'
+    ? `metric ${question.check}`
+    : `request ${question.check} ${question.pod?.uid ?? ''} ${question.pod?.port ?? ''}`
+}
+
+/** The user's headers, and those of this program that he does not set. */
+function withDefaults(headers: readonly Header[]): readonly Header[] {
+  const defaults: readonly Header[] = [
+    ['User-Agent', `rollout-gate/${version}`],
+    ['Accept', '*/*'],
+  ]
+  const own = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
+  return [...own, ...headers]
+}
+
+function neededAccess({ requests, metrics, source }: Checks): readonly NeededAccess[] {
+  const ofRequests = requests.flatMap(({ line, reference, method, headers }) =>
+    reference === undefined ? [] : [{ input: 'requests', line, namespace: reference.namespace ?? '', method, headers }],
+  )
+  if (metrics.length === 0 || source === undefined || source.url !== undefined) return ofRequests
+  const { reference, port, headers } = source
+  const { namespace = '', name, kind } = reference
+  const service = kind === 'Pod' ? undefined : { name, port }
+  return [...ofRequests, { input: 'metrics-from', namespace, service, method: 'GET', headers }]
+}

@@ -1,0 +1,323 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo, Server } from 'node:net'
+import { Access, type NeededAccess } from '../../src/checks/access.ts'
+import type { HttpQuery } from '../../src/checks/exchange.ts'
+import { systemClock } from '../../src/cluster/clock.ts'
+import { connect } from '../../src/cluster/cluster.ts'
+import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { selfSignedCertificate } from '../support/certificates.ts'
+
+const endings: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+const pod = { namespace: 'shop', pod: 'web-1', port: 8080 }
+const query: HttpQuery = { method: 'GET', headers: [], timeoutMs: 5_000, maxBytes: 64 << 10 }
+const plain = { scheme: 'http', path: '/' } as const
+const signal = new AbortController().signal
+
+/** Listens on a free port of this machine. */
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  endings.push(() => server.close())
+  return (server.address() as AddressInfo).port
+}
+
+async function start(options: ApiServerOptions = {}, token?: string) {
+  const server = await startApiServer(options)
+  endings.push(() => server.close())
+  const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
+  const kubeconfig = server.kubeconfig({ namespace: 'shop', ...(token !== undefined && { token }) })
+  const cluster = connect({ kubeconfig }, { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places })
+  endings.push(() => cluster.close())
+  return { server, access: new Access(cluster, systemClock, {}) }
+}
+
+/** A pod `web-1` in `shop` with this application on port 8080. */
+async function runPod(server: ApiServer, app: RequestListener): Promise<IncomingMessage[]> {
+  const requests: IncomingMessage[] = []
+  const port = await listen(
+    createServer((request, response) => {
+      requests.push(request)
+      app(request, response)
+    }),
+  )
+  server.ports.listen({ namespace: 'shop', name: 'web-1' }, 8080, port)
+  return requests
+}
+
+const forwarding = { resource: 'pods/portforward' }
+const need: NeededAccess = { input: 'requests', line: 1, namespace: 'shop', method: 'GET', headers: [] }
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'no failure',
+    (error: Error) => error,
+  )
+
+describe.each(['1.34', '1.35'])('through Kubernetes %s', (version) => {
+  test('a pod is asked by a forwarded port', async () => {
+    const { server, access } = await start({ version: `v${version}.0` })
+    const requests = await runPod(server, (_, response) => response.end('v2'))
+    await access.review([need])
+    expect(await access.askPod(pod, { scheme: 'http', path: '/version?full=1' }, query, signal)).toMatchObject({
+      status: 200,
+      body: 'v2',
+    })
+    expect(requests[0]).toMatchObject({ method: 'GET', url: '/version?full=1', headers: { host: 'localhost:8080' } })
+    expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1/portforward?ports=8080')
+  })
+
+  test.each(['get', 'create'])('without %s of pods/portforward, it is asked through the proxy', async (verb) => {
+    const { server, access } = await start({ version: `v${version}.0` })
+    server.deny({ ...forwarding, verb })
+    const requests = await runPod(server, (_, response) => response.end('v2'))
+    await access.review([need])
+    expect(await access.askPod(pod, plain, query, signal)).toMatchObject({ status: 200, body: 'v2' })
+    expect(requests).toHaveLength(1)
+    expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1:8080/proxy/')
+  })
+})
+
+test('without a review, forwarding is tried before the proxy', async () => {
+  const { server, access } = await start()
+  server.deny({ verb: 'create', resource: 'selfsubjectaccessreviews' })
+  server.deny({ ...forwarding, verb: 'get' })
+  await runPod(server, (_, response) => response.end('v2'))
+  await access.review([need])
+  expect(await access.askPod(pod, plain, query, signal)).toMatchObject({ body: 'v2' })
+  const tried = server.requests.map(({ url }) => /portforward|proxy/.exec(url)?.[0]).filter(Boolean)
+  expect(tried).toEqual(['portforward', 'proxy'])
+})
+
+test('the missing access of all lines is one error with the rules to add', async () => {
+  const { server, access } = await start()
+  for (const resource of ['pods/portforward', 'pods/proxy', 'services/proxy'])
+    server.deny({ verb: '*', resource, namespace: 'shop' })
+  const prometheus: NeededAccess = {
+    ...need,
+    input: 'metrics-from',
+    line: undefined,
+    service: { name: 'prometheus', port: '9090' },
+  }
+  const needs = [
+    need,
+    { ...need, line: 2 },
+    { ...need, line: 3, method: 'POST' },
+    { ...need, line: 4, namespace: 'other' },
+  ]
+  expect(await failure(access.review([...needs, prometheus]))).toMatchObject({
+    reason: 'forbidden',
+    mistakes: [
+      {
+        input: 'requests',
+        line: 1,
+        message:
+          'The credentials permit neither to forward ports of pods in namespace shop nor to use pods/proxy there. ' +
+          'Add one of these rules to the user\'s Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]} ' +
+          'or {apiGroups: [""], resources: ["pods/proxy"], verbs: ["get"]}.',
+      },
+      { input: 'requests', line: 3, message: expect.stringContaining('["pods/proxy"], verbs: ["create"]}') },
+      {
+        input: 'metrics-from',
+        message: expect.stringContaining(
+          '{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["prometheus:9090"], verbs: ["get"]}',
+        ),
+      },
+    ],
+  })
+})
+
+test('a header that the API server would use itself needs a forwarded port', async () => {
+  const { server, access } = await start()
+  server.deny({ ...forwarding, verb: 'create' })
+  const headers = [['authorization', 'Bearer of-the-app']] as const
+  expect(await failure(access.review([{ ...need, headers }]))).toMatchObject({
+    reason: 'forbidden',
+    mistakes: [{ message: expect.stringMatching(/^The header authorization cannot pass the proxy of the API server/) }],
+  })
+  expect(await failure(access.askPod(pod, plain, { ...query, headers }, signal))).toMatchObject({
+    name: 'MissingAnswer',
+  })
+})
+
+describe.each([
+  ['a forwarded port', undefined],
+  ['the proxy', { ...forwarding, verb: '*' }],
+])('through %s', (_, denial) => {
+  async function startWith(app: RequestListener, token?: string) {
+    const tokens = token === undefined ? {} : { tokens: [token] }
+    const started = await start(tokens, token)
+    if (denial) started.server.deny(denial)
+    const requests = await runPod(started.server, app)
+    return { ...started, requests, ask: () => started.access.askPod(pod, plain, query, signal) }
+  }
+
+  test('no credential of the cluster reaches the pod', async () => {
+    const { ask, requests } = await startWith((_, response) => response.end(), 'sesame-open')
+    await ask()
+    expect(JSON.stringify(requests[0]?.rawHeaders)).not.toMatch(/sesame|authorization/i)
+  })
+
+  test.each([401, 403, 404, 429, 500, 503])('a status %d of the pod is its answer', async (status) => {
+    const { ask } = await startWith(
+      (_, response) => response.writeHead(status).end('{"kind":"Status"} of a test'),
+      'sesame',
+    )
+    expect(await ask()).toMatchObject({ status })
+  })
+
+  test.each([401, 403, 404])('a pod that is an API server may answer %d with a Status', async (code) => {
+    const answer = {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      code,
+      message: 'forbidden: User "system:anonymous"',
+      details: {},
+    }
+    const { ask } = await startWith((_, response) => response.writeHead(code).end(JSON.stringify(answer)), 'sesame')
+    expect(await ask()).toMatchObject({ status: code })
+  })
+
+  test('a redirect is not followed', async () => {
+    const { ask, requests } = await startWith((_, response) => response.writeHead(302, { Location: '/login' }).end())
+    expect(await ask()).toMatchObject({ status: 302, location: '/login' })
+    expect(requests).toHaveLength(1)
+  })
+
+  test('a port on which nothing listens refuses the connection', async () => {
+    const { access } = await startWith(() => {})
+    const closed = access.askPod({ ...pod, port: 9999 }, plain, query, signal)
+    expect(await failure(closed)).toMatchObject({ name: 'MissingAnswer', message: 'connection refused' })
+  })
+
+  test('refused credentials are an error of the API server, not an answer', async () => {
+    const { ask, server } = await startWith((_, response) => response.end(), 'sesame')
+    server.refuseTokens()
+    expect(await failure(ask())).toMatchObject({ name: 'ApiError', status: 401 })
+  })
+
+  test('an error of the API server is no answer of the pod', async () => {
+    const { ask, server } = await startWith((_, response) => response.end())
+    server.failNext(1, 500)
+    expect(await failure(ask())).toMatchObject({ name: 'ApiError', status: 500 })
+  })
+})
+
+test('a broken connection to the API server is no missing answer of the pod', async () => {
+  const { server, access } = await start()
+  await runPod(server, () => server.ports.breakConnections())
+  expect(await failure(access.askPod(pod, plain, query, signal))).toMatchObject({ name: 'ConnectionError' })
+})
+
+test('a path cannot leave the proxy', async () => {
+  const { server, access } = await start()
+  server.deny({ ...forwarding, verb: '*' })
+  const requests = await runPod(server, (_, response) => response.end())
+  await access.askPod(pod, { scheme: 'http', path: '/../../%2e%2e/secrets' }, query, signal)
+  expect(requests[0]?.url).toBe('/secrets')
+  expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1:8080/proxy/secrets')
+})
+
+test('the certificate of a pod is not verified, that of a URL is', async () => {
+  const { server, access } = await start()
+  const port = await listen(createTlsServer(await selfSignedCertificate(), (_, response) => response.end('v2')))
+  server.ports.listen({ namespace: 'shop', name: 'web-1' }, 8443, port)
+  const secure = { scheme: 'https', path: '/' } as const
+  expect(await access.askPod({ ...pod, port: 8443 }, secure, query, signal)).toMatchObject({ body: 'v2' })
+  const outside = access.askUrl(new URL(`https://127.0.0.1:${port}/`), query, signal)
+  expect(await failure(outside)).toMatchObject({
+    name: 'MissingAnswer',
+    message: expect.stringMatching(/^TLS fails: self-signed certificate/),
+  })
+})
+
+test('TLS to a port without TLS is a missing answer', async () => {
+  const { server, access } = await start()
+  await runPod(server, (_, response) => response.end('v2'))
+  const asked = access.askPod(pod, { scheme: 'https', path: '/' }, query, signal)
+  expect(await failure(asked)).toMatchObject({ name: 'MissingAnswer', message: 'the server does not use TLS' })
+})
+
+test('a URL is asked directly, and its host is the only one', async () => {
+  const { access } = await start()
+  const requests: IncomingMessage[] = []
+  const port = await listen(
+    createServer((request, response) => {
+      requests.push(request)
+      response.writeHead(301, { Location: 'http://169.254.169.254/latest' }).end()
+    }),
+  )
+  expect(await access.askUrl(new URL(`http://127.0.0.1:${port}/a?b=c`), query, signal)).toMatchObject({ status: 301 })
+  expect(requests.map(({ url }) => url)).toEqual(['/a?b=c'])
+  const nowhere = access.askUrl(new URL('http://nowhere.invalid/'), query, signal)
+  expect(await failure(nowhere)).toMatchObject({ message: expect.stringMatching(/^the name of the host/) })
+})
+
+describe('a Service of metrics', () => {
+  async function startWithService() {
+    const started = await start()
+    const { server } = started
+    await runPod(server, (request, response) => response.end(request.url))
+    server.apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'prometheus', namespace: 'shop' },
+      spec: { ports: [{ name: 'web', port: 9090, targetPort: 8080 }] },
+    })
+    server.apply({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 'prometheus-a', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'prometheus' } },
+      endpoints: [
+        { conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'web-0' } },
+        { conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'web-1' } },
+      ],
+      ports: [{ name: 'web', port: 8080 }],
+    })
+    const ask = (port?: string) =>
+      started.access.askService(
+        { namespace: 'shop', name: 'prometheus', port },
+        { scheme: 'http', path: '/q' },
+        query,
+        signal,
+      )
+    return { ...started, ask }
+  }
+
+  test.each(['9090', 'web', undefined])('is asked through its ready pod by the port %p', async (port) => {
+    const { ask } = await startWithService()
+    expect(await ask(port)).toMatchObject({ body: '/q' })
+  })
+
+  test('is asked through its proxy where its endpoints cannot be read', async () => {
+    const { ask, server } = await startWithService()
+    server.deny({ verb: 'list', resource: 'endpointslices' })
+    server.ports.listen({ namespace: 'shop', name: 'prometheus' }, 9090, 1)
+    expect(await failure(ask('9090'))).toMatchObject({ message: 'connection refused' })
+    expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/services/prometheus:9090/proxy/q')
+  })
+
+  test.each([['80', 'service/prometheus has no port 80. It has 9090 (web)']])(
+    'without the port %s is a missing answer',
+    async (port, message) => {
+      const { ask } = await startWithService()
+      expect(await failure(ask(port))).toMatchObject({ name: 'MissingAnswer', message })
+    },
+  )
+
+  test('without a ready pod, or without the Service, there is no answer', async () => {
+    const { ask, server } = await startWithService()
+    server.patch(
+      { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'shop', name: 'prometheus-a' },
+      { endpoints: [] },
+    )
+    expect(await failure(ask())).toMatchObject({ message: 'service/prometheus has no ready pod' })
+    server.remove({ apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'prometheus' })
+    expect(await failure(ask())).toMatchObject({ message: 'services "prometheus" not found' })
+  })
+})

@@ -1,0 +1,358 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { Checker } from '../../src/checks/checker.ts'
+import { connect } from '../../src/cluster/cluster.ts'
+import type { Observation } from '../../src/cluster/feed.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
+import type { Question } from '../../src/gate/questions.ts'
+import { type Checks, parseChecks } from '../../src/plan/checks.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+
+const endings: (() => Promise<unknown> | unknown)[] = []
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end()
+})
+
+interface Asked {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+/** An application of which the test decides each answer. */
+async function startApp(answer?: (asked: Asked) => void) {
+  const asked: Asked[] = []
+  const app = createServer((request, response) => {
+    asked.push({ request, response })
+    answer?.({ request, response })
+  }).listen(0, '127.0.0.1')
+  await once(app, 'listening')
+  endings.push(() => {
+    app.close()
+    app.closeAllConnections()
+  })
+  const { port } = app.address() as AddressInfo
+  return { asked, port, url: `http://127.0.0.1:${port}` }
+}
+
+interface Starting {
+  readonly requests?: string
+  readonly metrics?: string
+  readonly metricsFrom?: string
+  readonly secrets?: Secrets
+}
+
+async function start({ requests = '', metrics = '', metricsFrom = '', secrets = new Secrets() }: Starting) {
+  const server = await startApiServer()
+  endings.push(() => server.close())
+  const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
+  const options = { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places, secrets }
+  const cluster = connect({ kubeconfig: server.kubeconfig() }, options)
+  await cluster.discover()
+  const parsed = parseChecks({ requests, metrics, metricsFrom, holdMs: 0 })
+  expect(parsed.mistakes).toEqual([])
+  const clock = new ManualClock(1_000_000)
+  const checker = new Checker({ checks: resolved(parsed), cluster, clock, env: {}, redact: secrets.redact })
+  const observations: Observation[] = []
+  const warnings: string[] = []
+  const waiting = new Set<() => void>()
+  checker.start({
+    observe: (observation) => {
+      observations.push(observation)
+      checker.update([...remaining(observation)])
+      for (const check of waiting) check()
+    },
+    onWarning: (warning) => warnings.push(warning),
+  })
+  let questions: readonly Question[] = []
+  const remaining = (observation: Observation) => {
+    const answers = (question: Question) =>
+      (observation.type === 'ANSWER' || observation.type === 'METRIC') &&
+      question.check === observation.check &&
+      (question.type === 'metric' || question.pod?.name === (observation as { pod?: string }).pod)
+    questions = questions.filter((question) => !answers(question))
+    return questions
+  }
+  endings.push(() => {
+    checker.close()
+    cluster.close()
+  })
+  return {
+    server,
+    clock,
+    observations,
+    warnings,
+    /** The gate asks this. */
+    ask: (...asked: Question[]) => {
+      questions = asked
+      checker.update(asked)
+    },
+    close: () => checker.close(),
+  }
+}
+
+/** As the plan resolves them. */
+function resolved(checks: Checks): Checks {
+  const source =
+    checks.source && 'reference' in checks.source
+      ? { ...checks.source, reference: { ...checks.source.reference, kind: 'Service' } }
+      : checks.source
+  return { ...checks, source }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await nextTurn()
+}
+
+const url = (check = 0, at = 0): Question => ({ type: 'request', check, at })
+const ofPod = (name: string, port = 8080, at = 0): Question => ({
+  type: 'request',
+  check: 0,
+  pod: { namespace: 'shop', name, uid: `uid of ${name}`, port },
+  at,
+})
+
+/** A line with the reference `deployment/web` in `shop`. */
+const line = (flags = '') => `deployment/web GET / -n shop ${flags}`
+
+describe('requests', () => {
+  test('an answer has the status, the duration and the start of the body', async () => {
+    const app = await startApp(({ response }) => response.writeHead(404).end('x'.repeat(300)))
+    const gate = await start({ requests: `GET ${app.url}/healthz` })
+    gate.ask(url())
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toEqual([{ type: 'ANSWER', check: 0, status: 404, seconds: 0, body: 'x'.repeat(200) }])
+    expect(app.asked[0]?.request).toMatchObject({
+      url: '/healthz',
+      headers: { 'user-agent': expect.stringMatching(/^rollout-gate\//), accept: '*/*' },
+    })
+  })
+
+  test('a redirect has its address', async () => {
+    const app = await startApp(({ response }) => response.writeHead(302, { Location: '/login' }).end())
+    const gate = await start({ requests: `GET ${app.url}` })
+    gate.ask(url())
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([{ status: 302, location: '/login' }])
+  })
+
+  test.each([
+    ['is found behind the shown part', `${'x'.repeat(60_000)}sha-123`, true],
+    ['is not found', 'sha-456', false],
+    ['is not searched behind 64 KiB', `${'x'.repeat(64 << 10)}sha-123`, false],
+  ])('the text of --expect-body %s', async (_, body, matches) => {
+    const app = await startApp(({ response }) => response.end(body))
+    const gate = await start({ requests: `GET ${app.url} --expect-body=sha-123` })
+    gate.ask(url())
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([{ matches }])
+  })
+
+  test('secrets are removed from the body before it is cut', async () => {
+    const app = await startApp(({ response }) => response.end(`${'x'.repeat(195)}correct-horse-battery`))
+    const secrets = new Secrets()
+    secrets.add('correct-horse-battery')
+    const gate = await start({ requests: `GET ${app.url}`, secrets })
+    gate.ask(url())
+    await until(() => gate.observations.length === 1)
+    expect(JSON.stringify(gate.observations)).not.toContain('corre')
+  })
+
+  test('headers are sent, and replace those of this program', async () => {
+    const app = await startApp(({ response }) => response.end())
+    const gate = await start({
+      requests: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,
+    })
+    gate.ask(url())
+    await until(() => gate.observations.length === 1)
+    expect(app.asked[0]?.request).toMatchObject({
+      method: 'POST',
+      headers: { authorization: 'Bearer of-app', accept: 'text/plain' },
+    })
+  })
+
+  test('are sent when they are due', async () => {
+    const app = await startApp(({ response }) => response.end())
+    const gate = await start({ requests: `GET ${app.url}` })
+    gate.ask(url(0, gate.clock.now() + 10_000))
+    expect(gate.clock.pending).toEqual([10_000])
+    gate.clock.advance(9_999)
+    await nextTurn()
+    expect(app.asked).toHaveLength(0)
+    gate.clock.advance(1)
+    await until(() => gate.observations.length === 1)
+  })
+
+  test('run 16 at a time, the earliest first', async () => {
+    const app = await startApp()
+    const gate = await start({ requests: line() })
+    const pods = Array.from({ length: 40 }, (_, index) => `web-${index}`)
+    for (const name of pods) gate.server.ports.listen({ namespace: 'shop', name }, 8080, app.port)
+    gate.ask(...pods.map((name, index) => ofPod(name, 8080, 40 - index)))
+    await until(() => app.asked.length === 16)
+    for (let answered = 0; answered < 40; answered += 1) {
+      await until(() => app.asked.length > answered)
+      expect(app.asked.length - answered).toBeLessThanOrEqual(16)
+      app.asked[answered]?.response.end()
+      await until(() => gate.observations.length === answered + 1)
+    }
+    const first = gate.observations.slice(0, 16).map((each) => (each as { pod?: string }).pod)
+    expect(first.toSorted()).toEqual(pods.slice(24).toSorted())
+  })
+
+  test('are not repeated while one is under way', async () => {
+    const app = await startApp()
+    const gate = await start({ requests: `GET ${app.url}` })
+    gate.ask(url())
+    await until(() => app.asked.length === 1)
+    gate.ask(url())
+    app.asked[0]?.response.end()
+    await until(() => gate.observations.length === 1)
+    expect(app.asked).toHaveLength(1)
+  })
+
+  test.each(['is no longer asked', 'is asked by a closed gate'])(
+    'one that %s is aborted without an answer',
+    async (how) => {
+      const app = await startApp()
+      const gate = await start({ requests: `GET ${app.url}` })
+      gate.ask(url())
+      await until(() => app.asked.length === 1)
+      const closed = once(app.asked[0]?.response as ServerResponse, 'close')
+      if (how === 'is no longer asked') gate.ask()
+      else gate.close()
+      await closed
+      expect(gate.observations).toEqual([])
+    },
+  )
+
+  test('a pod of the same name with another identity is asked anew', async () => {
+    const app = await startApp()
+    const gate = await start({ requests: line() })
+    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    gate.ask(ofPod('web-0'))
+    await until(() => app.asked.length === 1)
+    const replaced = ofPod('web-0')
+    gate.ask({ ...replaced, pod: { namespace: 'shop', name: 'web-0', port: 8080, uid: 'another' } } as Question)
+    await until(() => app.asked.length === 2)
+    app.asked[0]?.response.end('old')
+    app.asked[1]?.response.end('new')
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([{ pod: 'web-0', namespace: 'shop', body: 'new' }])
+  })
+
+  test('a pod that refuses the connection is a missing answer', async () => {
+    const gate = await start({ requests: line() })
+    gate.ask(ofPod('web-0', 9999))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toEqual([
+      { type: 'ANSWER', check: 0, pod: 'web-0', namespace: 'shop', error: 'connection refused' },
+    ])
+  })
+})
+
+describe('the API server', () => {
+  const failWith = (server: ApiServer, code: number) =>
+    server.failNext(1, code, { filter: ({ url }) => url.includes('portforward') })
+
+  test.each([
+    ['is not there', (server: ApiServer) => server.stop()],
+    ['reports an error', (server: ApiServer) => failWith(server, 500)],
+    ['breaks the connection', (server: ApiServer) => failWith(server, 0)],
+    ['has too many requests', (server: ApiServer) => failWith(server, 429)],
+    ['no longer has the pod', (server: ApiServer) => failWith(server, 404)],
+  ])('%s: the pod is asked again after 5 s, and nothing is reported', async (_, fail) => {
+    const app = await startApp(({ response }) => response.end())
+    const gate = await start({ requests: line() })
+    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    await fail(gate.server)
+    gate.ask(ofPod('web-0'))
+    await gate.clock.untilPending(5_000)
+    expect(gate.observations).toEqual([])
+    await gate.server.start()
+    gate.clock.advance(5_000)
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
+  })
+
+  test('warns once that it reports errors', async () => {
+    const gate = await start({ requests: line() })
+    gate.server.failNext(2, 500, { filter: ({ url }) => url.includes('portforward') })
+    gate.ask(ofPod('web-0'), ofPod('web-1'))
+    await gate.clock.untilPending(5_000)
+    expect(gate.warnings).toEqual([
+      'Pods cannot be asked, because the API server reports an error: Internal error occurred',
+    ])
+  })
+
+  test('that withdraws the access is reported as a refusal', async () => {
+    const gate = await start({ requests: line() })
+    for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
+    gate.ask(ofPod('web-0'))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([
+      {
+        type: 'REFUSED',
+        what: 'access',
+        final: true,
+        message: expect.stringContaining('cannot get resource "pods/proxy"'),
+      },
+    ])
+  })
+
+  test('that refuses the credentials after they were read again is reported as a refusal', async () => {
+    const gate = await start({ requests: line() })
+    gate.server.refuseTokens()
+    gate.ask(ofPod('web-0'))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toMatchObject([{ type: 'REFUSED', what: 'credentials', final: true }])
+  })
+})
+
+describe('metrics', () => {
+  const metric = (query: string): Question => ({ type: 'metric', check: 0, query, at: 0 })
+  const one = '{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1.5,"0.25"]}]}}'
+
+  test('a URL gets the query in a form, behind its own path', async () => {
+    const forms: Promise<string>[] = []
+    const app = await startApp(({ request, response }) => {
+      forms.push(text(request))
+      response.end(one)
+    })
+    const gate = await start({
+      metrics: 'errors: up < 1',
+      metricsFrom: `${app.url}/prefix/ --header='X-Scope-OrgID: shop'`,
+    })
+    gate.ask(metric('up{pod=~"a|b"}'))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
+    expect(app.asked[0]?.request).toMatchObject({
+      method: 'POST',
+      url: '/prefix/api/v1/query',
+      headers: { 'x-scope-orgid': 'shop', 'content-type': 'application/x-www-form-urlencoded' },
+    })
+    expect(await forms[0]).toBe('query=up%7Bpod%3D%7E%22a%7Cb%22%7D')
+  })
+
+  test('a Service gets the query in the path, as its proxy permits with get', async () => {
+    const app = await startApp(({ response }) => response.end(one))
+    const gate = await start({ metrics: 'errors: up < 1', metricsFrom: 'service/prometheus:9090 -n monitoring' })
+    gate.server.deny({ verb: '*', resource: 'pods/portforward' })
+    gate.server.deny({ verb: 'get', resource: 'services' })
+    gate.server.ports.listen({ namespace: 'monitoring', name: 'prometheus' }, 9090, app.port)
+    gate.ask(metric('up'))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
+    expect(app.asked[0]?.request).toMatchObject({ method: 'GET', url: '/api/v1/query?query=up' })
+  })
+
+  test('a server that is away is a value that is missing', async () => {
+    const gate = await start({ metrics: 'errors: up < 1', metricsFrom: 'http://127.0.0.1:1' })
+    gate.ask(metric('up'))
+    await until(() => gate.observations.length === 1)
+    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, error: 'connection refused' }])
+  })
+})
