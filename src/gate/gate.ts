@@ -272,6 +272,7 @@ export class Gate {
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline<GateProblem> {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations } = this.#settings
+    const causes = this.#targets.causes()
     return {
       startedAt,
       finishedAt: this.#end?.at ?? now,
@@ -280,7 +281,7 @@ export class Gate {
       timeoutMs,
       stallTimeoutMs,
       verdict: this.#end?.verdict,
-      targets: this.#targets.all.map(targetRecord),
+      targets: this.#targets.all.map((gated) => targetRecord(gated, causes.get(gated.index))),
       entries: this.#entries,
       annotations,
     }
@@ -427,7 +428,8 @@ export class Gate {
     if (isDone) this.#failTogether()
     if (this.isOver) return
     if (unknown !== undefined) this.#finish(unknown)
-    else if (isDone || this.#now >= this.#failFastAt) this.#finishIfSeen(decide(this.#targets.all), isConfirmed)
+    else if (isDone || this.#now >= this.#failFastAt)
+      this.#finishIfSeen(decide(this.#targets.all, this.#targets.causes()), isConfirmed)
   }
 
   /**

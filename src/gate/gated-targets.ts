@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lastOccurrence } from '../cluster/event-order.ts'
 import type { WatchRequest } from '../cluster/feed.ts'
-import { type EventObject, isOfKind, type KubeObject, nameOf, type Pod } from '../cluster/objects.ts'
+import {
+  type EventObject,
+  isOfKind,
+  type KubeObject,
+  nameOf,
+  type ObjectMeta,
+  type ObjectName,
+  type Pod,
+} from '../cluster/objects.ts'
 import { OwnershipIndex } from '../cluster/ownership-index.ts'
 import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
@@ -15,6 +23,7 @@ import { createContexts, type SharedContexts } from '../lifecycle/shared-context
 import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
+import { findCauses } from './causes.ts'
 import type { GateSettings } from './settings.ts'
 import {
   explainingRequestsOf,
@@ -34,6 +43,9 @@ import { isOwnProblem } from './timeline-entries.ts'
 
 /** The gate watches Events for targets of every kind: Events contain facts that no status contains. */
 export const eventKind = { apiVersion: 'v1', kind: 'Event' } as const
+
+/** The longest chain of owners that is followed: owner references may form a circle. */
+const maxOwners = 6
 
 /** The pods of a workload's gated revision, from its last assessment. */
 type PublishedPods = Pick<Assessment, 'pods' | 'keptPods'>
@@ -419,6 +431,24 @@ export class GatedTargets {
         (object !== undefined && [...this.#ownership.targetsOf(object)].some(isOtherOpen))
       )
     })
+  }
+
+  /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
+  causes(): ReadonlyMap<number, number> {
+    return findCauses(this.all, (object, gated) => this.#ownerOf(object, gated))
+  }
+
+  /** The other target that an object is, or whose object owns it; undefined if the given target is nearer. */
+  #ownerOf(object: ObjectName, gated: GatedTarget): GatedTarget | undefined {
+    let next: ObjectName | undefined = object
+    for (let depth = 0; next !== undefined && depth < maxOwners; depth++) {
+      const targets = this.named(next)
+      if (targets.length > 0) return targets.includes(gated) ? undefined : targets[0]
+      const { ownerReferences = [], namespace }: Partial<ObjectMeta> = this.#store.get(next)?.metadata ?? {}
+      const owner = ownerReferences.find(({ controller }) => controller !== false)
+      next = owner && { ...owner, namespace }
+    }
+    return undefined
   }
 
   /** Whether a watch that the target needs is unavailable, or its first list is not complete. */

@@ -2,7 +2,7 @@ import { traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import type { GateSettings } from './settings.ts'
 import type { GatedTarget } from './target-state.ts'
-import type { EndedTimeline, Outcome, Verdict } from './timeline.ts'
+import type { EndedTimeline, Outcome, TargetOutcome, Verdict } from './timeline.ts'
 
 /** All outcomes but `ready`, the gravest first: what could not be judged is graver than what failed. */
 const precedence = [
@@ -31,12 +31,23 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
   return first
 }
 
+/** Whether a target with the first outcome may be why another one with the second is not ready: it is at least as grave. */
+export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
+  const order: readonly TargetOutcome[] = precedence
+  if (outcome === 'progressing') return cause !== 'ready'
+  const isFailure = outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out'
+  return isFailure && order.includes(cause) && order.indexOf(cause) <= order.indexOf(outcome)
+}
+
 /**
  * The gate's verdict: that of the target with the worst outcome. Among equals, the target that ended first decides,
- * then the input order.
+ * then the input order. A target that only waits for another one does not decide, and is not counted.
+ * @param causes the causes that `findCauses` found
  */
-export function decide(targets: readonly GatedTarget[]): Verdict {
-  const ended = targets.flatMap(({ name, state }) => (state.type === 'ended' ? [{ name, ...state }] : []))
+export function decide(targets: readonly GatedTarget[], causes: ReadonlyMap<number, number>): Verdict {
+  const ended = targets.flatMap(({ name, index, state }) =>
+    state.type === 'ended' && !causes.has(index) ? [{ name, ...state }] : [],
+  )
   const bad = ended.filter(({ verdict }) => precedence.some((outcome) => outcome === verdict.outcome))
   for (const outcome of precedence) {
     const [first] = bad.filter(({ verdict }) => verdict.outcome === outcome).toSorted((a, b) => a.at - b.at)

@@ -86,6 +86,7 @@ const record = fields<TargetRecord>({
   outcome: kept,
   target,
   endedAt: kept,
+  causedBy: kept,
   snapshot: omitted,
   milestones: each(milestone),
   problems: each(problem),

@@ -621,11 +621,36 @@ export function problemVerdict<O extends TargetOutcome>(
   return { outcome, reason: problem.reason, message: `${text}${others}`, form }
 }
 
-/** The record of a target for the timeline. */
-export function targetRecord({ state, target }: GatedTarget): TargetRecord<GateProblem> {
+/** The problems that stand in the way of a target. */
+function problemsOf(state: TargetState): readonly Problem[] {
+  if (state.type === 'ended') return state.problems
+  return state.type === 'ready' ? [] : (state.assessment?.problems ?? [])
+}
+
+/** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
+export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
+  Verdict<TargetOutcome>,
+  'outcome' | 'reason'
+> & {
+  readonly problem?: Problem | undefined
+} {
+  const problems = problemsOf(state)
+  if (state.type === 'ended') {
+    const { outcome, reason } = state.verdict
+    return { outcome, reason, problem: problems.find((each) => each.reason === reason) }
+  }
+  const [problem] = problems
+  return { outcome: state.type === 'ready' ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
+}
+
+/**
+ * The record of a target for the timeline.
+ * @param causedBy the index of the target that it only waits for
+ */
+export function targetRecord({ state, target }: GatedTarget, causedBy?: number): TargetRecord<GateProblem> {
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
-  const problems = state.type === 'ended' ? state.problems : isReady ? [] : (assessment?.problems ?? [])
+  const problems = problemsOf(state)
   const verdict: Verdict<TargetOutcome> =
     state.type === 'ended'
       ? state.verdict
@@ -638,6 +663,7 @@ export function targetRecord({ state, target }: GatedTarget): TargetRecord<GateP
     target,
     ...verdict,
     ...(isUndecided(state) ? {} : { endedAt: state.at }),
+    ...(causedBy === undefined ? {} : { causedBy }),
     ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map((problem) => recordProblem(problem, target)),

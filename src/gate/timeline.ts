@@ -88,6 +88,8 @@ export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends V
   readonly target: Target
   /** When it ended or became ready; absent while it is open. */
   readonly endedAt?: number
+  /** The index in `Timeline.targets` of the target that this one only waits for: it is no failure of its own. */
+  readonly causedBy?: number
   /** The objects that led to its verdict; absent if the store still contains them. */
   readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]

@@ -231,6 +231,10 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     },
     sentence: missingSentence,
     hint: missingHint,
+    otherSubjects: ({ subject: { namespace }, detail: { missing } }) =>
+      missing?.name === undefined
+        ? []
+        : [{ group: '', kind: missing.kind === 'secret' ? 'Secret' : 'ConfigMap', namespace, name: missing.name }],
     field: { container: ['env'], pod: ['spec', 'volumes'] },
   },
   'container-create-failed': {

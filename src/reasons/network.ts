@@ -69,6 +69,7 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
       return predicate(`has no ready endpoint for port ${ports.join(', ')}: ${sentence.text}`)
     },
     hint: endpointsHint,
+    isOwnMistake: ({ finding: { type } }) => type === 'port-name-missing' || type === 'endpoints-not-made',
     field: { object: ['spec', 'ports'] },
   },
   'selector-matches-nothing': {
@@ -108,6 +109,8 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
       return clause(`${backend} ${detail.state === 'missing' ? 'does not exist' : 'is being deleted'}`)
     },
     hint: () => 'Create the Service or port that the message names, or correct the reference.',
+    otherSubjects: ({ subject: { namespace }, detail }) =>
+      detail.state === 'port-missing' ? [] : [{ group: '', kind: 'Service', namespace, name: detail.service }],
   },
 }
 

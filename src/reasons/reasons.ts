@@ -1,4 +1,4 @@
-import { subjectText } from '../cluster/objects.ts'
+import { type Subject, subjectText } from '../cluster/objects.ts'
 import { type ContainerDetails, containerReasons } from './containers.ts'
 import { type GateDetails, gateReasons } from './gate.ts'
 import { type ImageDetails, imageReasons } from './images.ts'
@@ -106,6 +106,16 @@ export function sentenceOf(problem: Problem): Sentence {
       ? 'stays on the older revision until the pod is deleted'
       : 'blocks the update until the pod is ready or deleted'
   return predicate(`${start}: ${sentence.text}`)
+}
+
+/** The other objects that a problem is about: the Service that a route names. */
+export function otherSubjects(problem: Problem): readonly Subject[] {
+  return specOf(problem.reason).otherSubjects?.(problem) ?? []
+}
+
+/** Whether the spec of the object itself is wrong: the problem does not end when other objects become ready. */
+export function isOwnMistake({ reason, detail }: Problem): boolean {
+  return specOf(reason).isOwnMistake?.(detail) === true
 }
 
 /** Gives a problem its type if its reason is known only at run time: the detail must fit each possible reason. */

@@ -191,6 +191,10 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   node?(detail: Detail): { readonly name: string; readonly isLost: boolean }
   /** Whether the pod waits for its claims to be bound. */
   awaitsClaims?(detail: Detail): boolean
+  /** The other objects that the problem is about: the Service that a route names. */
+  otherSubjects?(problem: ProblemFields<Detail>): readonly Subject[]
+  /** Whether the object's own spec is wrong, so that the problem does not end when other objects become ready. */
+  isOwnMistake?(detail: Detail): boolean
   readonly field?: ManifestField
 }
 

@@ -1,0 +1,70 @@
+import type { ObjectName, Subject } from '../cluster/objects.ts'
+import { withCauses } from '../lifecycle/evidence-snapshot.ts'
+import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { isCause } from './outcome.ts'
+import { type GatedTarget, verdictSoFar } from './target-state.ts'
+import { isOwnProblem } from './timeline-entries.ts'
+
+/** Finds the other target that an object is or belongs to; undefined if it belongs to the given target, or to none. */
+export type FindOwner = (object: ObjectName, gated: GatedTarget) => GatedTarget | undefined
+
+/**
+ * For each target that is not ready and only waits for another one, by their indexes: the target that it waits for, in the
+ * end. A target is the cause of another one if the problem of the other is about its objects, or the other needs them to become
+ * ready, and its own outcome is at least as grave. Targets that wait for each other have no cause.
+ */
+export function findCauses(targets: readonly GatedTarget[], ownerOf: FindOwner): ReadonlyMap<number, number> {
+  const direct = new Map<number, number>()
+  for (const gated of targets) {
+    const cause = directCause(gated, ownerOf)
+    if (cause !== undefined) direct.set(gated.index, cause.index)
+  }
+  const causes = new Map<number, number>()
+  for (const index of direct.keys()) {
+    const root = rootOf(index, direct)
+    if (root !== undefined) causes.set(index, root)
+  }
+  return causes
+}
+
+/** The last target of a chain of causes; undefined if the chain is a circle. */
+function rootOf(index: number, direct: ReadonlyMap<number, number>): number | undefined {
+  const passed = new Set([index])
+  let root = index
+  for (let next = direct.get(root); next !== undefined; next = direct.get(root)) {
+    if (passed.has(next)) return undefined
+    passed.add(next)
+    root = next
+  }
+  return root
+}
+
+function directCause(gated: GatedTarget, ownerOf: FindOwner): GatedTarget | undefined {
+  const { outcome } = verdictSoFar(gated)
+  return awaitedObjects(gated)
+    .map((object) => ownerOf(object, gated))
+    .find((other) => other !== undefined && isCause(verdictSoFar(other).outcome, outcome))
+}
+
+/** The objects that a target waits for: what its problem is about, the deepest first, then what its rule needs. */
+function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
+  const { state, target } = gated
+  const { reason, problem } = verdictSoFar(gated)
+  const awaits = state.assessment?.awaits ?? []
+  if (problem === undefined) return reason === '' || traitsOf({ reason }).hasNoProblem ? awaits : []
+  const subjects = withCauses(problem)
+    .toReversed()
+    .flatMap((each) => [...(isOwnProblem(each, target) ? [] : [each.subject]), ...otherSubjects(each)])
+  return [...subjects.map(nameOfSubject), ...(mayWait(problem) ? awaits : [])]
+}
+
+/** Whether a problem may end when another object becomes ready. */
+function mayWait(problem: Problem): boolean {
+  const { isDeletion, awaitsUser } = traitsOf(problem)
+  return classOf(problem) === 'slow' && !isDeletion && !awaitsUser && !isOwnMistake(problem)
+}
+
+/** A subject with an API version that stands for all of its group. */
+function nameOfSubject({ group, ...name }: Subject): ObjectName {
+  return { ...name, apiVersion: `${group}/` }
+}
