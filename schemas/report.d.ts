@@ -209,6 +209,14 @@ export interface Target {
    */
   form?: 'predicate' | 'clause' | 'complete'
   /**
+   * The target that this one only waits for, so it is no failure of its own: `deployment.apps/web`
+   */
+  causedBy?: string
+  /**
+   * The namespace of `causedBy`, if it is not that of the target
+   */
+  causedByNamespace?: string
+  /**
    * What to do; present on every target that is not ready
    */
   hint?: string

@@ -5,6 +5,7 @@ import type { ExtraName, knownExtras } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
+import { causeOf } from './report/json-report.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes } from './thresholds.ts'
 
@@ -48,7 +49,7 @@ export const outputDefinitions = {
   'failed-resources': {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
-    details: `After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
+    details: `A resource that only waits for another one has \`causedBy\`, like \`deployment.apps/web\`. After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
     value: failedResources,
   },
   'duration-seconds': {
@@ -115,16 +116,20 @@ function failedResources(timeline: EndedTimeline): string {
   const entries = timeline.targets
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
-    .map(({ target, outcome, reason, message }) =>
-      JSON.stringify({
+    .map((record) => {
+      const { target, outcome, reason, message } = record
+      const { causedBy, causedByNamespace } = causeOf(record, timeline)
+      return JSON.stringify({
         target: plain(targetId(target)),
         namespace: target.namespace === undefined ? undefined : plain(target.namespace),
         gate: target.gate === undefined ? undefined : plain(target.gate),
         outcome,
         reason,
         message: plain(message, messageLimit),
-      }),
-    )
+        causedBy: causedBy && plain(causedBy),
+        causedByNamespace: causedByNamespace && plain(causedByNamespace),
+      })
+    })
   const shown: string[] = []
   let bytes = '[]'.length + longestMore
   for (const entry of entries) {

@@ -47,7 +47,10 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
   const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part.gate, startedAt)))
-  const targets = merged.map(({ record }) => record)
+  const targets = merged.map((each) => {
+    const causedBy = merged.findIndex((other) => isCauseOf(other, each))
+    return causedBy < 0 ? each.record : { ...each.record, causedBy }
+  })
   const outcome = gravest(gates.map((gate) => gate.outcome))
   const deciding = decidingGate({ verdict: { outcome, reason: '', message: '' }, gates })
   return {
@@ -66,6 +69,13 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
       .toSorted((one, other) => one.at - other.at),
     gates,
   }
+}
+
+/** Whether a report states that the second target only waits for the first. */
+function isCauseOf({ reported: cause, record }: MergedTarget, { reported, record: { target } }: MergedTarget): boolean {
+  const { causedBy, causedByNamespace = reported.namespace } = reported
+  const isThere = cause.namespace === undefined || cause.namespace === causedByNamespace
+  return cause.target === causedBy && isThere && record.target.gate === target.gate
 }
 
 /** The gate of a report; of a merged report, all its gates. */
@@ -111,6 +121,7 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
 
 /** A target with what its gate logged about it. */
 interface MergedTarget {
+  readonly reported: ReportTarget
   readonly record: TargetRecord
   readonly logged: readonly Entry[]
 }
@@ -145,7 +156,7 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
     notes: target.notes ?? [],
   }
   const logged = (target.log ?? []).map((line) => ({ ...line, at: Math.max(startedAt, moment(line.at)) }))
-  return { record, logged }
+  return { reported: target, record, logged }
 }
 
 /** The object that a report names as `pod/web-x`; a report contains no group. */

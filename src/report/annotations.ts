@@ -4,7 +4,7 @@ import { counted } from '../reasons/wording.ts'
 import { maxAnnotations } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { plain, plainLines } from './escape.ts'
-import { conclude, decidingTarget, isFailing, title, titleLimit } from './headline.ts'
+import { conclude, decidingTarget, isFailing, title, titleLimit, waitingLines } from './headline.ts'
 import { isManifest } from './target-details.ts'
 import { messageWithName, reasonHeadline } from './target-record.ts'
 
@@ -38,7 +38,10 @@ export function buildAnnotations(
   const own = isUnjudged && targets.length > 0 ? [ofGate(timeline)] : []
   const deciding = decidingTarget(timeline)
   const names = fullNames(targets.map(({ target }) => target))
-  const failing = targets.flatMap((record, index) => (isFailing(record) ? [{ record, name: names[index] ?? '' }] : []))
+  const waiting = waitingLines(timeline)
+  const failing = targets.flatMap((record, index) =>
+    isFailing(record) ? [{ record, name: names[index] ?? '', waiting: waiting.get(index) ?? '' }] : [],
+  )
   // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
   const room = limit - own.length
@@ -91,9 +94,11 @@ function ofGate(timeline: Timeline): Annotation {
 interface FailingTarget {
   readonly record: TargetRecord
   readonly name: string
+  /** The targets that only wait for it; empty if there are none. */
+  readonly waiting: string
 }
 
-function ofTarget({ record, name }: FailingTarget, tracked: TrackedFiles): Annotation {
+function ofTarget({ record, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
   const { target, hint } = record
   const words = reasonHeadline(record)
   const place = placeOf(target.source, tracked)
@@ -101,6 +106,7 @@ function ofTarget({ record, name }: FailingTarget, tracked: TrackedFiles): Annot
   const text = [
     ...plainLines(messageWithName(name, record), maxLineLength),
     ...plainLines(hint ?? '', maxLineLength),
+    ...plainLines(waiting, maxLineLength),
     ...(isPlaceless ? [plain(`${target.source?.file}, line ${target.source?.line}`, maxLineLength)] : []),
   ].join('\n')
   return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text) || words, ...place }

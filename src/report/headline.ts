@@ -96,9 +96,37 @@ export function conclude(timeline: Timeline): Conclusion {
   }
 }
 
-/** The target ended without being ready. A target that was open when the gate ended did not fail. */
-export function isFailing({ outcome }: TargetRecord): boolean {
-  return outcome !== 'ready' && outcome !== 'progressing'
+/**
+ * The target ended without being ready. A target that was open when the gate ended did not fail, nor did one that only
+ * waits for another target.
+ */
+export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
+  return outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
+}
+
+const namedWaiters = 3
+
+/** The indexes of the targets that only wait for the one with this index. */
+export function waitersOf(index: number, { targets }: Pick<Timeline, 'targets'>): readonly number[] {
+  return targets.flatMap(({ causedBy }, waiter) => (causedBy === index ? [waiter] : []))
+}
+
+/**
+ * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
+ * Raw text: renderers escape it.
+ */
+export function waitingLines(timeline: Pick<Timeline, 'targets'>): ReadonlyMap<number, string> {
+  const names = fullNames(timeline.targets.map(({ target }) => target))
+  const lines = timeline.targets.flatMap((_, index): readonly (readonly [number, string])[] => {
+    const waiters = waitersOf(index, timeline).map((waiter) => names[waiter] ?? '')
+    if (waiters.length === 0) return []
+    const rest = waiters.length - namedWaiters
+    const shown = [...waiters.slice(0, namedWaiters), ...(rest > 0 ? [`${rest} more`] : [])]
+    const [last = '', ...before] = shown.toReversed()
+    const who = before.length === 0 ? last : `${before.toReversed().join(', ')} and ${last}`
+    return [[index, `${who} ${waiters.length === 1 ? 'waits' : 'wait'} for ${names[index]}`]]
+  })
+  return new Map(lines)
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */

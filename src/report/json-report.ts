@@ -37,13 +37,30 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     hint: timeline.hint,
     ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
     gates: gates?.map(reportGate),
-    targets: timeline.targets.map((record, index) => reportTarget(record, logged.get(index) ?? [], timeline)),
+    targets: timeline.targets.map((record, index) => ({
+      ...reportTarget(record, logged.get(index) ?? [], timeline),
+      ...causeOf(record, timeline),
+    })),
   }
 }
 
 /** The report as file content. */
 export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
   return `${printableJson(buildReport(timeline, run), 2)}\n`
+}
+
+/**
+ * The target that a target only waits for: `causedBy: "deployment.apps/web"`, with its namespace if it is another one. Empty
+ * if it waits for none. Raw text.
+ */
+export function causeOf(
+  { target, causedBy }: TargetRecord,
+  { targets }: Pick<Timeline, 'targets'>,
+): { readonly causedBy?: string; readonly causedByNamespace?: string } {
+  const cause = causedBy === undefined ? undefined : targets[causedBy]?.target
+  if (cause === undefined) return {}
+  const isElsewhere = cause.namespace !== undefined && cause.namespace !== target.namespace
+  return { causedBy: targetId(cause), ...(isElsewhere ? { causedByNamespace: cause.namespace } : {}) }
 }
 
 function reportGate(gate: GateRecord): ReportGate {

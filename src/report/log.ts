@@ -12,7 +12,7 @@ import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten } from './escape.ts'
-import { conclude, decidingTarget, headline, isJudged } from './headline.ts'
+import { conclude, decidingTarget, headline, isJudged, waitingLines } from './headline.ts'
 import {
   capitalised,
   clockTexts,
@@ -182,10 +182,12 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
   // The line above may already be the verdict of the deciding target.
   const isShownAbove = last?.kind === 'verdict' && deciding !== undefined && targets[last.target ?? -1] === deciding
   const judged = targets.filter((record) => isJudged(record, timeline))
+  const waiting = [...waitingLines(timeline).values()]
   return [
     paint(outcomeStyle(verdict.outcome), `${outcomeLabels[verdict.outcome].mark} ${plain(headline(timeline))}`, color),
     ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
+    ...waiting.map((line) => `  ${plain(line)}`),
     ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
   ]
 }
@@ -194,7 +196,7 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
 export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] {
   const deciding = decidingTarget(timeline)
   const groups = timeline.targets.flatMap((record, index) => {
-    if (record.outcome === 'ready' || !isJudged(record, timeline)) return []
+    if (record.outcome === 'ready' || record.causedBy !== undefined || !isJudged(record, timeline)) return []
     const hintAbove = record.hint === timeline.hint || record.hint === deciding?.hint
     const group = renderGroup(record, layout.names[index] ?? '', { isDeciding: record === deciding, hintAbove }, layout)
     return group.length === 0 ? [] : [group]
@@ -254,9 +256,11 @@ function renderGroup(
   return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
-/** `1 ready, 2 in progress` */
+/** `1 failed, 1 waiting for it, 2 ready`: a target that only waits for another one is no failure. */
 export function tally(targets: readonly TargetRecord[]): string {
-  const byVerb = Map.groupBy(targets, ({ outcome }) => outcomeLabels[outcome].verb)
+  const byVerb = Map.groupBy(targets, ({ outcome, causedBy }) =>
+    causedBy === undefined ? outcomeLabels[outcome].verb : 'waiting for another target',
+  )
   return [...byVerb].map(([verb, { length }]) => `${length} ${verb}`).join(', ')
 }
 

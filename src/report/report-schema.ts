@@ -86,6 +86,11 @@ const target = z
       .enum(['predicate', 'clause', 'complete'])
       .optional()
       .describe('How the message follows the name: `web is paused`, `web: its selector …`, or it contains the name'),
+    causedBy: z
+      .string()
+      .optional()
+      .describe('The target that this one only waits for, so it is no failure of its own: `deployment.apps/web`'),
+    causedByNamespace: z.string().optional().describe('The namespace of `causedBy`, if it is not that of the target'),
     hint: z.string().optional().describe('What to do; present on every target that is not ready'),
     source: z
       .object({ file: z.string(), line: z.number().int().positive() })

@@ -1,0 +1,203 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { EndpointSlice, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import type { Target } from '../../src/plan/target.ts'
+import {
+  complete,
+  condition,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  iso,
+  ownedBy,
+  readyStatus,
+  waiting,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createTarget,
+  modified,
+  progressing,
+  type Run,
+  type RunOptions,
+  run,
+} from './builders.ts'
+
+/** Which targets only wait for another one, and what the gate then counts as failed. */
+
+const service = (port: number | string = 8080): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'web', namespace: 'shop', uid: 'service-uid' },
+  spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: port }] },
+})
+const slice: EndpointSlice = {
+  apiVersion: 'discovery.k8s.io/v1',
+  kind: 'EndpointSlice',
+  metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
+  ports: [{ port: 8080 }],
+  endpoints: [{ conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'web-1-a' } }],
+}
+const autoscaler: KubeObject = {
+  apiVersion: 'autoscaling/v2',
+  kind: 'HorizontalPodAutoscaler',
+  metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
+  spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+  status: {
+    conditions: [
+      condition('AbleToScale', 'True'),
+      condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric' }),
+    ],
+  },
+}
+const ingress: KubeObject = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'Ingress',
+  metadata: { name: 'web', namespace: 'shop', uid: 'ingress-uid', creationTimestamp: iso(0) },
+  spec: { defaultBackend: { service: { name: 'web', port: { number: 80 } } } },
+}
+/** A custom resource that owns the Deployment, and reports that it failed. */
+const shop: KubeObject = {
+  apiVersion: 'acme.example/v1',
+  kind: 'Shop',
+  metadata: { name: 'web', namespace: 'shop', uid: 'shop-uid', generation: 1, creationTimestamp: iso(0) },
+  spec: {},
+  status: {
+    observedGeneration: 1,
+    conditions: [condition('Ready', 'False', { reason: 'Working', message: 'not yet' })],
+  },
+}
+
+const targets = {
+  deployment: createTarget(),
+  service: createTarget({ apiVersion: 'v1', kind: 'Service' }),
+  autoscaler: createTarget({ apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' }),
+  ingress: createTarget({ apiVersion: 'networking.k8s.io/v1', kind: 'Ingress' }),
+  shop: createTarget({ apiVersion: 'acme.example/v1', kind: 'Shop' }),
+  secret: createTarget({ apiVersion: 'v1', kind: 'Secret', name: 'database' }),
+}
+
+const list = (apiVersion: string, ...kinds: readonly string[]): Observation[] =>
+  kinds.map((kind) => ({ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }))
+const lists = [
+  ...allSynced,
+  ...list('v1', 'Service', 'Secret'),
+  ...list('apps/v1', 'StatefulSet', 'DaemonSet'),
+  ...list('batch/v1', 'Job'),
+  ...list('discovery.k8s.io/v1', 'EndpointSlice'),
+  ...list('autoscaling/v2', 'HorizontalPodAutoscaler'),
+  ...list('networking.k8s.io/v1', 'Ingress', 'IngressClass'),
+  ...list('acme.example/v1', 'Shop'),
+]
+
+const notFound = 'failed to resolve reference "docker.io/acme/web:v1": docker.io/acme/web:v1: not found'
+const waitingFor = (reason: string, message?: string): PodStatus => ({
+  phase: 'Pending',
+  startTime: iso(1),
+  containerStatuses: [createStatus({ state: waiting(reason, message) })],
+})
+const deployment = createDeployment({ status: progressing })
+const workload = (status: PodStatus, owner = deployment) => [
+  owner,
+  createReplicaSet({}, owner),
+  createPod({ status }, createReplicaSet({}, owner)),
+]
+const pod = (status: PodStatus) => modified(createPod({ status }))
+/** Its image does not exist: it fails at the second refusal, after 15 s. */
+const missingImage = [
+  at(0, added(service(), slice, autoscaler, ...workload(waitingFor('ErrImagePull', notFound))), lists),
+  at(15, pod(waitingFor('ImagePullBackOff', notFound))),
+  at(16, pod(waitingFor('ErrImagePull', notFound))),
+]
+
+/** `Service/web < Deployment/web`: a target that only waits for another one. */
+function causes({ timeline }: Run): string[] {
+  const nameOf = ({ kind, name }: Target) => `${kind}/${name}`
+  return timeline.targets.flatMap(({ target, causedBy }) => {
+    const cause = causedBy === undefined ? undefined : timeline.targets[causedBy]?.target
+    return cause === undefined ? [] : [`${nameOf(target)} < ${nameOf(cause)}`]
+  })
+}
+
+const gate = (steps: Parameters<typeof run>[0], over: readonly Target[], settings: RunOptions['settings'] = {}) =>
+  run(steps, { targets: over, settings })
+
+it('a Service and an autoscaler only wait for the Deployment whose image does not exist', () => {
+  const end = gate(missingImage, [targets.service, targets.autoscaler, targets.deployment])
+  expect(end).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
+  expect(causes(end)).toEqual(['Service/web < Deployment/web', 'HorizontalPodAutoscaler/web < Deployment/web'])
+})
+
+it('a Service that its own clock ends later still only waits for the Deployment that failed before', () => {
+  const end = gate(missingImage, [targets.service, targets.deployment], { failFast: false })
+  expect(end.targets.map(({ outcome }) => outcome)).toEqual(['stalled', 'failed'])
+  expect(causes(end)).toEqual(['Service/web < Deployment/web'])
+  expect(end.message).not.toContain('more')
+})
+
+it('of a Service and its Deployment that time out together, the Deployment decides, wherever it stands in the input', () => {
+  const steps = [at(0, added(service(), slice, ...workload(waitingFor('ContainerCreating'))), lists)]
+  const end = gate(steps, [targets.service, targets.deployment], { timeoutMs: 60_000 })
+  expect(end.targets.map(({ outcome }) => outcome)).toEqual(['timed-out', 'timed-out'])
+  expect(end.message).toMatch(/^deployment\/web/)
+  expect(causes(end)).toEqual(['Service/web < Deployment/web'])
+})
+
+it('a Service whose port no container declares has a failure of its own, although its Deployment is broken too', () => {
+  const steps = [
+    at(0, added(service('http'), slice, ...workload(waitingFor('ErrImagePull', notFound))), lists),
+    ...missingImage.slice(1),
+  ]
+  expect(causes(gate(steps, [targets.service, targets.deployment]))).toEqual([])
+})
+
+it('a Service that the user gave a clock of its own fails by itself while its Deployment still progresses', () => {
+  const steps = [at(0, added(service(), slice, ...workload(waitingFor('ContainerCreating'))), lists)]
+  const literal = { ...targets.service, clocks: { stallTimeoutMs: 60_000 } }
+  const end = gate(steps, [literal, targets.deployment])
+  expect(end).toMatchObject({ outcome: 'stalled', reason: 'no-endpoints' })
+  expect(causes(end)).toEqual([])
+})
+
+it('a Service waits for nothing that is ready', () => {
+  const steps = [
+    at(0, added(service(), ...workload(readyStatus(-60), createDeployment({ status: complete() }))), lists),
+  ]
+  const end = gate(steps, [targets.service, targets.deployment])
+  expect(end.targets.map(({ outcome }) => outcome)).toEqual(['stalled', 'ready'])
+  expect(causes(end)).toEqual([])
+})
+
+it('an Ingress waits for the Service that it names, and does not exist', () => {
+  const end = gate([at(0, added(ingress), lists)], [targets.ingress, targets.service])
+  expect(end).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  expect(causes(end)).toEqual(['Ingress/web < Service/web'])
+})
+
+it('a Deployment waits for the Secret that its container needs, and is gated too', () => {
+  const missing = waitingFor('CreateContainerConfigError', 'secret "database" not found')
+  const end = gate([at(0, added(...workload(missing)), lists)], [targets.deployment, targets.secret])
+  expect(end).toMatchObject({ outcome: 'failed', reason: 'not-found' })
+  expect(causes(end)).toEqual(['Deployment/web < Secret/database'])
+})
+
+it('a custom resource waits for the Deployment that it owns, and never the Deployment for its owner', () => {
+  const owned = createDeployment({ metadata: { ownerReferences: ownedBy(shop) }, status: progressing })
+  const steps = [
+    at(0, added(shop, ...workload(waitingFor('ErrImagePull', notFound), owned)), lists),
+    at(40, pod(waitingFor('ImagePullBackOff', notFound))),
+    at(41, pod(waitingFor('ErrImagePull', notFound))),
+  ]
+  const end = gate(steps, [targets.shop, targets.deployment])
+  expect(end).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
+  expect(causes(end)).toEqual(['Shop/web < Deployment/web'])
+})
+
+it('two Deployments that fail for themselves are two failures', () => {
+  const other = createDeployment({ metadata: { name: 'api', uid: 'api-uid' }, status: progressing })
+  const steps = [at(0, added(...workload(waitingFor('InvalidImageName')), other), lists)]
+  const end = gate(steps, [targets.deployment, createTarget({ name: 'api' })], { failFast: false })
+  expect(causes(end)).toEqual([])
+})
