@@ -107,7 +107,7 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 const namedWaiters = 3
 
 /** The indexes of the targets that only wait for the one with this index. */
-export function waitersOf(index: number, { targets }: Pick<Timeline, 'targets'>): readonly number[] {
+function waitersOf(index: number, { targets }: Pick<Timeline, 'targets'>): readonly number[] {
   return targets.flatMap(({ causedBy }, waiter) => (causedBy === index ? [waiter] : []))
 }
 
