@@ -621,6 +621,10 @@ export const maxShownProblems = 5
 /** How many changes of the template the details of a target contain. */
 export const maxShownChanges = 20
 
+/** How many lines of a log the summary shows at once, before and after the one that looks like the error: its context and its stack. */
+export const linesBeforeError = 3
+export const linesAfterError = 6
+
 /** How many last lines of evidence about a target the log and the summary contain. */
 export const maxEvidenceLines = 200
 

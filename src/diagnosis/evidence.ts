@@ -235,7 +235,7 @@ function logEvidence(problem: Problem, facts: TargetFacts): readonly Evidence[] 
   const isOne = new Set(refused.map(({ why }) => why)).size === 1 && refused.length > 1
   const missing = (isOne ? refused.slice(0, 1) : refused).map(({ why, previous }): Evidence => {
     const title = `Log of container ${container}${previous ? ', previous run' : ''}`
-    return { type: 'log', title, text: `could not be read: ${why}` }
+    return { type: 'log', title, text: `could not be read: ${why}`, isUnread: true }
   })
   return [...tails, ...missing]
 }

@@ -1,4 +1,6 @@
+import { findErrorLine, messageOfLine } from '../cluster/error-lines.ts'
 import { deniedAccess } from '../cluster/failures.ts'
+import type { LogText } from '../cluster/feed.ts'
 import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
@@ -14,7 +16,7 @@ import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from '.
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { changesSincePreviousRevision, TargetFacts, unexplainedPods } from './target-facts.ts'
 
-const longestLastLine = 200
+const longestLogLine = 200
 
 const unjudgedHint =
   'An object of the cluster has a field that was not expected. Please report it, with a recording (input record), so that it can be judged. The rollout itself may be fine.'
@@ -117,7 +119,7 @@ function explainTarget(
     cause: deciding?.cause && detailsOf(deciding.cause, facts),
   }
   const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, verdict), shown)
-  const quotesLog = details.lastLine !== undefined || details.cause?.lastLine !== undefined
+  const quotesLog = details.logLine !== undefined || details.cause?.logLine !== undefined
   return {
     ...record,
     // The line to correct is more useful than the object's first line.
@@ -243,20 +245,38 @@ function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefin
   return isItsReason ? verdict.reason : reason
 }
 
-function withoutLog({ lastLine: _, cause, ...details }: HintDetails): HintDetails {
+function withoutLog({ logLine: _, cause, ...details }: HintDetails): HintDetails {
   return { ...details, cause: cause && withoutLog(cause) }
 }
 
 function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
-  const log = (previous: boolean) => facts.log(problem, previous)
-  const lines = (log(false)?.text || log(true)?.text || '').trimEnd().split('\n')
-  const last = lines.at(-1)?.trim() || undefined
-  const isLong = last !== undefined && last.length > longestLastLine
-  const lastLine = isLong ? `${last.slice(0, longestLastLine - 1)}…` : last
+  const [present, previous] = [facts.log(problem, false), facts.log(problem, true)]
   const object = facts.subject(problem)
   const pod = isOfKind(object, 'Pod') ? object : undefined
-  const isOfOtherArchitecture = lines.some((line) => /exec format error/i.test(line)) || undefined
-  return { problem, spec: pod && findContainer(problem, pod), lastLine, isOfOtherArchitecture, pod }
+  const isOfOtherArchitecture = /exec format error/i.test(present?.text || previous?.text || '') || undefined
+  return {
+    problem,
+    spec: pod && findContainer(problem, pod),
+    logLine: quotedLine([present?.text ?? '', previous?.text ?? '']),
+    lostLogs: { present: isLost(present), previous: isLost(previous) },
+    isOfOtherArchitecture,
+    pod,
+  }
+}
+
+/** The line to quote of the logs of a container's runs: the last error of the first one with an error, else the last line. */
+function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
+  const logs = runs.map((text) => text.trimEnd().split('\n'))
+  const withError = logs.map((lines) => lines[findErrorLine(lines)]).find((line) => line !== undefined)
+  const text = messageOfLine(withError ?? logs.map((lines) => lines.at(-1) ?? '').find((line) => line !== '') ?? '')
+  if (text === '') return undefined
+  const isLong = text.length > longestLogLine
+  return { text: isLong ? `${text.slice(0, longestLogLine - 1)}…` : text, isError: withError !== undefined }
+}
+
+/** Whether a log could not be read, although the credentials permit it: the user cannot read it either. */
+function isLost(log: LogText | undefined): boolean {
+  return log?.why !== undefined && log.text === '' && deniedAccess(log.why) === undefined
 }
 
 function findContainer(problem: Problem, { spec }: Pod): Container | undefined {

@@ -23,7 +23,7 @@ import { decide, firstFailureAt } from './outcome.ts'
 import { noQuestions, type Question } from './questions.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import {
-  describeState,
+  describeOpen,
   explainingRequestsOf,
   type GatedTarget,
   objectOf,
@@ -317,7 +317,11 @@ export class Gate {
     this.#conclude(due.some(({ ends }) => ends === 'ready-gate'))
     if (at >= this.#health.refusalsDueAt) this.#logRefusals()
     if (this.#end === undefined && at >= this.#heartbeatAt) {
-      const open = this.#targets.open.map(({ name, state }) => ({ name, description: describeState(state) }))
+      const causes = this.#targets.causes()
+      const open = this.#targets.open.map((gated) => ({
+        name: gated.name,
+        description: describeOpen(gated, this.#targets.all[causes.get(gated.index) ?? -1]),
+      }))
       this.#log({ kind: 'heartbeat', text: heartbeatText(open, this.#health.describe(at)) })
     }
     this.#updateDeadlines()

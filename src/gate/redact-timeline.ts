@@ -64,7 +64,7 @@ const target = fields<Target>({
 
 const milestone = fields<MilestoneRecord>({ name: kept, state: kept, at: kept, message: text })
 
-const evidence = fields<Evidence>({ type: kept, title: text, text })
+const evidence = fields<Evidence>({ type: kept, title: text, text, isUnread: kept })
 
 const problem = fields<ProblemRecord>({
   reason: kept,

@@ -27,6 +27,7 @@ import {
   hasLoggedMessage,
   isOwnProblem,
   type LoggedProblems,
+  problemHeadline,
   problemStatement,
   reachedText,
   recordProblem,
@@ -605,6 +606,13 @@ export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
+}
+
+/** What an open target waits for, in a few words: another target, the end of its problem, or its next milestone. */
+export function describeOpen({ state, target }: GatedTarget, cause: GatedTarget | undefined): string {
+  const [problem] = problemsOf(state)
+  if (cause !== undefined) return `waits for ${cause.name}`
+  return problem === undefined ? describeState(state) : problemHeadline(problem, target)
 }
 
 /** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */

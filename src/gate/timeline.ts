@@ -64,6 +64,8 @@ export interface Evidence {
   /** The heading: `Events`, `Log of pod/web-x, container app (previous)`. */
   readonly title: string
   readonly text: string
+  /** The text is not a log, but why it could not be read. */
+  readonly isUnread?: true
 }
 
 /** A problem as it is reported. */

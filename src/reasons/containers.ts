@@ -346,7 +346,9 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   const why = problem?.detail.isNotExecutable
     ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
     : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
-  const lastLine = facts.lastLine === undefined ? '' : ` The last line that was logged is "${facts.lastLine}".`
+  const { logLine } = facts
+  const lastLine =
+    logLine === undefined ? '' : ` The last ${logLine.isError ? 'error' : 'line'} that was logged is "${logLine.text}".`
   return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${lastLine}`
 }
 

@@ -154,10 +154,10 @@ export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' 
 }
 
 /**
- * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods)`.
+ * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods have this problem)`.
  * Raw text: renderers escape it.
  */
 export function problemSentence(problem: Problem): string {
-  const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods)` : ''
+  const pods = (problem.pods ?? 1) > 1 ? ` (${problem.pods} pods have this problem)` : ''
   return `${joinSubject(placeOfProblem(problem), sentenceOf(problem))}${pods}`
 }

@@ -81,9 +81,12 @@ export interface HintTarget {
 export interface HintFacts<Detail> {
   readonly target: HintTarget
   readonly problem?: ProblemFields<Detail>
-  /** The spec of the container that has the problem, and the last line of its log. */
+  /** The spec of the container that has the problem. */
   readonly spec?: Container
-  readonly lastLine?: string
+  /** The line of its log to quote: the last one that looks like an error, else the last one. */
+  readonly logLine?: { readonly text: string; readonly isError: boolean }
+  /** The runs of the container whose log the node no longer has: no command shows it. */
+  readonly lostLogs?: { readonly present: boolean; readonly previous: boolean }
   /** Its log contains the error of a program for another architecture: a shell starts it, and exits. */
   readonly isOfOtherArchitecture?: boolean
   /** The pod that has the problem. */

@@ -168,21 +168,27 @@ export function platformHint(facts: HintFacts<{ readonly image?: string }>): str
 }
 
 /**
- * The last log line of the container, which usually shows the cause, and the command for the whole log; what to do, if the log
+ * The line of the container's log that most likely shows the cause, and the command for the whole log; what to do, if the log
  * shows a program for another architecture.
  * @param shape.isPrevious the container was restarted in its pod, so its log is that of the previous run
  * @param shape.isNamed the sentence before already names the container
  */
 export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed = false } = {}): string {
-  const { problem, lastLine } = facts
+  const { problem, logLine, lostLogs } = facts
   if (facts.isOfOtherArchitecture) return platformHint({ ...facts, problem: undefined })
   const who = containerOf(facts)
-  const words =
-    lastLine === undefined
-      ? `${isNamed ? 'Its log' : `The log of ${who}`} may show why`
-      : `The last line that ${isNamed ? 'it' : who} logged is "${lastLine}". The whole log`
+  const log = isNamed ? 'Its log' : `The log of ${who}`
+  const quote =
+    logLine === undefined
+      ? ''
+      : `The last ${logLine.isError ? 'error' : 'line'} that ${isNamed ? 'it' : who} logged is "${logLine.text}".`
+  const ofPrevious = isPrevious && !problem?.isReplaced && !lostLogs?.previous
+  // The other run is worth reading as well: it fails in the same way.
+  if (lostLogs?.present && !ofPrevious)
+    return quote || `${log} is gone from the node. With \`stream-logs\`, the job log shows it while it is written.`
+  const words = quote === '' ? `${log} may show why` : `${quote} The whole log`
   const { subject, container } = problem ?? {}
   if (subject === undefined || !isPodSubject(subject)) return `${words}.`
   const name = container === undefined ? [] : ['-c', container]
-  return `${words}: ${command(facts, 'logs', subjectText(subject), ...name, ...(isPrevious && !problem?.isReplaced ? ['--previous'] : []))}.`
+  return `${words}: ${command(facts, 'logs', subjectText(subject), ...name, ...(ofPrevious ? ['--previous'] : []))}.`
 }

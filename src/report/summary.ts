@@ -18,8 +18,16 @@ import { code, fence, markdown, plain, prose, shorten, shortenWords } from './es
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
-import { type DetailOptions, longestWait, renderDetails, renderSource, targetStatus } from './target-details.ts'
-import { clockTexts, outcomeLabels } from './target-record.ts'
+import {
+  type DetailOptions,
+  longestWait,
+  renderCause,
+  renderDetails,
+  renderSource,
+  section,
+  targetStatus,
+} from './target-details.ts'
+import { clockTexts, outcomeLabels, reasonHeadline } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
@@ -37,9 +45,10 @@ const maxNameWidth = 60
 const maxAnnotations = 20
 
 /**
- * The job summary as GitHub Markdown: the outcome with its cause and hint, a table of targets, a gantt, the timeline as
- * text, and the details of each target that is not ready. It can also show an open gate. It ends with an empty line,
- * because several summaries may follow each other.
+ * The job summary as GitHub Markdown, in the order of need: the outcome; of a failure the cause with its hint, the lines of
+ * the log that look like the error, and what changed; the targets that are not ready; the timeline as a gantt and as text;
+ * then, folded, events, whole logs and the ready targets. It can also show an open gate. It ends with an empty line, because
+ * several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
   const { maxBytes = maxSummaryBytes, diagram = true } = options
@@ -94,11 +103,14 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
 interface NamedRecord {
   readonly record: TargetRecord
   readonly name: TargetName
+  /** The target that it only waits for. */
+  readonly cause?: NamedRecord | undefined
 }
 
 function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[], options: SummaryOptions): string {
   const names = nameTargets(timeline.targets.map(({ target }) => target))
-  const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? { name: '' } }))
+  const own = timeline.targets.map((record, index): NamedRecord => ({ record, name: names[index] ?? { name: '' } }))
+  const named = own.map((each) => ({ ...each, cause: own[each.record.causedBy ?? -1] }))
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
@@ -106,11 +118,13 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
     ...cause(timeline, options),
     ...annotationList(timeline),
     ...gateTable(timeline),
+    ...causes(timeline, shown, shape, options),
     ...outcomeCounts(judged),
     ...table(judged, shown, shape),
     ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
-    ...details(judged, shown, shape, options),
+    ...details(timeline, shown, shape, options),
+    ...readyTable(judged, shown, shape),
     ...note(leftOut, options),
     ...footer(timeline),
   ]
@@ -166,9 +180,10 @@ function nameCell(name: string): string {
 /** The number of targets by outcome and reason, which a table of hundreds of rows hides. */
 function outcomeCounts({ targets }: Timeline): string[] {
   if (targets.length < fewestForCounts) return []
-  const groups = Map.groupBy(targets, ({ outcome, reason }) =>
-    [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : reasons[reason].title].join(' '),
-  )
+  const groups = Map.groupBy(targets, ({ outcome, reason, causedBy }) => {
+    if (causedBy !== undefined) return `${outcomeLabels.progressing.icon} waiting for another target`
+    return [outcomeLabels[outcome].icon, reason === '' ? outcomeLabels[outcome].verb : reasons[reason].title].join(' ')
+  })
   const parts = [...groups]
     .toSorted(([, one], [, other]) => urgency(other[0]) - urgency(one[0]) || other.length - one.length)
     .map(([words, { length }]) => words.replace(' ', ` ${length} × `))
@@ -186,15 +201,27 @@ interface Column {
 }
 
 const columns: readonly Column[] = [
-  { title: '', align: ':-:', cell: ({ record }) => outcomeLabels[record.outcome].icon },
+  {
+    title: '',
+    align: ':-:',
+    cell: ({ record, cause }) => outcomeLabels[cause === undefined ? record.outcome : 'progressing'].icon,
+  },
   {
     title: 'Target',
     align: ':--',
-    cell: ({ record, name }) => (record.outcome === 'ready' ? nameCell(name.name) : `**${nameCell(name.name)}**`),
+    cell: ({ record, name, cause }) => {
+      if (cause !== undefined) return `↳ ${nameCell(name.name)}`
+      return record.outcome === 'ready' ? nameCell(name.name) : `**${nameCell(name.name)}**`
+    },
   },
   { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },
   { title: 'Gate', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.gate ?? '') },
-  { title: 'Status', align: ':--', cell: ({ record }) => targetStatus(record) },
+  {
+    title: 'Status',
+    align: ':--',
+    cell: ({ record, cause }) =>
+      cause === undefined ? targetStatus(record) : `waits for ${nameCell(fullName(cause.name))}`,
+  },
   {
     title: 'Took',
     align: '--:',
@@ -204,48 +231,67 @@ const columns: readonly Column[] = [
     title: 'Longest wait',
     align: ':--',
     isOptional: true,
-    cell: ({ record }, timeline) => longestWait(record, timeline),
+    cell: ({ record, cause }, timeline) => (cause === undefined ? longestWait(record, timeline) : ''),
   },
 ]
 
+/** The rows of some targets; a column is shown if any of all targets needs it. */
+function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], timeline: Timeline): string {
+  const shown = columns.filter(({ isOptional, cell }) => !isOptional || named.some((row) => cell(row, timeline) !== ''))
+  const line = (cells: readonly string[]) => `|${cells.join('|')}|`
+  return [
+    line(shown.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
+    line(shown.map(({ align }) => align)),
+    ...records.map((record) => line(shown.map(({ cell }) => ` ${cell(record, timeline)} `))),
+  ].join('\n')
+}
+
+/** The targets that are not ready; with the ready ones, if there are few and nothing failed. */
 function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (timeline.targets.length < 2) return []
-  const shownColumns = columns.filter(
-    ({ isOptional, cell }) => !isOptional || named.some((row) => cell(row, timeline) !== ''),
+  const rows = (records: readonly NamedRecord[]) => rowsOf(records, named, timeline)
+  const waiters = Map.groupBy(
+    named.filter(({ cause }) => cause !== undefined),
+    ({ cause }) => cause?.record,
   )
-  const line = (cells: readonly string[]) => `|${cells.join('|')}|`
-  const row = (record: NamedRecord) => line(shownColumns.map(({ cell }) => ` ${cell(record, timeline)} `))
-  const head = [
-    line(shownColumns.map(({ title }) => (title === '' ? ' ' : ` ${title} `))),
-    line(shownColumns.map(({ align }) => align)),
-  ]
-  const rows = (records: readonly NamedRecord[]) => [...head, ...records.map(row)].join('\n')
+  const withWaiters = (each: NamedRecord) => [each, ...(waiters.get(each.record) ?? [])]
   // Targets with the same outcome and reason are together; each group is visible at first sight.
   const groups = Map.groupBy(
-    named.filter(({ record }) => record.outcome !== 'ready').toSorted((a, b) => urgency(b.record) - urgency(a.record)),
+    named
+      .filter(({ record, cause }) => record.outcome !== 'ready' && cause === undefined)
+      .toSorted((a, b) => urgency(b.record) - urgency(a.record)),
     ({ record }) => `${record.outcome} ${record.reason}`,
   )
-  const notReady = [...groups.values()].flat()
-  const ready = named.filter(({ record }) => record.outcome === 'ready')
+  const notReady = [...groups.values()].flat().flatMap(withWaiters)
   const isLong = notReady.length > Math.min(unfoldedRows, shape.rows)
   const each = isLong ? Math.max(1, Math.floor(Math.min(unfoldedRows, shape.rows) / groups.size)) : Infinity
-  const shown = [...groups.values()].flatMap((group) => group.slice(0, each)).slice(0, shape.rows)
+  const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
   const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length
-  const more = [
+  const ready = isReadyShown(timeline, named, shape) ? named.filter(isReady) : []
+  return [
+    ...(shown.length + ready.length === 0 ? [] : [rows([...shown, ...ready])]),
     ...(further.length === 0 ? [] : [folded(`${counted(further.length, 'more target')} not ready`, rows(further))]),
     ...(hidden === 0 ? [] : [`…and ${counted(hidden, 'more target')} not ready.`]),
   ]
-  if (!shape.readyRows) {
-    const line = ready.length === 0 ? [] : [`✅ ${counted(ready.length, 'target')} ready.`]
-    return [...(shown.length === 0 ? [] : [rows(shown)]), ...more, ...line]
-  }
-  if (ready.length <= unfoldedRows) return [rows([...shown, ...ready]), ...more]
-  return [
-    ...(shown.length === 0 ? [] : [rows(shown)]),
-    ...more,
-    folded(`✅ ${counted(ready.length, 'target')} ready`, rows(ready)),
-  ]
+}
+
+function isReady({ record }: NamedRecord): boolean {
+  return record.outcome === 'ready'
+}
+
+/** Whether the table contains the ready targets: they are folded if they are many, and below what failed. */
+function isReadyShown({ verdict }: Timeline, named: readonly NamedRecord[], { readyRows }: Shape): boolean {
+  const hasFailed = verdict !== undefined && verdict.outcome !== 'ready'
+  return readyRows && !hasFailed && named.filter(isReady).length <= unfoldedRows
+}
+
+/** The ready targets, if the table above does not contain them. */
+function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
+  const ready = named.filter(isReady)
+  if (ready.length === 0 || timeline.targets.length < 2 || isReadyShown(timeline, named, shape)) return []
+  const title = `✅ ${counted(ready.length, 'target')} ready`
+  return [shape.readyRows ? folded(title, rowsOf(ready, named, timeline)) : `${title}.`]
 }
 
 /** The gates of a merged timeline. */
@@ -297,28 +343,64 @@ function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   return [folded('Timeline as text', fence(shown))]
 }
 
+/** How much of a target the summary shows, in its cause and in its details. */
+function detailOptions(
+  { record, cause }: NamedRecord,
+  timeline: Timeline,
+  explained: readonly NamedRecord[],
+  { evidenceLines }: Shape,
+  { tracked }: SummaryOptions,
+): DetailOptions {
+  const deciding = decidingTarget(timeline)
+  return {
+    startedAt: timeline.startedAt,
+    finishedAt: timeline.finishedAt,
+    isInBox: record === deciding,
+    isHintInBox: record.hint === timeline.hint || record.hint === deciding?.hint,
+    isExplained: cause !== undefined || explained.some((each) => each.record === record),
+    evidenceLines,
+    tracked,
+  }
+}
+
+/** The failed targets that are explained at once: the one that decided, and a second one if there are two. */
+function explainedTargets(timeline: Timeline, named: readonly NamedRecord[]): readonly NamedRecord[] {
+  const failing = named.filter(({ record }) => isFailing(record))
+  const deciding = decidingTarget(timeline)
+  const others = failing.filter(({ record }) => record !== deciding)
+  return [...failing.filter(({ record }) => record === deciding), ...(others.length > 1 ? [] : others)]
+}
+
+/** Below the box: the evidence that helps at once. Of the target that decided, the box has the message and the hint. */
+function causes(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
+  if (shape.details === 0) return []
+  const explained = explainedTargets(timeline, named)
+  return explained.flatMap((each) => {
+    const { record, name } = each
+    const detail = detailOptions(each, timeline, explained, shape, options)
+    const blocks = renderCause(record, fullName(name), detail)
+    if (detail.isInBox) return blocks
+    return [section(record, fullName(name), reasonHeadline(record), blocks, true)]
+  })
+}
+
 function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
   if (timeline.verdict === undefined) return []
-  const failing = named.filter(({ record }) => isFailing(record))
-  const open = named.filter(({ record }) => record.outcome === 'progressing')
-  const onTheWay = named.filter(({ record }) => record.outcome === 'ready' && record.problems.length > 0)
-  const deciding = decidingTarget(timeline)
+  const own = named.filter(({ cause }) => cause === undefined)
+  const failing = own.filter(({ record }) => isFailing(record))
+  const open = own.filter(({ record }) => record.outcome === 'progressing')
+  const onTheWay = own.filter((each) => isReady(each) && each.record.problems.length > 0)
+  const explained = explainedTargets(timeline, named)
   const notReady = [...failing, ...(failing.length + open.length > maxOpenDetails ? [] : open)]
   const hidden = Math.max(0, notReady.length - shape.details)
   const shown = [...notReady.slice(0, shape.details), ...(shape.detailsOfReady ? onTheWay.slice(0, shape.details) : [])]
-  const sections = shown.flatMap(({ record, name }) => {
-    const isShownAbove = record === deciding && failing.length === 1
-    const detail: DetailOptions = {
-      startedAt: timeline.startedAt,
-      finishedAt: timeline.finishedAt,
-      open: failing.length === 1 && record === failing[0]?.record,
-      isShownAbove,
-      isHintShownAbove: record.hint === timeline.hint || record.hint === deciding?.hint,
-      evidenceLines: shape.evidenceLines,
-      tracked: options.tracked,
-    }
-    const section = renderDetails(record, fullName(name), detail)
-    return section === '' ? [] : [section]
+  const sections = shown.flatMap((each) => {
+    const text = renderDetails(
+      each.record,
+      fullName(each.name),
+      detailOptions(each, timeline, explained, shape, options),
+    )
+    return text === '' ? [] : [text]
   })
   const further = sections.splice(unfoldedDetails)
   return [

@@ -1,8 +1,9 @@
+import { findErrorLine } from '../cluster/error-lines.ts'
 import { duration } from '../duration.ts'
 import type { Evidence, ProblemRecord, TargetRecord, Timeline } from '../gate/timeline.ts'
 import type { Source } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
+import { linesAfterError, linesBeforeError, maxShownChanges, maxShownProblems, shortestWaitMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import {
@@ -26,11 +27,12 @@ export interface DetailOptions {
   /** Milliseconds since the epoch of the gate's start and of its end. */
   readonly startedAt: number
   readonly finishedAt: number
-  readonly open: boolean
-  /** The summary already shows the target's message, hint and source above the table. */
-  readonly isShownAbove: boolean
-  /** The summary already shows the hint above the table. */
-  readonly isHintShownAbove: boolean
+  /** The summary already shows the target's message, hint and source in its box. */
+  readonly isInBox: boolean
+  /** The summary already shows the hint in its box. */
+  readonly isHintInBox: boolean
+  /** The summary already shows what {@link renderCause} shows. */
+  readonly isExplained: boolean
   /** Maximum number of lines of one piece of evidence; 0 shows none. */
   readonly evidenceLines: number
   /** The files that can be linked. */
@@ -42,35 +44,95 @@ const evidenceLineLimit = 500
 const maxWordWidth = 48
 
 /**
- * One target in a folded section: message, hint, evidence, milestones. Empty if all of that is shown above.
+ * What helps at once with a target that is not ready: message, hint, the lines of the log that look like the error, and
+ * what changed.
  * @param name the target's name, not escaped
  */
-export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
-  const { icon } = outcomeLabels[record.outcome]
-  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
-  const problems = record.problems.slice(0, maxShownProblems)
-  const rest = record.problems.length - problems.length
-  const message = shape.isShownAbove || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
-  const blocks = [
-    ...(message === '' ? [] : [message]),
-    ...(record.hint === undefined || shape.isHintShownAbove ? [] : [`**What to do:** ${prose(record.hint)}`]),
-    ...sourceLine(record, shape),
-    ...problems.flatMap((problem) => [
-      renderProblem(problem, record, shape),
-      ...orderEvidence(problem.evidence).flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
-    ]),
-    ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
-    ...changeList(record),
-    ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
-    ...milestoneTable(record, shape),
-  ]
-  if (blocks.length === 0) return ''
+export function renderCause(record: TargetRecord, name: string, shape: DetailOptions): readonly string[] {
+  const message = shape.isInBox || record.outcome === 'ready' ? '' : prose(messageBelowName(name, record))
   return [
-    `<details${shape.open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
+    ...(message === '' ? [] : [message]),
+    ...(record.hint === undefined || shape.isHintInBox ? [] : [`**What to do:** ${prose(record.hint)}`]),
+    ...sourceLine(record, shape),
+    ...logExcerpt(record, shape.evidenceLines),
+    ...changeList(record),
+  ]
+}
+
+/** A section that can be folded. */
+export function section(record: TargetRecord, name: string, title: string, blocks: readonly string[], open = false) {
+  const { icon } = outcomeLabels[record.outcome]
+  return [
+    `<details${open ? ' open' : ''}><summary>${icon} <b>${html(name)}</b>: ${html(title)}</summary>`,
     '<br>', // keeps what follows off the title
     ...blocks,
     '</details>',
   ].join('\n\n')
+}
+
+/**
+ * One target in a folded section: what helps at once unless that is shown already, evidence, milestones. Empty if there is
+ * nothing to show.
+ * @param name the target's name, not escaped
+ */
+export function renderDetails(record: TargetRecord, name: string, shape: DetailOptions): string {
+  const title = record.outcome === 'ready' ? 'ready, with problems on the way' : reasonHeadline(record)
+  const problems = record.problems.slice(0, maxShownProblems)
+  const rest = record.problems.length - problems.length
+  const excerpt = excerptOf(record, shape.evidenceLines)
+  // A log that is quoted as a whole is not repeated.
+  const quoted = excerpt?.isWhole ? excerpt.text : undefined
+  const blocks = [
+    ...(shape.isExplained ? [] : renderCause(record, name, shape)),
+    ...problems.flatMap((problem) => [
+      renderProblem(problem, record, shape),
+      ...orderEvidence(problem.evidence)
+        .filter(({ text }) => text !== quoted)
+        .flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
+    ]),
+    ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
+    ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    ...milestoneTable(record, shape),
+  ]
+  if (blocks.length === 0) return ''
+  return section(record, name, shape.isExplained ? 'events, logs and milestones' : title, blocks)
+}
+
+/**
+ * The lines of a container's log around the one that looks like the error; its last lines if none does. Of several logs, the
+ * first one with an error.
+ */
+function logExcerpt(record: TargetRecord, limit: number): readonly string[] {
+  const excerpt = excerptOf(record, limit)
+  return excerpt === undefined ? [] : [`**${markdown(excerpt.title)}**`, fence(excerpt.lines)]
+}
+
+interface Excerpt {
+  readonly title: string
+  readonly lines: readonly string[]
+  /** The log that it is from, and whether it is all of it. */
+  readonly text: string
+  readonly isWhole: boolean
+}
+
+function excerptOf({ problems }: TargetRecord, limit: number): Excerpt | undefined {
+  const logs = problems
+    .flatMap(({ evidence }) => orderEvidence(evidence))
+    .flatMap(({ type, title, text, isUnread }) => {
+      const lines = type === 'log' && !isUnread && limit > 0 ? plainLines(text, evidenceLineLimit) : []
+      return lines.length === 0 ? [] : [{ title, text, lines, error: findErrorLine(lines) }]
+    })
+  const found = logs.find(({ error }) => error >= 0) ?? logs[0]
+  if (found === undefined) return undefined
+  const { title, text, lines, error } = found
+  const at = error < 0 ? lines.length - 1 : error
+  const [from, to] = [Math.max(0, at - linesBeforeError), at + 1 + linesAfterError]
+  const shown = [
+    ...(from > 0 ? [`… ${counted(from, 'line')} above`] : []),
+    ...lines.slice(from, to),
+    ...(to < lines.length ? [`… ${counted(lines.length - to, 'line')} below`] : []),
+  ]
+  return { title, text, lines: shown, isWhole: from === 0 && to >= lines.length }
 }
 
 /** `` `k8s/web.yaml` line 12``, as a link if the file is tracked; empty without a file. */
@@ -106,11 +168,16 @@ function inCell(text: string): string {
   return prose(shortenWords(text, maxWordWidth), 200)
 }
 
-/** `ready 17 s`: the milestone that took or takes longest; empty if none took time. */
+/** Milestones that are things, which there are none of; the others are states. */
+const thingMilestones: ReadonlySet<string> = new Set(['replicaset', 'endpoints', 'backends', 'address', 'answers'])
+
+/** `ready 17 s`, or `not pulled after 12 s`: the milestone that took or takes longest; empty if none took time. */
 export function longestWait(record: TargetRecord, times: Pick<Timeline, 'startedAt' | 'finishedAt'>): string {
   const longest = slowestStep(record, times)
   if (longest === undefined || longest.tookMs < shortestWaitMs) return ''
-  return `${markdown(longest.name)} ${duration(longest.tookMs)}`
+  const { name, tookMs, isOpen } = longest
+  if (!isOpen) return `${markdown(name)} ${duration(tookMs)}`
+  return `${thingMilestones.has(name) ? 'no' : 'not'} ${markdown(name)} after ${duration(tookMs)}`
 }
 
 interface MilestoneRow {
@@ -177,8 +244,8 @@ function changeList({ changes = [], outcome }: TargetRecord): string[] {
   ]
 }
 
-function sourceLine({ target }: TargetRecord, { isShownAbove, tracked }: DetailOptions): string[] {
-  const source = isShownAbove ? '' : renderSource(target.source, tracked)
+function sourceLine({ target }: TargetRecord, { isInBox, tracked }: DetailOptions): string[] {
+  const source = isInBox ? '' : renderSource(target.source, tracked)
   return source === '' ? [] : [`**Written in** ${source}`]
 }
 

@@ -182,11 +182,14 @@ export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTime
 }
 
 /** The milestone of a target that took longest, reached or not; undefined if there is none. */
-export function slowestStep(record: TargetRecord, times: GateTimes): Pick<Step, 'name' | 'tookMs'> | undefined {
+export function slowestStep(
+  record: TargetRecord,
+  times: GateTimes,
+): (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true }) | undefined {
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)
-  const steps: readonly Pick<Step, 'name' | 'tookMs'>[] = [
+  const steps: readonly (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true })[] = [
     ...stepsOf(record.milestones, times.startedAt),
-    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times) }]),
+    ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times), isOpen: true } as const]),
   ]
   return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]
 }

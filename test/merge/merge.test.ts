@@ -176,9 +176,9 @@ it.each(Object.keys(cases))('the details of %s are those of its own summary', (n
   const shape = {
     startedAt,
     finishedAt,
-    open: false,
-    isShownAbove: false,
-    isHintShownAbove: false,
+    isInBox: false,
+    isHintInBox: false,
+    isExplained: false,
     evidenceLines: 200,
     tracked: undefined,
   }

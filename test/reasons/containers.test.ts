@@ -17,7 +17,7 @@ describe('a container that crashes', () => {
   })
 
   it('has a hint with the last line of its log, and the command that shows the log', () => {
-    expect(hint('crash-loop', { exitCode: 3 }, { lastLine: 'no database' })).toBe(
+    expect(hint('crash-loop', { exitCode: 3 }, { logLine: { text: 'no database', isError: false } })).toBe(
       'Find out why container app exits. The last line that it logged is "no database". The whole log: `kubectl logs pod/web-1-a -c app --previous -n shop`.',
     )
   })

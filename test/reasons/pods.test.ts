@@ -143,7 +143,7 @@ describe('a pod that has ended', () => {
 
   it('has a hint with its log, or how to see how it ended', () => {
     const exit = { exitCode: 3, isOutOfMemory: false }
-    expect(hint('pod-failed', { message: '', exit }, { lastLine: 'no' })).toMatch(
+    expect(hint('pod-failed', { message: '', exit }, { logLine: { text: 'no', isError: false } })).toMatch(
       /^Nothing restarts the pod\. The last line that container app logged is "no"\./,
     )
     expect(hint('pod-failed', failed, { problem: ofPod })).toBe(

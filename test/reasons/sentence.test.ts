@@ -18,7 +18,7 @@ describe('a problem in one sentence', () => {
   })
 
   it('counts the pods that have it', () => {
-    expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times now \(2 pods\)$/)
+    expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times now \(2 pods have this problem\)$/)
   })
 
   it('names an init container as such', () => {

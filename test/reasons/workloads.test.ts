@@ -193,7 +193,7 @@ describe('a progress deadline that has passed', () => {
     )
     const hint = hintFor(createTarget(), problem.reason, {
       problem,
-      cause: { problem: cause, lastLine: 'no database' },
+      cause: { problem: cause, logLine: { text: 'no database', isError: false } },
     })
     expect(hint).toMatch(/^The last line that container app logged is "no database"\. .* \(now 6\)\.$/)
   })

@@ -1,0 +1,111 @@
+/** A longer line is only read so far. */
+const longestRead = 4_096
+/** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */
+const pinoError = 50
+/** Severity numbers of OpenTelemetry: 17 is ERROR (https://opentelemetry.io/docs/specs/otel/logs/data-model). */
+const openTelemetryError = 17
+
+/** The words that loggers write for an error, in lower case. */
+const errorWords: ReadonlySet<string> = new Set(
+  'e f err error eror fatal crit critical panic dpanic severe alert emerg emergency failure'.split(' '),
+)
+/** The fields of JSON logs that contain the level: of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog, MongoDB. */
+const levelFields = [
+  'level',
+  'severity',
+  'lvl',
+  'levelname',
+  'loglevel',
+  'log.level',
+  '@level',
+  '@l',
+  's',
+  'severityText',
+]
+const messageFields = ['msg', 'message', '@message', '@m', '@mt', 'event', 'body']
+const errorFields = ['err', 'error', 'exception', '@x']
+
+/** The level of a line of text, at its start: a word in capitals, `level=error`, `[emerg]`, or the letter of klog. */
+const levelInText =
+  /\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRIT|CRITICAL|SEVERE|PANIC|EMERG|ALERT)\b|\b(?:level|lvl|severity)="?(\w+)|\[(trace|debug|info|notice|warn|warning|error|crit|alert|emerg)\]|^([IWEF])\d{4} /
+/** What programs without a logger write. */
+const errorInText =
+  /^\s*(?:panic|fatal(?: error)?|error)\b|\b(?:panic|error): |(?:Exception|Error)(?::|$)|^Exception in |^Caused by: |^Segmentation fault|\(core dumped\)/i
+/** A frame of a stack: its file may have the name of an error. */
+const stackFrame = /^\s+(?:at |File ")/
+
+/**
+ * The last line of a container's log that looks like an error: by the level field of JSON, the level in a line of text, or
+ * what programs write when they end (`panic:`, `java.io.IOException: …`). Of a Python traceback, it is the line of the
+ * exception.
+ * @returns its index; -1 if no line looks like an error
+ */
+export function findErrorLine(lines: readonly string[]): number {
+  const exceptions = exceptionLines(lines)
+  return lines.findLastIndex((line, index) => exceptions.has(index) || looksLikeError(line))
+}
+
+/** The message of a log line, without the other fields of JSON. */
+export function messageOfLine(line: string): string {
+  const fields = parseFields(line)
+  if (fields === undefined) return line.trim()
+  const message = messageFields.map((name) => fields[name]).find((value) => typeof value === 'string' && value !== '')
+  const error = errorFields.map((name) => textOfError(fields[name])).find((text) => text !== undefined)
+  const parts = [message, error].filter((part, index, all) => part !== undefined && all.indexOf(part) === index)
+  return parts.length === 0 ? line.trim() : parts.join(': ')
+}
+
+/** The first line after each traceback that is not indented: a traceback ends with its exception. */
+function exceptionLines(lines: readonly string[]): ReadonlySet<number> {
+  const found = new Set<number>()
+  let isTraceback = false
+  for (const [index, line] of lines.entries()) {
+    if (line.startsWith('Traceback (most recent call last)')) isTraceback = true
+    else if (isTraceback && /^\S/.test(line)) {
+      isTraceback = false
+      found.add(index)
+    }
+  }
+  return found
+}
+
+function looksLikeError(whole: string): boolean {
+  const line = whole.slice(0, longestRead)
+  const fields = parseFields(whole)
+  const level = fields === undefined ? levelOfText(line) : levelOfFields(fields)
+  if (level !== undefined) return level
+  return !stackFrame.test(line) && errorInText.test(fields === undefined ? line : messageOfLine(whole))
+}
+
+/** Whether the level of a line is that of an error; undefined without a level. */
+function levelOfText(line: string): boolean | undefined {
+  const word = levelInText
+    .exec(line)
+    ?.slice(1)
+    .find((each) => each !== undefined)
+  return word === undefined ? undefined : errorWords.has(word.toLowerCase())
+}
+
+function levelOfFields(fields: Readonly<Record<string, unknown>>): boolean | undefined {
+  const number = fields['severityNumber']
+  if (typeof number === 'number') return number >= openTelemetryError
+  const level = levelFields.map((name) => fields[name]).find((value) => value !== undefined)
+  if (typeof level === 'number') return level >= pinoError
+  return typeof level === 'string' ? errorWords.has(level.toLowerCase()) : undefined
+}
+
+/** The fields of a line of JSON; undefined for any other line. */
+function parseFields(line: string): Readonly<Record<string, unknown>> | undefined {
+  if (!line.startsWith('{')) return undefined
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+function textOfError(error: unknown): string | undefined {
+  if (typeof error === 'string' && error !== '') return error
+  const message = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined
+  return typeof message === 'string' ? message : undefined
+}
