@@ -10,7 +10,6 @@ import { fullText } from './action-metadata.ts'
 import { alignedTable, replaceRegion } from './markdown.ts'
 import type { CatalogueProject } from './operator-docs.ts'
 
-const page = 'docs/inputs.md'
 const mergeAction = 'rollout-gate/rollout-gate/merge'
 const onlyInMerge = mergeInputDefinitions.filter((definition) => !inputDefinitions.includes(definition))
 
@@ -26,38 +25,31 @@ function sharedWithMerge(): string {
   return shared.map(({ name }) => code(name)).join(', ')
 }
 
-/** Replaces the generated regions of the README: comparison, log, figures, inputs by group, outputs. */
+/** Replaces the generated regions of the README: comparison, log, figures, outputs. */
 export function readmeDocs(present: string, root: string, projects: readonly CatalogueProject[]): string {
-  const link = (name: string, target = page) => `[\`${name}\`](${target}#${name})`
-  const tableOf = (definitions: readonly InputDefinition[]) =>
-    alignedTable(
-      ['input', 'default', 'meaning'],
-      definitions.map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
-    )
-  const inputs = [
-    ...inputGroups.flatMap((group) => [`**${group}**`, '', ...tableOf(inputsOf(group)), '']),
-    `**Merging reports**: the action \`${mergeAction}\` ([example](docs/recipes.md#several-clusters))`,
-    '',
-    ...tableOf(onlyInMerge),
-    '',
-    `Also ${sharedWithMerge()}, as above.`,
-  ]
   const outputs = alignedTable(
     ['output', 'meaning'],
-    Object.entries(outputDefinitions).map(([name, { description }]) => [link(name), description]),
+    Object.entries(outputDefinitions).map(([name, { description }]) => [code(name), description]),
   )
-  const regions = {
-    comparison: comparison(),
-    log: exampleLog(root),
-    figures: figures(root, projects),
-    inputs,
-    outputs,
-  }
+  const regions = { comparison: comparison(), log: exampleLog(root), figures: figures(root, projects), outputs }
   return Object.entries(regions).reduce((document, [name, lines]) => replaceRegion(document, name, lines), present)
 }
 
-/** Replaces the generated regions of `docs/inputs.md`: every input and output with all of its sentences. */
+/**
+ * Replaces the generated regions of `docs/inputs.md`: a table of the inputs, and every input and output with all of its
+ * sentences.
+ */
 export function inputPage(present: string): string {
+  const link = (name: string) => `[\`${name}\`](#${name})`
+  const overview = inputGroups.flatMap((group) => [
+    `**${group}**`,
+    '',
+    ...alignedTable(
+      ['input', 'default', 'meaning'],
+      inputsOf(group).map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
+    ),
+    '',
+  ])
   const textsOf = (definitions: readonly InputDefinition[]) =>
     definitions.flatMap((definition) => [`### \`${definition.name}\``, '', fullText(definition), ''])
   const inputs = [
@@ -74,7 +66,11 @@ export function inputPage(present: string): string {
     fullText(definition),
     '',
   ])
-  return replaceRegion(replaceRegion(present, 'inputs', inputs.slice(0, -1)), 'outputs', outputs.slice(0, -1))
+  const regions = { overview, inputs, outputs }
+  return Object.entries(regions).reduce(
+    (document, [name, lines]) => replaceRegion(document, name, lines.slice(0, -1)),
+    present,
+  )
 }
 
 /** `1.33 to 1.37`: the versions on which scenarios passed. */
