@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { minify, parse } from '@swc/core'
 import { loadCompiler } from '../src/plan/expressions.ts'
 import { compileEntry, parseEntries } from '../src/plan/health-check-entries.ts'
@@ -34,6 +34,18 @@ type Files = Map<string, Buffer>
 interface Bundle {
   code: string
   assets: Record<string, { source: string | Buffer }>
+  stats: { compilation: Compilation }
+}
+
+/** The part of webpack's `Compilation` that lists what a bundle contains. */
+interface Compilation {
+  readonly modules: Iterable<BundledModule & { readonly modules?: readonly BundledModule[] }>
+  readonly chunkGraph: { getNumberOfModuleChunks(module: BundledModule): number }
+}
+
+interface BundledModule {
+  /** The path of its file. */
+  readonly resource?: string
 }
 
 type Bundler = (
@@ -55,7 +67,7 @@ stageForShaking('@kubernetes/client-node', /\/dist\/gen\//)
 stageForShaking('@actions/core')
 excludeApiClient()
 await compileCatalogue()
-const files = new Map([...emittedLaunchers(), ...(await bundle()), ['licenses.txt', Buffer.from(licenses())] as const])
+const files = new Map([...emittedLaunchers(), ...(await bundle())])
 rejectPathsOf(root, files)
 if (process.argv.includes('--check')) check(files)
 else write(files, target)
@@ -139,11 +151,11 @@ async function bundle(): Promise<Files> {
     minify: false,
     quiet: true,
   } as const
-  const { code, assets } = await ncc(join(root, 'build/src', bundleName), options)
+  const { code, assets, stats } = await ncc(join(root, 'build/src', bundleName), options)
   const sources = new Map(Object.entries(assets).map(([name, { source }]) => [name, source]))
   // The repository's package.json already declares ES modules.
   sources.delete('package.json')
-  const files: Files = new Map()
+  const files: Files = new Map([['licenses.txt', Buffer.from(licenses(bundledPackages(stats.compilation)))]])
   for (const [name, source] of [[bundleName, code] as const, ...sources]) {
     const text = name.endsWith('.js') ? withoutCreateRequire(String(source)) : undefined
     files.set(name, text === undefined ? Buffer.from(source) : isForTests ? Buffer.from(text) : await minified(text))
@@ -151,22 +163,36 @@ async function bundle(): Promise<Files> {
   return files
 }
 
+/** The folders of the packages of which the bundle contains a module; those that replace a package (`excludeApiClient`) too. */
+function bundledPackages({ modules, chunkGraph }: Compilation): ReadonlySet<string> {
+  const inChunks = [...modules].filter((module) => chunkGraph.getNumberOfModuleChunks(module) > 0)
+  // The bundler merges modules into one, which lists them.
+  const paths = inChunks.flatMap((module) => [...(module.modules ?? [module])].map(({ resource = '' }) => resource))
+  const folders = paths.flatMap((path) => /.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(path)?.[0] ?? [])
+  return new Set(
+    folders.map((folder) =>
+      relative(root, folder)
+        .replaceAll('\\', '/')
+        .replace(/^build\//, ''),
+    ),
+  )
+}
+
 /**
- * The licences and notices of every package that the bundle may contain, by name: all that are not only for development. The
- * bundler's own list omits packages of which it inlines the modules, such as js-yaml.
+ * The licences and notices of these packages, by name. The bundler's own list omits packages of which it merges the modules,
+ * such as js-yaml.
  */
-function licenses(): string {
+function licenses(folders: ReadonlySet<string>): string {
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8')) as {
-    packages: Record<string, { version?: string; license?: string; dev?: boolean; optional?: boolean }>
+    packages: Record<string, { version?: string; license?: string }>
   }
-  const entries = Object.entries(packages).flatMap(([path, { version, license, dev, optional }]) => {
-    const name = path.split('node_modules/').at(-1)
-    if (!name || dev || optional) return []
+  const entries = Object.entries(packages).flatMap(([path, { version, license }]) => {
+    if (!folders.has(path)) return []
     const texts = readdirSync(path)
       .filter((file) => /^(?:licen[cs]e|copying|notice)(?:[.-]|$)/i.test(file) && statSync(join(path, file)).isFile())
       .sort()
       .map((file) => readFileSync(join(path, file), 'utf8').replaceAll('\r\n', '\n').trim())
-    return [[`${name} ${version}`, license, ...texts].join('\n')]
+    return [[`${path.split('node_modules/').at(-1)} ${version}`, license, ...texts].join('\n')]
   })
   return `${[...new Set(entries)].sort().join('\n\n\n')}\n`
 }

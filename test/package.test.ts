@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { parse } from 'yaml'
@@ -33,23 +33,40 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 describe('licenses.txt', () => {
   const bundle = dirname(programPath('cli.js'))
   const entries = readFileSync(join(bundle, 'licenses.txt'), 'utf8').split(/\n{3}(?=\S+ \d+\.\d+\.\d+\S*\n)/)
-  const names = new Set(entries.map((entry) => entry.split(' ')[0]))
+  const names = new Set(entries.map((entry) => entry.split(' ')[0] ?? ''))
 
   it('has every dependency', () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
     expect([...names]).toEqual(expect.arrayContaining(Object.keys(dependencies)))
   })
 
+  const code = readdirSync(bundle)
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => readFileSync(join(bundle, name), 'utf8'))
+    .join('\n')
+
   it('has every package that the bundle names', () => {
-    const code = readdirSync(bundle)
-      .filter((name) => name.endsWith('.js'))
-      .map((name) => readFileSync(join(bundle, name), 'utf8'))
-    const paths = code
-      .join('\n')
-      .matchAll(/\/\/ (?:CONCATENATED|EXTERNAL) MODULE: \S*node_modules\/((?:@[^/\s]+\/)?[^/\s]+)/g)
+    const paths = code.matchAll(/\/\/ (?:CONCATENATED|EXTERNAL) MODULE: \S*node_modules\/((?:@[^/\s]+\/)?[^/\s]+)/g)
     const bundled = new Set([...paths].map(([, name]) => name))
     expect(bundled.size).toBeGreaterThan(20)
     expect([...names]).toEqual(expect.arrayContaining([...bundled]))
+  })
+
+  it('has no package of which the bundle contains no line', () => {
+    const lines = new Set(code.split('\n').map((line) => line.trim()))
+    const isBundled = (name: string) => {
+      const folders = [name, `@actions/github/node_modules/${name}`].map((each) => join(root, 'node_modules', each))
+      return folders
+        .filter((each) => existsSync(each))
+        .flatMap((each) => readdirSync(each, { recursive: true, encoding: 'utf8' }).map((file) => join(each, file)))
+        .filter((file) => /\.[cm]?js$/.test(file))
+        .some((file) =>
+          readFileSync(file, 'utf8')
+            .split('\n')
+            .some((line) => line.trim().length > 25 && lines.has(line.trim())),
+        )
+    }
+    expect([...names].filter((name = '') => !isBundled(name))).toEqual([])
   })
 
   it('has the text of the licence, or its name where the package has no text', () => {
