@@ -19,7 +19,7 @@ import { buildAnnotations } from '../src/report/annotations.ts'
 import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
-import { changeJson } from '../src/trace/render-changes.ts'
+import { changeJson, changeLines } from '../src/trace/render-changes.ts'
 import {
   added,
   allSynced,
@@ -190,7 +190,10 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
     }, 20_000)
   })
 
-  test('changed texts of a list, as a patch', () => {
+  test.each([
+    ['a patch', changeJson],
+    ['lines of YAML', changeLines],
+  ])('changed texts of a list, as %s', (_, render) => {
     const object = (count: number, text: string) => ({
       ...widgetKind,
       metadata: { name: 'w' },
@@ -198,7 +201,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
     })
     expectGrowth((count) => {
       const [before, after] = [object(count, 'old'), object(count, 'new')]
-      return changeJson({ at: 0, type: 'MODIFIED', object: after, before, after } as never, 0)
+      return render({ at: 0, type: 'MODIFIED', object: after, existedBefore: false, before, after }, 0)
     }, 4_000)
   })
 

@@ -147,7 +147,7 @@ function pathOf(lines: readonly string[], at: number): string {
   for (let index = at; ; ) {
     const indent = indentOf(lines[index])
     if (isItem(lines[index])) path = `[${itemName(lines, index) ?? itemNumber(lines, index)}]${path}`
-    const parent = lines.findLastIndex((line, before) => before < index && indentOf(line) < indent)
+    const parent = parentOf(lines, index)
     if (parent < 0) return path.replace(/^\./, '')
     // `- state:` is the parent of lines that are indented more than `state`. Lines at the level of `state` are its siblings.
     const isWithinKey = !isItem(lines[parent]) || indent > indentOf(lines[parent]) + 2
@@ -159,20 +159,30 @@ function pathOf(lines: readonly string[], at: number): string {
 /** The name or type of a list item. */
 function itemName(lines: readonly string[], at: number): string | undefined {
   const column = indentOf(lines[at]) + 2
-  const end = lines.findIndex((line, after) => after > at && indentOf(line) < column)
-  const fields = lines.slice(at, end < 0 ? undefined : end).map((line) => line.replace(/^( *)- /, '$1  '))
+  let end = at + 1
+  while (end < lines.length && indentOf(lines[end]) >= column) end += 1
+  const fields = lines.slice(at, end).map((line) => line.replace(/^( *)- /, '$1  '))
   const named = fields.find((line) => indentOf(line) === column && /^ *(?:name|type): \S/.test(line))
   return named?.replace(/^ *(?:name|type): /, '').replace(/^'(.*)'$/, '$1')
 }
 
 function itemNumber(lines: readonly string[], at: number): number {
   const indent = indentOf(lines[at])
-  const start = lines.findLastIndex((line, before) => before < at && indentOf(line) < indent)
-  return lines.slice(start + 1, at).filter((line) => indentOf(line) === indent && isItem(line)).length
+  return lines.slice(parentOf(lines, at) + 1, at).filter((line) => indentOf(line) === indent && isItem(line)).length
+}
+
+/** The nearest line before that is indented less; -1 if there is none. Reads no other lines: documents may be long. */
+function parentOf(lines: readonly string[], at: number): number {
+  const indent = indentOf(lines[at])
+  let index = at - 1
+  while (index >= 0 && indentOf(lines[index]) >= indent) index -= 1
+  return index
 }
 
 function indentOf(line = ''): number {
-  return line.length - line.trimStart().length
+  let indent = 0
+  while (line[indent] === ' ') indent += 1
+  return indent
 }
 
 function isItem(line = ''): boolean {
