@@ -355,6 +355,7 @@ export class Cluster {
     if (!resource) {
       throw notFound(`the server does not have the kind ${request.kind} in ${request.apiVersion}`)
     }
+    if (namesNothing(resource, request)) throw notFound(`${request.kind} ${request.name} is not in that scope`)
     return collectionPath(resource, request.namespace)
   }
 
@@ -363,6 +364,8 @@ export class Cluster {
     const known = this.#discovered
     const isRecent = known !== undefined && this.#clock.now() - known.at < rediscoveryMs
     const kind = servedKind(request)
+    const resource = known && findResource(known.resources, kind)
+    if (resource !== undefined && namesNothing(resource, request)) return 'gone'
     const state = isRecent ? kindState(known, kind) : 'served'
     return state === 'served' ? kindState(await this.#rediscover(), kind) : state
   }
@@ -378,4 +381,12 @@ export class Cluster {
       })
     return this.#discovering
   }
+}
+
+/**
+ * Whether a request names an object without the namespace that its kind has, or of a namespace although its kind has none.
+ * Whoever writes a custom resource chooses the names in it: such a name would be looked for everywhere.
+ */
+function namesNothing({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
+  return name !== undefined && namespaced !== (namespace !== undefined)
 }

@@ -198,6 +198,23 @@ describe('watching', () => {
     expect(observed.words).toEqual(['MISSING 404', 'ALIVE', 'SYNCED Widget'])
   })
 
+  test.each([
+    ['a pod without its namespace', { apiVersion: 'v1', kind: 'Pod', name: 'web' }],
+    ['a node of a namespace', { apiVersion: 'v1', kind: 'Node', namespace: 'shop', name: 'web' }],
+  ])('the name of %s names nothing, and nothing is read', async (_, request) => {
+    const clock = new ManualClock()
+    const { server, cluster } = await start({}, 'sesame-open', clock)
+    pod('web', server)
+    server.apply({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'web' } })
+    await cluster.discover()
+    const observed = new Observations()
+    cluster.watch(request, observed.sink)
+    await observed.until('MISSING 404')
+    await clock.untilPending(5_000)
+    expect(observed.words).toEqual(['MISSING 404'])
+    expect(server.requests.map(({ path }) => path).filter((path) => /pods|nodes/.test(path))).toEqual([])
+  })
+
   describe('if the kind of a listed object answers 404 before its watch begins, the object', () => {
     const cases: [name: string, happens: (server: ApiServer) => void, observed: readonly string[]][] = [
       ['is deleted with its CRD', () => {}, ['MISSING 404', 'DELETED w']],

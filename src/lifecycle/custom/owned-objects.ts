@@ -70,22 +70,24 @@ function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * The objects that a composite resource or a claim of Crossplane refers to, whose kinds a composition chooses:
- * `spec.crossplane.resourceRefs`, `spec.resourceRefs` before version 2, `spec.resourceRef` of a claim
- * (https://docs.crossplane.io/latest/composition/composite-resources/). Only a composite resource without a namespace
- * composes objects in other namespaces.
+ * The objects that a composite resource of Crossplane refers to, whose kinds a composition chooses (`spec.resourceRefs` before
+ * version 2), and the composite resource of a claim (https://docs.crossplane.io/latest/composition/composite-resources/).
+ * A composite resource in a namespace composes only objects of this namespace. That of a claim has no namespace. A name in
+ * another scope than that of its kind names nothing; see `Cluster.watch`.
  */
 function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
   const nested = fieldsOf([crossplane]).flatMap((each) => fieldsOf(each['resourceRefs']))
-  return [...nested, ...fieldsOf(resourceRefs), ...fieldsOf([resourceRef])].flatMap(
-    ({ apiVersion, kind, name, ...rest }) => {
-      const { namespace = metadata.namespace } = rest
-      if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
-      if (metadata.namespace !== undefined && namespace !== metadata.namespace) return []
-      return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
-    },
+  const composed = [...nested, ...fieldsOf(resourceRefs)].filter(
+    ({ namespace = metadata.namespace }) => metadata.namespace === undefined || namespace === metadata.namespace,
   )
+  return [
+    ...composed.map((each) => ({ namespace: metadata.namespace, ...each })),
+    ...fieldsOf([resourceRef]).filter(({ namespace }) => namespace === undefined),
+  ].flatMap(({ apiVersion, kind, name, namespace }: Fields) => {
+    if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return []
+    return [{ apiVersion, kind, name, ...(typeof namespace === 'string' ? { namespace } : {}) }]
+  })
 }
 
 /**
@@ -191,11 +193,12 @@ export function objectsBehind(
   const pods = statusSelector(object) === undefined ? [] : context.list('Pod', object.metadata.namespace)
   const selected = pods.filter((pod) => isSelectedByStatus(object, pod) && !hasKnownOwner(pod, context))
   const applied = appliedRequests(object, behind).flatMap(({ apiVersion, kind, namespace, name }) =>
-    // A reference does not show whether its kind has namespaces.
-    [...context.list(kind, namespace), ...(namespace === undefined ? [] : context.list(kind, undefined))].filter(
-      (each) =>
-        each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion) && refersTo(each, object),
-    ),
+    context
+      .list(kind, namespace)
+      .filter(
+        (each) =>
+          each.metadata.name === name && groupOf(each.apiVersion) === groupOf(apiVersion) && refersTo(each, object),
+      ),
   )
   const present = [...new Set([...owned, ...selected, ...applied, ...membersOf(object, context)])].filter(
     ({ metadata }) => metadata.deletionTimestamp === undefined,
