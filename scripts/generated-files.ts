@@ -40,7 +40,12 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     })),
   )
   const pictured = replaceRegion(present('docs/architecture.md'), 'imports', architectureDiagram(readSources(root)))
-  const documents = ['SECURITY.md', 'CONTRIBUTING.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)]
+  const documents = [
+    'SECURITY.md',
+    'CONTRIBUTING.md',
+    'RELEASING.md',
+    ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ]
   const files = new Map([
     ...documents.filter((name) => name.endsWith('.md')).map((name): [string, string] => [name, present(name)]),
     ['docs/reference.md', reference()],

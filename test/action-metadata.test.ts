@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import { validateActionMetadata } from './support/workflow-parser.ts'
@@ -63,5 +63,28 @@ describe('the metadata of the actions', () => {
     ['an unknown colour', 'color: blue', 'color: pink', "Unexpected value 'pink'"],
   ])('would not be valid with %s', (_, present, wrong, mistake) => {
     expect(validateActionMetadata(text.replace(present, wrong)).join('\n')).toContain(mistake)
+  })
+})
+
+/** https://docs.github.com/actions/how-tos/create-and-publish-actions/publish-in-github-marketplace */
+describe('what the Marketplace requires of action.yml', () => {
+  const { name, description, author, branding } = parse(text)
+
+  it('is a name, a description of at most 125 characters and an author', () => {
+    expect(name).toMatch(/^[A-Z][\w -]{1,60}$/)
+    expect(description.length).toBeLessThanOrEqual(125)
+    expect(author ?? '').not.toBe('')
+  })
+
+  it('is a colour and an icon that the Marketplace has', () => {
+    const colours = ['white', 'black', 'yellow', 'blue', 'green', 'orange', 'red', 'purple', 'gray-dark']
+    expect(colours).toContain(branding.color)
+    expect(branding.icon).toMatch(/^[a-z]+(?:-[a-z]+)*$/)
+  })
+
+  it('is one metadata file at the top of the repository, and a README beside it', () => {
+    const top = readdirSync(root)
+    expect(top.filter((each) => /^action\.ya?ml$/.test(each))).toEqual(['action.yml'])
+    expect(top).toContain('README.md')
   })
 })

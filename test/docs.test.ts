@@ -10,6 +10,7 @@ const documents = [
   ...[
     'README.md',
     'CONTRIBUTING.md',
+    'RELEASING.md',
     'SECURITY.md',
     'test/cluster/README.md',
     'test/operators/README.md',
