@@ -75,13 +75,14 @@ type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'c
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
  * @param mistakes found so far
+ * @param connection undefined without a cluster
  * @throws UserError
  */
 export async function checkInputs(
   inputs: Inputs,
   references: ParsedReferences,
   mistakes: readonly Mistake[],
-  connection: Connection,
+  connection: Connection | undefined,
 ): Promise<RolloutInputs> {
   const streamLogs = parseStreamLogs(inputs.streamLogs)
   const checks = await readChecks(inputs, connection)
@@ -94,7 +95,8 @@ export async function checkInputs(
     ...(checks?.mistakes ?? []),
   ]
   if (all.length === 0) return checked
-  throw new UserError([...all, ...(await mistakesInFilesAndKinds(checked, connection))])
+  const further = connection === undefined ? [] : await mistakesInFilesAndKinds(checked, connection)
+  throw new UserError([...all, ...further])
 }
 
 /** Reads what is asked for after ready. The values of its headers are secrets. A gate without checks loads nothing of them. */

@@ -37,6 +37,19 @@ function inputFlagsNamed(...names: string[]): readonly Flag[] {
 
 const clusterFlags = inputFlagsNamed('kubeconfig', 'context', 'namespace')
 
+const recordingFlags: readonly Flag[] = [
+  {
+    name: 'recording',
+    value: 'FILE',
+    description: 'Show a recording instead of a cluster. Without a REFERENCE: the resources of its gate.',
+  },
+  {
+    name: 'at',
+    value: 'ELAPSED',
+    description: 'The moment of the recording that is shown, since the start of its gate: 0:34. Default: its end.',
+  },
+]
+
 const changesGrammar = {
   takes: 'references',
   referenceOptions: ['namespace', 'selector', 'all'],
@@ -50,6 +63,7 @@ const changesGrammar = {
     },
     { name: 'until-ready', description: 'End when all objects are ready.' },
     filenameFlag,
+    ...recordingFlags,
     ...inputFlagsNamed('settle-time', 'max-restarts'),
     ...clusterFlags,
     colorFlag,
@@ -91,7 +105,7 @@ export const commands: readonly Command[] = [
     summary: 'replay recordings: the verdict and the log of each',
     description:
       'Runs the gate on recordings, without a cluster and on a virtual clock. Flags replace the recorded inputs, to show the effect of other settings. ' +
-      'The exit code is that of wait, for several files the worst.',
+      'The exit code is that of wait, for several files the worst. trace, status and changes show a recording at any moment: trace --recording=FILE --at=0:34.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'with a stall timeout of 2 minutes'],
@@ -173,12 +187,14 @@ export const commands: readonly Command[] = [
       ['trace deploy/web -n shop', 'the ReplicaSets and pods of a Deployment, during a rollout'],
       ['trace pod/web-0 --until-ready', 'until the pod is ready'],
       ['trace job -l app=migrate', 'the one Job with that label'],
+      ['trace --recording=web.ndjson.gz --at=0:34', 'the resource of a recorded gate at 34 s'],
     ],
     takes: 'references',
     referenceOptions: ['namespace', 'selector', 'all', 'for', 'timeout'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
       filenameFlag,
+      ...recordingFlags,
       ...inputFlagsNamed('settle-time', 'max-restarts'),
       // A view has no timeout by default.
       ...inputFlagsNamed('timeout').map((flag) => ({ ...flag, default: undefined })),
@@ -191,11 +207,12 @@ export const commands: readonly Command[] = [
     name: 'status',
     usage: 'REFERENCE…',
     summary: 'show changes in the status of objects, with their authors',
-    description: `Prints the .status of objects as YAML, then the differences of each change. ${changesDescription}`,
+    description: `Prints one line for each object, the worst first, then the .status of objects as YAML, then the differences of each change. ${changesDescription}`,
     examples: [
       ['status pod/web-0', 'how a pod starts'],
       ['status certificate/tls issuer/main -n shop', 'two objects'],
       ['status pods -l app=web -o json', 'all with a label, including new ones, as JSON'],
+      ['status --recording=web.ndjson.gz --at=0:34', 'the resources of a recorded gate until 34 s'],
     ],
     ...changesGrammar,
     run: status,

@@ -19,6 +19,8 @@ export interface CommandInputs extends RolloutInputs {
  * Reads the inputs and references of a command line. Reads stdin if a reference or file is `-`.
  * @param command the name of the command, shown in an example
  * @param further mistakes found elsewhere
+ * @param options.needsReference whether at least one reference or manifest is required
+ * @param options.isOffline whether the command reads no cluster, but a recording, which may name the references
  * @returns undefined if cancelled while reading stdin
  * @throws UserError with all mistakes
  */
@@ -27,6 +29,10 @@ export async function readCommandInputs(
   context: CommandContext,
   command: string,
   further: readonly Mistake[] = [],
+  {
+    isOffline = false,
+    needsReference = !isOffline,
+  }: { readonly isOffline?: boolean; readonly needsReference?: boolean } = {},
 ): Promise<CommandInputs | undefined> {
   const { readStdin, cancelled, program } = context
   const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
@@ -42,9 +48,14 @@ export async function readCommandInputs(
   ]
   const manifests = manifestLines.map(({ text }) => text).join('\n')
   const hasManifests = manifests !== '' || manifestsOnStdin !== ''
-  const named = readReferences({ ...args, references }, manifestsOnStdin === '' ? stdin : '', { hasManifests })
+  const isOptional = hasManifests || (references.length === 0 && !needsReference)
+  const named = readReferences({ ...args, references }, manifestsOnStdin === '' ? stdin : '', {
+    hasManifests,
+    isOptional,
+  })
   const mistakes = [...args.mistakes, ...further, ...named.mistakes]
-  if (references.length === 0 && named.text === '' && manifests === '') {
+  const isEmpty = references.length === 0 && named.text === '' && manifests === ''
+  if (isEmpty && needsReference) {
     const example = `${program} ${command} deployment/web`
     throw new UserError([...mistakes, { input: 'REFERENCE', message: `No resource is named. Write one: ${example}` }])
   }
@@ -62,7 +73,8 @@ export async function readCommandInputs(
       references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? named.waitFor })),
     }))
     const all = ofObjects.reduce(mergeReferences, named.parsed)
-    const checked = await checkInputs(read.inputs, all, [...read.mistakes, ...mistakes], connectionOf(context))
+    const allMistakes = [...read.mistakes, ...mistakes]
+    const checked = await checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOf(context))
     return { ...checked, located }
   })
 }
@@ -142,12 +154,16 @@ type ReferenceArguments = Omit<Arguments, 'files' | 'mistakes'>
  * Rewrites the references of a command line as lines of the input `resources`, so that one parser reads both and
  * recordings have one form. The lines of stdin replace `-`.
  * @param stdin empty unless `-` is among the references
- * @param options.hasManifests whether objects are named by manifests too: otherwise at least one reference is required
+ * @param options.hasManifests whether objects are named by manifests too
+ * @param options.isOptional whether no reference is required; by default only with manifests
  */
 export function readReferences(
   args: ReferenceArguments,
   stdin: string,
-  { hasManifests = false } = {},
+  {
+    hasManifests = false,
+    isOptional = hasManifests,
+  }: { readonly hasManifests?: boolean; readonly isOptional?: boolean } = {},
 ): CommandReferences {
   const { references, flags } = args
   const lines = [
@@ -159,7 +175,7 @@ export function readReferences(
   const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
   const input = isOnlyStdin ? 'stdin' : 'arguments'
   const multiline = [...references.flat(), ...defaults.flags.values()].filter((word) => /[\r\n]/.test(word))
-  const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone: !hasManifests })
+  const parsed = parseReferences(multiline.length > 0 ? '' : text, input, { alone: !isOptional })
   const mistakes = multiline.map((word) => ({
     input: word.split(/[\r\n]/, 1)[0] ?? '',
     message: 'The argument contains a line break. Pass lines on stdin: kubectl apply -f k8s/ | rollout-gate wait -',

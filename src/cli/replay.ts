@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { explain } from '../diagnosis/explain.ts'
@@ -6,23 +5,14 @@ import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, emptyTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
-import { catalogueFor } from '../lifecycle/rules.ts'
-import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
-import { counted } from '../reasons/wording.ts'
 import { readHeader } from '../recording/reader.ts'
-import { indexRecording } from '../recording/recording-index.ts'
-import {
-  inputsOf,
-  planReplay,
-  type ReplayHooks,
-  replay as replayRecording,
-  settingsOf,
-} from '../recording/replay-gate.ts'
+import { type ReplayHooks, replay as replayRecording } from '../recording/replay-gate.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
 import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printMessage, printReport } from './output.ts'
+import { openRecording, SkippedLines } from './recording-file.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** The flags of `replay`. They apply to every recording. */
@@ -90,13 +80,7 @@ async function gateRecording(
   { stdout, stderr, env, cancelled }: CommandContext,
 ): Promise<{ timeline: EndedTimeline; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const { inputs, unknown } = inputsOf(header, overrides)
-  for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
-  const isNamed = overrides['health-checks'] !== undefined
-  const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
-  const index = await indexRecording(file)
-  const plan = await planReplay(index, header, inputs, overrides, healthChecks)
-  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await catalogueFor(plan.targets) }
+  const { index, inputs, plan, settings } = await openRecording(file, header, overrides, warn)
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout
@@ -127,37 +111,6 @@ async function gateRecording(
   } finally {
     log.close()
     skipped.warn(warn)
-  }
-}
-
-/**
- * Reads the health checks of a recording. If their file does not exist here, the kinds' built-in rules apply.
- * @param isNamed whether a flag names the file: then it must exist
- */
-async function recordedHealthChecks(
-  path: string | undefined,
-  isNamed: boolean,
-  onMissing: (why: string) => void,
-): Promise<readonly HealthCheck[]> {
-  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
-  onMissing(
-    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-checks.`,
-  )
-  return []
-}
-
-/** The lines that this version cannot use: one warning for each reason. */
-class SkippedLines {
-  readonly #byReason = new Map<string, { readonly line: number; readonly count: number }>()
-
-  add(line: number, why: string): void {
-    const { line: first = line, count = 0 } = this.#byReason.get(why) ?? {}
-    this.#byReason.set(why, { line: first, count: count + 1 })
-  }
-
-  warn(warn: (line: number, text: string) => void): void {
-    for (const [why, { line, count }] of this.#byReason)
-      warn(line, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
   }
 }
 

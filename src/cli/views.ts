@@ -10,10 +10,11 @@ import type { Inputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout.ts'
-import { Changes, type ObjectChange, type Part } from '../trace/changes.ts'
-import { type ChangeListener, followChanges, followTrace } from '../trace/follow.ts'
+import type { Part } from '../trace/changes.ts'
+import { type ChangeListener, ChangesView, follow, traceView } from '../trace/follow.ts'
 import { FollowedGate } from '../trace/followed-gate.ts'
-import { paintLine, stableText } from '../trace/line.ts'
+import { type Line, paintLine, stableText } from '../trace/line.ts'
+import { overviewLines } from '../trace/overview.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
@@ -54,7 +55,9 @@ async function runView(
   const { cancelled } = context
   let close = () => {}
   try {
-    const inputs = await readCommandInputs(args, context, name, mistakes)
+    const ofMoment = { input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }
+    const all = args.flags.has('at') ? [...mistakes, ofMoment] : mistakes
+    const inputs = await readCommandInputs(args, context, name, all)
     if (inputs === undefined) return cancelledCode
     return await inputs.located(async () => {
       const cluster = connectTo(inputs.inputs, connectionOf(context))
@@ -89,8 +92,9 @@ function endingWithOutput(context: CommandContext): CommandContext {
 }
 
 /** `trace`: shows a resource and everything behind it, live. Returns the exit code. */
-export function trace(args: Arguments, given: CommandContext): Promise<number> {
+export async function trace(args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
+  if (args.flags.has('recording')) return (await import('./recorded-views.ts')).traceRecording(args, context)
   return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
     const namesOf = async (request: WatchRequest) =>
       (await cluster.select(request)).map(({ metadata }) => metadata.name)
@@ -98,7 +102,7 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     await reportMissingNamespace(target.namespace, cluster, context)
     const settings = await settingsOf(inputs, cluster, [target])
     const { startedAt } = settings
-    const state = new Trace(target, settings)
+    const traced = new Trace(target, settings)
     const drawing = openDrawing(args, context)
     const endsWhenReady = args.flags.has('until-ready')
     const timeoutMs = target.clocks.timeoutMs ?? (inputs.written.has('timeout') ? inputs.timeoutMs : 0)
@@ -106,12 +110,23 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     const texts = new TextQueue(systemClock)
     try {
       const options = { clock: systemClock, texts, cancelled: context.cancelled }
-      const isOver = await followTrace(target, state, cluster, options, (state) => {
+      const listExisting = once(() => {
+        const { apiVersion, kind, namespace } = target
+        // Without permission to list, the view shows no names.
+        void namesOf({ apiVersion, kind, namespace }).then(
+          (names) => {
+            traced.existing = names
+          },
+          () => {},
+        )
+      })
+      const view = traceView(target, traced, (state) => {
+        if (!state.isLoading && state.traced === undefined) listExisting()
         texts.push(() => drawing.draw(state))
         isReady = endsWhenReady && state.isReady
         return isReady || (timeoutMs > 0 && state.now >= startedAt + timeoutMs)
       })
-      if (!isOver) return cancelledCode
+      if (!(await follow(view, cluster, options))) return cancelledCode
     } finally {
       drawing.close()
     }
@@ -119,6 +134,15 @@ export function trace(args: Arguments, given: CommandContext): Promise<number> {
     printMessage(context.stderr, 'The resource was not ready in time.')
     return 1
   })
+}
+
+/** A function that does its work at its first call only. */
+function once(work: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) work()
+    isDone = true
+  }
 }
 
 interface Drawing {
@@ -171,41 +195,65 @@ export function changes(args: Arguments, context: CommandContext): Promise<numbe
   return showChanges('changes', 'object', args, context)
 }
 
-function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
+async function showChanges(name: string, part: Part, args: Arguments, given: CommandContext): Promise<number> {
   const context = endingWithOutput(given)
-  const { stdout, cancelled } = context
-  const format = args.flags.get('output') ?? 'text'
-  const message = `${quote(format)} is not one of text, json.`
-  const mistakes = ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }]
+  const { mistakes, printing } = readFormat(args, context)
+  const isRecorded = args.flags.has('recording')
+  if (isRecorded)
+    return (await import('./recorded-views.ts')).showRecordedChanges(name, part, args, context, mistakes, printing)
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
     const objects = followedObjects(references, kinds, cluster.namespace)
-    const requests = objects.requests.map(({ request }) => request)
-    const settings = await settingsOf(inputs, cluster, requests)
-    const { startedAt } = settings
-    const gate = args.flags.has('until-ready') ? new FollowedGate(objects, settings) : undefined
-    const color = usesColor(stdout, args.flags.get('color'))
-    const linesOf = (change: ObjectChange) =>
-      format === 'json'
-        ? [changeJson(change, startedAt)]
-        : changeLines(change, startedAt).map((line) => paintLine(line, { color }))
-    const texts = new TextQueue(systemClock)
-    const isReady = await followChanges(
-      requests,
-      new Changes(part, objects.isExcluded),
+    const settings = await settingsOf(
+      inputs,
       cluster,
-      { clock: systemClock, texts, cancelled },
-      {
-        ...messagesTo(context, cluster),
-        onChange: (change) => texts.push(() => printLines(stdout, linesOf(change))),
-      },
-      gate,
+      objects.requests.map(({ request }) => request),
     )
+    const endsWhenReady = args.flags.has('until-ready')
+    const texts = new TextQueue(systemClock)
+    const print = (lines: readonly string[]) => texts.push(() => printLines(context.stdout, lines))
+    const listener = { ...messagesTo(context, cluster), ...changePrinter(part, settings.startedAt, printing, print) }
+    const gate = endsWhenReady || listener.onOverview !== undefined ? new FollowedGate(objects, settings) : undefined
+    const view = new ChangesView(objects, part, listener, { gate, endsWhenReady })
+    const isReady = await follow(view, cluster, { clock: systemClock, texts, cancelled: context.cancelled })
     return isReady ? 0 : cancelledCode
   })
 }
 
+/** How changes are printed. */
+export interface ChangePrinting {
+  readonly format: string
+  readonly color: boolean
+}
+
+function readFormat(
+  args: Arguments,
+  { stdout }: CommandContext,
+): { readonly mistakes: readonly Mistake[]; readonly printing: ChangePrinting } {
+  const format = args.flags.get('output') ?? 'text'
+  const message = `${quote(format)} is not one of text, json.`
+  return {
+    mistakes: ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }],
+    printing: { format, color: usesColor(stdout, args.flags.get('color')) },
+  }
+}
+
+/** Prints changes and, before those of the status as text, an overview. */
+export function changePrinter(
+  part: Part,
+  startedAt: number,
+  { format, color }: ChangePrinting,
+  print: (lines: readonly string[]) => void,
+): Pick<ChangeListener, 'onChange' | 'onOverview'> {
+  const paint = (lines: readonly Line[]) => print(lines.map((line) => paintLine(line, { color })))
+  if (format === 'json') return { onChange: (change) => print([changeJson(change, startedAt)]) }
+  return {
+    onChange: (change) => paint(changeLines(change, startedAt)),
+    ...(part === 'status' ? { onOverview: (look) => paint(overviewLines(look)) } : {}),
+  }
+}
+
 /** Prints what the view waits for, and whether the server answers. */
-function messagesTo(context: CommandContext, cluster: Cluster): Omit<ChangeListener, 'onChange'> {
+function messagesTo(context: CommandContext, cluster: Cluster): Pick<ChangeListener, 'onWaiting' | 'onConnection'> {
   const { stderr } = context
   const checkedNamespaces = new Set<string>()
   return {

@@ -51,8 +51,10 @@ interface NextDeadline {
 }
 
 /** A target with what its rule may read. */
-interface JudgedTarget {
+export interface JudgedTarget {
   readonly gated: Readonly<GatedTarget>
+  /** Whether it certainly does not exist. */
+  readonly isAbsent: boolean
   /** What the rule of the target may read at `now`, once the target was seen. */
   contextAt(now: number): RuleContext
   /** Whether an object belongs to the target. */
@@ -130,6 +132,11 @@ export class Gate {
     return this.#end !== undefined
   }
 
+  /** Whether every watch has its first list, or was refused. */
+  get isComplete(): boolean {
+    return this.requests.every((request) => this.store.listState(request) !== 'pending')
+  }
+
   /** The watches that the targets need; found objects add more. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     const needed = this.#targets.requests
@@ -173,6 +180,7 @@ export class Gate {
     if (gated === undefined) throw new RangeError(`The gate has no target ${index}`)
     return {
       gated,
+      isAbsent: objectOf(gated.state) === undefined && this.#targets.isAbsenceKnown(gated),
       contextAt: (now) => this.#targets.contextOf(gated, now),
       isBehind: (object) => this.#targets.isBehind(gated, object),
     }

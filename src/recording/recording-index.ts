@@ -8,6 +8,7 @@ import {
 } from '../cluster/feed.ts'
 import type { KindName, ObjectMeta } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
+import { covers } from '../cluster/store.ts'
 import { isOfRelease, type Selection } from '../plan/helm-release.ts'
 import { apiVersionOf, pluralOf } from '../plan/kinds.ts'
 import { matchesSelector } from '../plan/names.ts'
@@ -23,8 +24,15 @@ export class RecordingIndex {
   readonly #kinds = new Map<string, KindIndex>()
   readonly #namespaces = new Set<string>()
   readonly #answered = new Map<string, WatchRequest>()
+  #lastAt = 0
+
+  /** When the last event was observed, in milliseconds since the epoch. */
+  get lastAt(): number {
+    return this.#lastAt
+  }
 
   add(event: FeedEvent): void {
+    this.#lastAt = event.at
     if (event.type === 'DISCOVERY') {
       this.#discovered.push(...event.resources)
     } else if (event.type === 'SYNCED' || isFailure(event)) {
@@ -49,6 +57,12 @@ export class RecordingIndex {
    */
   get answered(): readonly WatchRequest[] {
     return [...this.#answered.values()]
+  }
+
+  /** Whether the recording contains the first list of a request, or its refusal. */
+  hasAnswer(request: WatchRequest): boolean {
+    for (const known of this.#answered.values()) if (covers(known, request)) return true
+    return false
   }
 
   /**

@@ -1,6 +1,5 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
-import { covers } from '../cluster/store.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
@@ -62,6 +61,7 @@ export interface ReplayPlan extends Plan {
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
  * header. Clocks among the overrides replace those that are recorded behind a reference.
  * @param overrides the user's own values by input name
+ * @param references the user's own references; by default those of `resources` among the overrides
  * @throws UserError when the targets cannot be found
  */
 export async function planReplay(
@@ -70,18 +70,19 @@ export async function planReplay(
   inputs: Inputs,
   overrides: Readonly<Record<string, string | undefined>>,
   healthChecks: readonly HealthCheck[],
+  references?: ParsedReferences,
 ): Promise<ReplayPlan> {
   const { kinds } = index
-  const namespace = inputs.namespace ?? index.onlyNamespace ?? 'default'
+  const namespace = namespaceOf(index, inputs)
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
   const isNamespaced = ({ apiVersion, kind }: KindName) =>
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
-  const isWritten = overrides['resources'] !== undefined
+  const isWritten = references !== undefined || overrides['resources'] !== undefined
   const recorded = isWritten ? undefined : recordedTargets(header)
   const found =
     recorded === undefined
-      ? await resolve(parseReferences(inputs.resources), index, { namespace, milestones }, healthChecks)
+      ? await resolve(references ?? parseReferences(inputs.resources), index, { namespace, milestones }, healthChecks)
       : { targets: recorded.map((target) => withScope(target, isNamespaced(target), namespace)), notices: [] }
   const plan = isWritten ? found : { ...found, targets: found.targets.map((each) => withoutClocks(each, overrides)) }
 
@@ -94,6 +95,11 @@ export async function planReplay(
     return metadata === object.metadata ? event : { ...event, object: { ...object, metadata } }
   }
   return { ...plan, correctNamespace }
+}
+
+/** The namespace of references without one. */
+export function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
+  return namespace ?? onlyNamespace ?? 'default'
 }
 
 async function resolve(
@@ -174,8 +180,8 @@ export async function replay(
   hooks: ReplayHooks,
 ): Promise<Gate> {
   const { onDamage, onSkipped, correctNamespace = (event) => event, waitUntil, cancelled } = hooks
-  const { answered } = hooks.index ?? (await indexRecording(path))
-  const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)), hooks.onEntry)
+  const index = hooks.index ?? (await indexRecording(path))
+  const gate = new Gate(targets, settings, (request) => index.hasAnswer(request), hooks.onEntry)
   hooks.onGate?.(gate)
   let reached = settings.startedAt
   const advanceTo = async (at: number) => {

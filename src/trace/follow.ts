@@ -3,10 +3,12 @@ import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest 
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
 import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
+import type { Timeline } from '../gate/timeline.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
-import type { Changes, ObjectChange } from './changes.ts'
+import { Changes, type ObjectChange, type Part } from './changes.ts'
 import type { FollowedGate } from './followed-gate.ts'
 import type { Trace, TraceState } from './trace.ts'
+import type { FollowedObjects } from './view-targets.ts'
 
 interface FollowOptions {
   readonly clock: Clock
@@ -21,7 +23,7 @@ const drawDelayMs = 50
 /** The view is drawn again at this interval, because ages and some states change without an event. */
 const tickMs = 1_000
 
-interface View {
+export interface View {
   readonly requests: readonly WatchRequest[]
   handle(event: FeedEvent, request: WatchRequest): void
   /** Shows the state at `now`. Returns whether the view is over. */
@@ -29,20 +31,12 @@ interface View {
 }
 
 /**
- * Follows a resource and draws its state soon after each change and every second.
+ * The view of one resource. Throws UserError if the resource cannot be read.
  * @param draw called with every state; returns true to end the view
- * @returns false if the view was cancelled
- * @throws UserError if the resource cannot be read
  */
-export function followTrace(
-  target: Target,
-  trace: Trace,
-  cluster: WatchedCluster,
-  options: FollowOptions,
-  draw: (state: TraceState) => boolean,
-): Promise<boolean> {
+export function traceView(target: Target, trace: Trace, draw: (state: TraceState) => boolean): View {
   const own = requestKey(targetWatch(target))
-  const view: View = {
+  return {
     get requests() {
       return trace.requests
     },
@@ -52,60 +46,109 @@ export function followTrace(
     },
     draw: (now) => draw(trace.state(now)),
   }
-  return follow(view, cluster, options)
 }
 
-/** Callbacks of `followChanges`. */
+/** Callbacks of `ChangesView`. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
+  /** Called before the first change with what the objects are like. Without this function, there is no overview. */
+  readonly onOverview?: (look: Timeline) => void
   /** Called when the first list of a request is complete and empty. */
-  readonly onWaiting: (request: WatchRequest) => void
+  readonly onWaiting?: (request: WatchRequest) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
-  readonly onConnection: (error: string | undefined) => void
+  readonly onConnection?: (error: string | undefined) => void
+}
+
+/** The overview comes before the changes, but these wait no longer for it. */
+const overviewMs = 3_000
+
+/** The changes of objects, with an overview before them. Throws UserError if objects cannot be read. */
+export class ChangesView implements View {
+  readonly #objects: FollowedObjects
+  readonly #changes: Changes
+  readonly #listener: ChangeListener
+  readonly #gate: FollowedGate | undefined
+  readonly #endsWhenReady: boolean
+  /** The own requests that have reported no object. */
+  readonly #empty: Set<string>
+  readonly #own: ReadonlySet<string>
+  /** The changes before the overview. */
+  #held: ObjectChange[] | undefined
+  #startedAt: number | undefined
+
+  /** @param options.gate judges the objects; without it there is no overview, and the view ends only when cancelled */
+  constructor(
+    objects: FollowedObjects,
+    part: Part,
+    listener: ChangeListener,
+    {
+      gate,
+      endsWhenReady = false,
+    }: { readonly gate?: FollowedGate | undefined; readonly endsWhenReady?: boolean } = {},
+  ) {
+    this.#objects = objects
+    this.#changes = new Changes(part, (object) => objects.isExcluded(object))
+    this.#listener = listener
+    this.#gate = gate
+    this.#endsWhenReady = endsWhenReady
+    this.#own = new Set(objects.requests.map(({ request }) => requestKey(request)))
+    this.#empty = new Set(this.#own)
+    this.#held = gate === undefined || listener.onOverview === undefined ? undefined : []
+  }
+
+  get requests(): readonly WatchRequest[] {
+    return [...this.#objects.requests.map(({ request }) => request), ...(this.#gate?.requests ?? [])]
+  }
+
+  handle(event: FeedEvent, request: WatchRequest): void {
+    this.judge(event)
+    if (this.#own.has(requestKey(request))) this.report(event, request)
+  }
+
+  /** Handles an event of any watch: it may affect what the objects are like. */
+  judge(event: FeedEvent): void {
+    this.#startedAt ??= event.at
+    this.#gate?.handle(event)
+  }
+
+  /** Handles an event that the watch of an own request has reported. */
+  report(event: FeedEvent, request: WatchRequest): void {
+    if (deniesAccess(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
+    if (isFailure(event)) this.#listener.onConnection?.(event.message)
+    if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
+    this.#gate?.select(event, request)
+    for (const change of this.#changes.handle(event, request)) {
+      this.#empty.delete(requestKey(request))
+      if (this.#held === undefined) this.#listener.onChange(change)
+      else this.#held.push(change)
+    }
+    if (event.type === 'SYNCED' && this.#empty.has(requestKey(request))) this.#listener.onWaiting?.(request)
+  }
+
+  draw(now: number): boolean {
+    if (this.#held !== undefined) this.introduce(now)
+    return this.#endsWhenReady && this.#gate?.isReady(now) === true
+  }
+
+  /**
+   * Reports the overview and the changes before it, once the first lists have arrived.
+   * @param isLast whether the lists that are missing will not come
+   */
+  introduce(now: number, isLast = false): void {
+    const look = this.#gate?.look(now)
+    if (look === undefined && !isLast && now < (this.#startedAt ?? now) + overviewMs) return
+    if (look !== undefined) this.#listener.onOverview?.(look)
+    for (const change of this.#held ?? []) this.#listener.onChange(change)
+    this.#held = undefined
+  }
 }
 
 /**
- * Follows objects and reports their changes, until cancelled or until all objects are ready.
- * @param gate judges the objects; without it the view ends only when cancelled
- * @returns whether all objects became ready
+ * Follows a view, and draws it soon after each change and every second.
+ * @returns whether the view ended by itself; false if cancelled
  * @throws UserError if objects cannot be read
  */
-export function followChanges(
-  requests: readonly WatchRequest[],
-  changes: Changes,
-  cluster: WatchedCluster,
-  options: FollowOptions,
-  { onChange, onWaiting, onConnection }: ChangeListener,
-  gate?: FollowedGate,
-): Promise<boolean> {
-  const own = new Set(requests.map(requestKey))
-  const empty = new Set(own)
-
-  const report = (event: FeedEvent, request: WatchRequest) => {
-    if (deniesAccess(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
-    if (isFailure(event)) onConnection(event.message)
-    if (event.type === 'ALIVE') onConnection(undefined)
-    for (const change of changes.handle(event, request)) {
-      empty.delete(requestKey(request))
-      onChange(change)
-    }
-    if (event.type === 'SYNCED' && empty.has(requestKey(request))) onWaiting(request)
-  }
-  const view: View = {
-    get requests() {
-      return [...requests, ...(gate?.requests ?? [])]
-    },
-    handle(event, request) {
-      if (own.has(requestKey(request))) report(event, request)
-      gate?.handle(event, request)
-    },
-    draw: (now) => gate?.isReady(now) ?? false,
-  }
-  return follow(view, cluster, options)
-}
-
-/** Returns whether the view ended by itself; false if cancelled. */
-async function follow(
+export async function follow(
   view: View,
   cluster: WatchedCluster,
   { clock, texts, cancelled }: FollowOptions,

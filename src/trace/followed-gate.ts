@@ -1,7 +1,9 @@
 import { type FeedEvent, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { nameOf } from '../cluster/objects.ts'
 import { Gate } from '../gate/gate.ts'
+import { lookAt } from '../gate/look.ts'
 import { type GateSettings, viewSettings } from '../gate/settings.ts'
+import type { Timeline } from '../gate/timeline.ts'
 import { nameKey, type Target } from '../plan/target.ts'
 import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
 
@@ -12,6 +14,7 @@ import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
 export class FollowedGate {
   readonly #objects: FollowedObjects
   readonly #settings: GateSettings
+  readonly #willSync: (request: WatchRequest) => boolean
   readonly #followed = new Map<string, { readonly source: FollowedRequest; readonly target: Target }>()
   /** The latest event of each object and each watch, in the order of their arrival: the next gate needs them. */
   readonly #latest = new Map<string, FeedEvent>()
@@ -19,7 +22,13 @@ export class FollowedGate {
   /** Whether the objects are not those of the gate any more. */
   #isOutdated = false
 
-  constructor(objects: FollowedObjects, settings: GateSettings) {
+  /** @param willSync whether the first list of a request is expected (see Store); by default, all are watched */
+  constructor(
+    objects: FollowedObjects,
+    settings: GateSettings,
+    willSync: (request: WatchRequest) => boolean = () => true,
+  ) {
+    this.#willSync = willSync
     this.#objects = objects
     this.#settings = viewSettings(settings)
     for (const source of objects.requests) {
@@ -34,10 +43,13 @@ export class FollowedGate {
     return this.#gate.requests
   }
 
-  /** @param request the watch that reported the event */
-  handle(event: FeedEvent, request: WatchRequest): void {
+  handle(event: FeedEvent): void {
     this.#keepLatest(event)
     if (!this.#isOutdated) this.#gate.handle(event)
+  }
+
+  /** Handles an event of the watch of a selector: it may match another object, or one no longer. */
+  select(event: FeedEvent, request: WatchRequest): void {
     if (!('object' in event)) return
     for (const source of this.#objects.requests)
       if (source.request.name === undefined && requestKey(source.request) === requestKey(request))
@@ -48,15 +60,27 @@ export class FollowedGate {
   isReady(now: number): boolean {
     const lines = new Set([...this.#followed.values()].map(({ source }) => source.line))
     if (!this.#objects.requests.every(({ line }) => lines.has(line))) return false
+    return this.#gateAt(now)
+      .timeline(now)
+      .targets.every(({ outcome }) => outcome === 'ready')
+  }
+
+  /** What the objects are like; undefined until all first lists have arrived. */
+  look(now: number): Timeline | undefined {
+    const gate = this.#gateAt(now)
+    return gate.isComplete ? lookAt(gate, now) : undefined
+  }
+
+  #gateAt(now: number): Gate {
     if (this.#isOutdated) this.#gate = this.#createGate()
     this.#gate.advance(now)
-    return this.#gate.timeline(now).targets.every(({ outcome }) => outcome === 'ready')
+    return this.#gate
   }
 
   #createGate(): Gate {
     this.#isOutdated = false
     const targets = [...this.#followed.values()].map(({ target }) => target)
-    const gate = new Gate(targets, this.#settings, () => true)
+    const gate = new Gate(targets, this.#settings, this.#willSync)
     for (const event of this.#latest.values()) gate.handle(event)
     return gate
   }

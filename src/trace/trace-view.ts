@@ -1,9 +1,11 @@
 import { byLastOccurrence, lastOccurrence } from '../cluster/event-order.ts'
 import { groupOf, type KubeObject, type ObjectOf, shortName, subjectText } from '../cluster/objects.ts'
 import { hintFor } from '../diagnosis/hints.ts'
+import { nearest } from '../errors.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
 import { readCondition } from '../lifecycle/custom/status-words.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { formatElapsed } from '../report/target-record.ts'
@@ -87,12 +89,22 @@ function describeObject({ object }: TracedObject): string | undefined {
   return object.kind === 'Pod' && podIP ? podIP : undefined
 }
 
-function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading, isReady }: TraceState): readonly Line[] {
+function statusLines({
+  target,
+  traced,
+  now,
+  deletedAt,
+  recreatedAt,
+  isLoading,
+  isReady,
+  existing,
+}: TraceState): readonly Line[] {
   if (traced === undefined) {
     if (isLoading) return [line(0, mark('…'), 'looking')]
     if (isReady) return [line(0, mark('✓'), { text: 'ready', style: 'bold' }, '· it does not exist')]
     const name = displayName(target)
-    if (deletedAt === undefined) return [line(0, mark('…'), `waiting for ${name} to be created`)]
+    if (deletedAt === undefined)
+      return [line(0, mark('…'), `waiting for ${name} to be created`), ...existingLines(target, existing)]
     return [
       line(0, mark('✗'), colored('deleted', '✗'), volatile(`${age(now - deletedAt)} ago`)),
       line(0, mark('…'), `waiting for ${name} to be created again`),
@@ -120,6 +132,27 @@ function statusLines({ target, traced, now, deletedAt, recreatedAt, isLoading, i
           ),
         ]
       : []),
+  ]
+}
+
+const maxNames = 10
+
+/** The objects that exist of the kind of a missing one: most often a name is misspelt, or the namespace is another one. */
+function existingLines({ kind, name, namespace }: Target, existing: readonly string[] | undefined): readonly Line[] {
+  if (existing === undefined) return []
+  const plural = pluralOf(kind).toLowerCase()
+  const where = namespace === undefined ? '' : ` in ${namespace}`
+  if (existing.length === 0) return [line(2, mark('·'), dim(`there are no ${plural}${where}`))]
+  const [closest] = nearest(name, existing, 1)
+  const others = existing.filter((each) => each !== closest)
+  const shown = others.slice(0, maxNames).join(', ')
+  const rest = others.length > maxNames ? ` and ${others.length - maxNames} more` : ''
+  const isOther = closest === undefined ? '' : 'other '
+  return [
+    ...(closest === undefined
+      ? []
+      : [line(2, mark('!'), 'did you mean', { text: `${kind.toLowerCase()}/${closest}?`, style: 'bold' })]),
+    ...(others.length === 0 ? [] : [line(2, mark('·'), dim(`${isOther}${plural}${where}: ${shown}${rest}`))]),
   ]
 }
 

@@ -31,6 +31,8 @@ export interface TraceState {
   readonly problems: readonly string[]
   /** Why the server does not answer at present. */
   readonly connectionError?: string
+  /** The names of the objects of its kind in its namespace, if they were read. */
+  readonly existing: readonly string[] | undefined
   /** Whether the first list of a watch did not arrive yet. */
   readonly isLoading: boolean
 }
@@ -72,6 +74,8 @@ export class Trace {
   #deletedAt: number | undefined
   #recreatedAt: number | undefined
   #connectionError: string | undefined
+  /** The names of the objects of its kind in its namespace, to name the nearest of a resource that does not exist. */
+  existing: readonly string[] | undefined
 
   /** @param willSync whether the first list of a request is expected (see Store); by default, all are watched */
   constructor(target: Target, settings: GateSettings, willSync: (request: WatchRequest) => boolean = () => true) {
@@ -124,6 +128,7 @@ export class Trace {
       remainingPods: object === undefined ? this.#remainingPods() : [],
       problems: [...this.#unreadable(), ...(state.type === 'ended' ? [state.verdict.message] : [])],
       connectionError: this.#connectionError,
+      existing: this.existing,
     }
   }
 

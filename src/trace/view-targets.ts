@@ -5,7 +5,7 @@ import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { listRequest, resolveReferences } from '../plan/resolve.ts'
 import { matchSelections, resolveTargets } from '../plan/resolve-targets.ts'
-import { displayName, type Target } from '../plan/target.ts'
+import { displayName, type Target, targetWatch } from '../plan/target.ts'
 
 const maxNames = 5
 
@@ -23,8 +23,16 @@ export async function traceTarget(
 ): Promise<Target> {
   const resolution = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
   const { targets } = resolveTargets(resolution, await matchSelections(resolution, list))
+  return onlyTarget(targets, parsed)
+}
+
+/**
+ * The one resource that `trace` shows.
+ * @throws UserError if there are several or none, or a selector matches nothing
+ */
+export function onlyTarget(targets: readonly Target[], { input: ofAll }: Pick<ParsedReferences, 'input'>): Target {
   const [target] = targets
-  const { file: input = parsed.input, line } = target?.source ?? {}
+  const { file: input = ofAll, line } = target?.source ?? {}
   const mistake = (message: string) => new UserError([{ input, line, message }])
   if (target === undefined) throw mistake('trace shows one resource, and none is named. Write deployment/web.')
   if (target.selector !== undefined) throw mistake(`${displayName(target)} matches nothing.`)
@@ -80,4 +88,10 @@ export function followedObjects(
           resource.kind === kind && namespace === metadata.namespace && reference.name === metadata.name,
       ),
   }
+}
+
+/** Named objects as those that a view follows. */
+export function followTargets(targets: readonly Target[]): FollowedObjects {
+  const requests = targets.map((target, index) => ({ line: index + 1, request: targetWatch(target) }))
+  return { requests, isExcluded: () => false }
 }

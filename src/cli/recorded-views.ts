@@ -1,0 +1,144 @@
+import type { FeedEvent } from '../cluster/feed.ts'
+import { parseDuration } from '../duration.ts'
+import type { Mistake } from '../errors.ts'
+import type { GateSettings } from '../gate/settings.ts'
+import type { ParsedReferences } from '../plan/reference.ts'
+import type { Target } from '../plan/target.ts'
+import { readEvents, readHeader } from '../recording/reader.ts'
+import { RecordedWatches } from '../recording/recorded-watches.ts'
+import type { RecordingIndex } from '../recording/recording-index.ts'
+import { namespaceOf } from '../recording/replay-gate.ts'
+import type { Part } from '../trace/changes.ts'
+import { ChangesView } from '../trace/follow.ts'
+import { FollowedGate } from '../trace/followed-gate.ts'
+import { paintLine } from '../trace/line.ts'
+import { Trace } from '../trace/trace.ts'
+import { renderTrace } from '../trace/trace-view.ts'
+import { followedObjects, followTargets, onlyTarget } from '../trace/view-targets.ts'
+import type { Arguments } from './arguments.ts'
+import { flagAsWritten, inputsAmong, readCommandInputs } from './inputs.ts'
+import { type CommandContext, cancelledCode, endWithMistakes, printLines, printMessage, usesColor } from './output.ts'
+import { openRecording, SkippedLines } from './recording-file.ts'
+import { type ChangePrinting, changePrinter } from './views.ts'
+
+/** A recording up to the moment that a view shows. */
+export interface RecordedView {
+  readonly settings: GateSettings
+  readonly index: RecordingIndex
+  /** The user's references; undefined if there are none: then the targets are those of the recorded gate. */
+  readonly references: ParsedReferences | undefined
+  readonly targets: readonly Target[]
+  /** The namespace of references without one. */
+  readonly namespace: string
+  /** The moment that is shown, in milliseconds since the epoch. */
+  readonly until: number
+  /** Calls the function with every event up to that moment. */
+  readonly play: (handle: (event: FeedEvent) => void) => Promise<void>
+}
+
+/**
+ * Opens the recording that `--recording` names, and shows it.
+ * @param name the name of the command, shown in an example
+ * @param mistakes found in the flags of the command
+ * @param show returns the exit code
+ */
+export async function runRecordedView(
+  name: string,
+  args: Arguments,
+  context: CommandContext,
+  mistakes: readonly Mistake[],
+  show: (view: RecordedView) => Promise<number>,
+): Promise<number> {
+  const { flags } = args
+  const file = flags.get('recording') ?? ''
+  const at = readMoment(args)
+  const warn = (line: number, text: string) => printMessage(context.stderr, `${file}, line ${line}: ${text}`)
+  try {
+    const read = await readCommandInputs(args, context, name, [...mistakes, ...at.mistakes], { isOffline: true })
+    if (read === undefined) return cancelledCode
+    const references = read.references.references.length === 0 ? undefined : read.references
+    return await read.located(async () => {
+      const header = await readHeader(file)
+      const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
+      const { index, inputs, plan, settings } = await openRecording(file, header, overrides, warn, references)
+      const until = at.ms === undefined ? index.lastAt : settings.startedAt + at.ms
+      const skipped = new SkippedLines()
+      const play: RecordedView['play'] = async (handle) => {
+        const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are shown.`)
+        for await (const event of readEvents(file, onDamage, (line, why) => skipped.add(line, why))) {
+          if (event.at > until) break
+          handle(plan.correctNamespace(event))
+        }
+        skipped.warn(warn)
+      }
+      const { targets } = plan
+      return show({ settings, index, references, targets, namespace: namespaceOf(index, inputs), until, play })
+    })
+  } catch (error) {
+    return endWithMistakes(error, context)
+  }
+}
+
+/** `trace --recording`: prints a resource as it was at a moment. Returns the exit code. */
+export function traceRecording(args: Arguments, context: CommandContext): Promise<number> {
+  return runRecordedView('trace', args, context, [], async ({ settings, index, references, targets, until, play }) => {
+    const target = onlyTarget(targets, references ?? { input: 'the recording' })
+    const trace = new Trace(target, settings, (request) => index.hasAnswer(request))
+    await play((event) => trace.handle(event))
+    const { apiVersion, kind, namespace } = target
+    const existing = index.namesOf({ apiVersion, kind, namespace })
+    // The recording contains only what its gate has watched.
+    if (existing.length > 0) trace.existing = existing
+    const color = usesColor(context.stdout, args.flags.get('color'))
+    printLines(
+      context.stdout,
+      renderTrace(trace.state(until)).map((line) => paintLine(line, { color })),
+    )
+    return 0
+  })
+}
+
+/** `status --recording`, `changes --recording`: prints the changes up to a moment. Returns the exit code. */
+export function showRecordedChanges(
+  name: string,
+  part: Part,
+  args: Arguments,
+  context: CommandContext,
+  mistakes: readonly Mistake[],
+  printing: ChangePrinting,
+): Promise<number> {
+  return runRecordedView(name, args, context, mistakes, async (recorded) => {
+    const { settings, index, references, targets, namespace, until, play } = recorded
+    const objects =
+      references === undefined ? followTargets(targets) : followedObjects(references, index.kinds, namespace)
+    const print = (lines: readonly string[]) => printLines(context.stdout, lines)
+    const listener = changePrinter(part, settings.startedAt, printing, print)
+    const gate = new FollowedGate(objects, settings, (request) => index.hasAnswer(request))
+    const view = new ChangesView(objects, part, listener, { gate })
+    const watches = new RecordedWatches(objects.requests.map(({ request }) => request))
+    await play((event) => {
+      view.judge(event)
+      for (const [report, request] of watches.reports(event)) view.report(report, request)
+    })
+    view.introduce(until, true)
+    return 0
+  })
+}
+
+/** The moment that `--at` names, in milliseconds since the start of the gate; undefined: the end. */
+function readMoment(args: Arguments): { readonly ms?: number; readonly mistakes: readonly Mistake[] } {
+  const written = args.flags.get('at')
+  const mistakes: Mistake[] = []
+  if (args.flags.has('until-ready'))
+    mistakes.push({ input: '--until-ready', message: 'A recording does not go on. Leave it out.' })
+  if (written === undefined) return { mistakes }
+  const elapsed = /^(?:(\d+):)?(\d+):(\d\d(?:\.\d+)?)$/.exec(written)
+  const [, hours = '0', minutes = '0', seconds = '0'] = elapsed ?? []
+  const ms =
+    elapsed === null
+      ? parseDuration(written, (message) => {
+          mistakes.push({ input: flagAsWritten(args, 'at'), message: `${message} Or write it as the log does: 0:34.` })
+        })
+      : (Number(hours) * 3_600 + Number(minutes) * 60 + Number(seconds)) * 1_000
+  return ms === undefined ? { mistakes } : { ms, mistakes }
+}

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs'
+import type { GateSettings } from '../gate/settings.ts'
+import type { Inputs } from '../inputs.ts'
+import { catalogueFor } from '../lifecycle/rules.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import type { ParsedReferences } from '../plan/reference.ts'
+import { counted } from '../reasons/wording.ts'
+import { indexRecording, type RecordingIndex } from '../recording/recording-index.ts'
+import { inputsOf, planReplay, type ReplayPlan, settingsOf } from '../recording/replay-gate.ts'
+import type { RecordingHeader } from '../recording/writer.ts'
+
+/** Prints a warning about a line of a recording; the first is 1. */
+type WarnOfLine = (line: number, text: string) => void
+
+/** A recording with the settings and targets of its gate. */
+interface OpenRecording {
+  readonly index: RecordingIndex
+  readonly inputs: Inputs
+  readonly plan: ReplayPlan
+  readonly settings: GateSettings
+}
+
+/**
+ * Opens a recording.
+ * @param overrides values of inputs that replace the recorded ones, by name
+ * @param references the user's own references; by default those of the recorded gate
+ * @throws UserError with every mistake
+ */
+export async function openRecording(
+  file: string,
+  header: RecordingHeader,
+  overrides: Readonly<Record<string, string>>,
+  warn: WarnOfLine,
+  references?: ParsedReferences,
+): Promise<OpenRecording> {
+  const { inputs, unknown } = inputsOf(header, overrides)
+  for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
+  const isNamed = overrides['health-checks'] !== undefined
+  const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
+  const index = await indexRecording(file)
+  const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
+  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await catalogueFor(plan.targets) }
+  return { index, inputs, plan, settings }
+}
+
+/**
+ * Reads the health checks of a recording. If their file does not exist here, the kinds' built-in rules apply.
+ * @param isNamed whether a flag names the file: then it must exist
+ */
+async function recordedHealthChecks(
+  path: string | undefined,
+  isNamed: boolean,
+  onMissing: (why: string) => void,
+): Promise<readonly HealthCheck[]> {
+  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
+  onMissing(
+    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-checks.`,
+  )
+  return []
+}
+
+/** The lines that this version cannot use: one warning for each reason. */
+export class SkippedLines {
+  readonly #byReason = new Map<string, { readonly line: number; readonly count: number }>()
+
+  add(line: number, why: string): void {
+    const { line: first = line, count = 0 } = this.#byReason.get(why) ?? {}
+    this.#byReason.set(why, { line: first, count: count + 1 })
+  }
+
+  warn(warn: WarnOfLine): void {
+    for (const [why, { line, count }] of this.#byReason)
+      warn(line, `${why}. ${count === 1 ? 'The line is' : `${counted(count, 'line')} like it are`} skipped.`)
+  }
+}

@@ -1,0 +1,61 @@
+import { joinSubject } from '../reasons/spec.ts'
+import type { Gate, JudgedTarget } from './gate.ts'
+import { gravest } from './outcome.ts'
+import { problemVerdict, wasDeleted } from './target-state.ts'
+import {
+  type GateProblem,
+  type Outcome,
+  type TargetRecord,
+  type Timeline,
+  type Verdict,
+  verdictOf,
+} from './timeline.ts'
+
+/**
+ * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
+ * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem. The timeline has a verdict unless all that is not ready progresses.
+ */
+export function lookAt(gate: Gate, now: number): Timeline<GateProblem> {
+  const timeline = gate.timeline(now)
+  const targets = timeline.targets.map((record, index) => lookAtTarget(record, gate.judgedTarget(index)))
+  const names = timeline.targets.map((_, index) => gate.judgedTarget(index).gated.name)
+  return { ...timeline, entries: [], targets, verdict: verdictOfLook(targets, names) }
+}
+
+function lookAtTarget(record: TargetRecord<GateProblem>, { gated, isAbsent }: JudgedTarget): TargetRecord<GateProblem> {
+  if (record.outcome !== 'progressing') return record
+  const { state, target } = gated
+  if (isAbsent) {
+    const isSelector = target.selector !== undefined
+    const verdict = wasDeleted(state)
+      ? verdictOf('failed', 'deleted', {})
+      : verdictOf('failed', 'not-found', isSelector ? { isSelector } : {})
+    return { ...record, ...verdict }
+  }
+  const { assessment } = state
+  const problem = assessment?.failure ?? assessment?.problems[0]
+  if (problem === undefined) return record
+  const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
+  return { ...record, ...problemVerdict(outcome, problem, assessment, target) }
+}
+
+function verdictOfLook(targets: readonly TargetRecord[], names: readonly string[]): Verdict | undefined {
+  const bad = targets.flatMap((record, index) => {
+    const { outcome } = record
+    const isBad = outcome !== 'ready' && outcome !== 'progressing'
+    return isBad ? [{ ...record, outcome, name: names[index] ?? '' }] : []
+  })
+  const outcome: Outcome = gravest(bad.map((record) => record.outcome))
+  const first = bad.find((record) => record.outcome === outcome)
+  if (first === undefined) {
+    if (targets.some((record) => record.outcome !== 'ready')) return undefined
+    return {
+      outcome: 'ready',
+      reason: '',
+      message: targets.length === 0 ? 'there is nothing to look at' : 'all are ready',
+    }
+  }
+  const { name, reason, message, form = 'clause' } = first
+  const others = bad.length === 1 ? '' : ` (and ${bad.length - 1} more)`
+  return { outcome, reason, message: `${joinSubject(name, { text: message, form })}${others}` }
+}

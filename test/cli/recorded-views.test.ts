@@ -1,0 +1,231 @@
+import { writeFileSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { nameOf } from '../../src/cluster/objects.ts'
+import { TextQueue } from '../../src/cluster/text-queue.ts'
+import { nameKey, type Target } from '../../src/plan/target.ts'
+import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { ChangesView, follow, traceView, type View } from '../../src/trace/follow.ts'
+import { paintLine } from '../../src/trace/line.ts'
+import { changeJson } from '../../src/trace/render-changes.ts'
+import { Trace } from '../../src/trace/trace.ts'
+import { renderTrace } from '../../src/trace/trace-view.ts'
+import { followTargets } from '../../src/trace/view-targets.ts'
+import { ManualClock } from '../cluster-api/manual-clock.ts'
+import { runCommand } from '../support/command.ts'
+import { recordingPath } from '../support/recordings.ts'
+import { enterWorkFolder } from './work-folder.ts'
+
+const moments = 10
+
+/**
+ * A recording that is played, event by event, to the watches of a live view. A list is complete when a list of its kind was
+ * while it was recorded; of a kind without a recorded list, at once.
+ */
+class PlayedCluster {
+  readonly #listed: ReadonlySet<string>
+  readonly #sinks = new Map<WatchRequest, (observation: Observation) => void>()
+  readonly #objects = new Map<string, KubeObject>()
+  readonly #synced = new Set<string>()
+
+  constructor(events: readonly FeedEvent[]) {
+    this.#listed = new Set(events.flatMap((event) => (event.type === 'SYNCED' ? [event.kind] : [])))
+  }
+
+  watch(request: WatchRequest, sink: (observation: Observation) => void): void {
+    if ([...this.#sinks.keys()].some((known) => JSON.stringify(known) === JSON.stringify(request))) return
+    this.#sinks.set(request, sink)
+    for (const object of this.#objects.values()) if (isWatched(request, object)) sink({ type: 'ADDED', object })
+    if (this.#synced.has(request.kind) || !this.#listed.has(request.kind)) sink({ type: 'SYNCED', ...request })
+  }
+
+  async refresh(): Promise<void> {}
+
+  play(event: FeedEvent): void {
+    const { at: _, ...observation } = event
+    if ('object' in observation) {
+      const key = nameKey(nameOf(observation.object))
+      if (observation.type === 'DELETED') this.#objects.delete(key)
+      else this.#objects.set(key, observation.object)
+    }
+    const isFirst = observation.type === 'SYNCED' && !this.#synced.has(observation.kind)
+    if (isFirst) this.#synced.add(observation.kind)
+    for (const [request, sink] of this.#sinks) {
+      if ('object' in observation && isWatched(request, observation.object)) sink(observation)
+      if (isFirst && observation.kind === request.kind) sink({ type: 'SYNCED', ...request })
+    }
+  }
+}
+
+function isWatched({ kind, namespace, name, labelSelector }: WatchRequest, object: KubeObject): boolean {
+  const { metadata } = object
+  const labels = labelSelector?.split(',').map((part) => part.split('=')) ?? []
+  return (
+    object.kind === kind &&
+    (namespace === undefined || metadata.namespace === namespace) &&
+    (name === undefined || metadata.name === name) &&
+    labels.every(([key = '', value]) => metadata.labels?.[key] === value)
+  )
+}
+
+interface Played {
+  readonly path: string
+  readonly target: Target
+  readonly targets: readonly Target[]
+  readonly startedAt: number
+  readonly events: readonly FeedEvent[]
+  /** Ten moments from the first lists to the end. */
+  readonly moments: readonly number[]
+}
+
+async function open(name: string): Promise<Played> {
+  const path = recordingPath(name)
+  const header = await readHeader(path)
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(path, () => {})) events.push(event)
+  const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? 0
+  const end = events.at(-1)?.at ?? 0
+  const targets = (header.targets ?? []).map((target) => ({ ...target, clocks: {} }))
+  const [target] = targets
+  if (target === undefined) throw new Error(`${name} has no targets`)
+  const spread = Array.from({ length: moments }, (_, index) =>
+    Math.round(listedAt + 60 + ((end - listedAt - 60) * (index + 1)) / moments),
+  )
+  return { path, target, targets, startedAt: Date.parse(header.startedAt), events, moments: spread }
+}
+
+/** Plays a recording to a view, and calls `onMoment` at each of its moments. */
+async function play({ events, startedAt, moments }: Played, view: View, onMoment: (at: number) => void): Promise<void> {
+  const clock = new ManualClock(startedAt)
+  const cluster = new PlayedCluster(events)
+  const cancelled = new AbortController()
+  const ended = follow(view, cluster, { clock, texts: new TextQueue(clock), cancelled: cancelled.signal })
+  const steps = [
+    ...events.map((event) => ({ at: event.at, act: () => cluster.play(event) })),
+    ...moments.map((at) => ({ at, act: () => onMoment(at) })),
+  ].toSorted((a, b) => a.at - b.at)
+  for (const { at, act } of steps) {
+    clock.advance(at - clock.now())
+    act()
+    // New watches start in the next turn.
+    await nextTurn()
+  }
+  cancelled.abort()
+  await ended
+}
+
+const recordings = ['crash-loop', 'update', 'service-without-ready-pods', 'job-retries', 'daemonset-crash']
+
+describe.each(recordings)('the recording %s', (name) => {
+  const elapsed = (at: number, { startedAt }: Played) => `--at=${at - startedAt}ms`
+
+  test('has at ten moments the views that trace showed live', async () => {
+    const played = await open(name)
+    const settings = settingsOf(await readHeader(played.path))
+    const trace = new Trace(played.target, settings)
+    const live: string[] = []
+    await play(
+      played,
+      traceView(played.target, trace, () => false),
+      (at) =>
+        live.push(
+          renderTrace(trace.state(at))
+            .map((line) => paintLine(line, { color: false }))
+            .join('\n'),
+        ),
+    )
+    const { kind, name: ofTarget, namespace } = played.target
+    const recorded: string[] = []
+    for (const at of played.moments) {
+      const reference = [`${kind.toLowerCase()}/${ofTarget}`, '-n', namespace ?? '']
+      const { code, stdout, stderr } = await runCommand([
+        'trace',
+        ...reference,
+        `--recording=${played.path}`,
+        elapsed(at, played),
+      ])
+      expect(stderr).toBe('')
+      expect(code).toBe(0)
+      recorded.push(stdout.trimEnd())
+    }
+    expect(new Set(live).size).toBeGreaterThan(1)
+    expect(recorded).toEqual(live)
+  })
+
+  test.each(['status', 'changes'] as const)('has at ten moments the changes that %s showed live', async (command) => {
+    const played = await open(name)
+    const printed: string[] = []
+    const onChange = (change: Parameters<typeof changeJson>[0]) => printed.push(changeJson(change, played.startedAt))
+    const part = command === 'status' ? 'status' : 'object'
+    const live: string[] = []
+    await play(played, new ChangesView(followTargets(played.targets), part, { onChange }), () =>
+      live.push(printed.join('\n')),
+    )
+    const recorded: string[] = []
+    for (const at of played.moments) {
+      const { code, stdout } = await runCommand([
+        command,
+        `--recording=${played.path}`,
+        elapsed(at, played),
+        '-o',
+        'json',
+      ])
+      expect(code).toBe(0)
+      recorded.push(stdout.trimEnd())
+    }
+    expect(live.at(-1)?.length).toBeGreaterThan(0)
+    expect(recorded).toEqual(live)
+  })
+})
+
+describe('a view of a recording', () => {
+  const file = `--recording=${recordingPath('crash-loop')}`
+
+  test('shows the end of the recording without --at', async () => {
+    const { stdout } = await runCommand(['trace', 'deploy/web', file])
+    expect(stdout).toContain('✗ failing · exited with code 3, 3 times now')
+  })
+
+  test('begins the status with an overview of that moment', async () => {
+    const { stdout } = await runCommand(['status', file, '--at=0:05'])
+    expect(stdout.split('\n')[0]).toMatch(/^✗ deployment\/web crash-loop · .* 2 times now$/)
+  })
+
+  test('follows a selector', async () => {
+    const { stdout } = await runCommand(['changes', 'pods', '-l', 'app=web', file, '-o', 'json'])
+    const targets = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).target)
+    expect(new Set(targets).size).toBeGreaterThan(1)
+  })
+
+  test('names the nearest object if the named one does not exist', async () => {
+    const { stdout } = await runCommand(['trace', 'deploy/wbe', file])
+    expect(stdout).toContain('did you mean deployment/web?')
+  })
+
+  test('reports a moment that is none, and what a recording cannot do', async () => {
+    const { code, stderr } = await runCommand(['trace', 'deploy/web', file, '--at=5', '--until-ready'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--until-ready: A recording does not go on. Leave it out.')
+    expect(stderr).toContain('--at: "5" has no unit.')
+  })
+
+  test('needs --recording for --at', async () => {
+    const { code, stderr } = await runCommand(['status', 'deploy/web', '--at=5s', '--kubeconfig=missing'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--at: It is a moment of a recording. Name that with --recording=FILE.')
+  })
+
+  test('reports a file that is no recording', async () => {
+    const { leave } = enterWorkFolder()
+    writeFileSync('web.yaml', 'kind: Pod\n')
+    const { code, stderr } = await runCommand(['trace', 'pod/web', '--recording=web.yaml'])
+    leave()
+    expect(code).toBe(2)
+    expect(stderr).toContain('web.yaml, line 1: This is not a recording')
+  })
+})
