@@ -100,13 +100,13 @@ export async function checkInputs(
 }
 
 /** Reads what is asked for after ready. The values of its headers are secrets. A gate without checks loads nothing of them. */
-async function readChecks(inputs: Inputs, { mask, secrets }: Connection) {
+async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
   if (!hasChecks(inputs)) return undefined
   const { headerValues, parseChecks } = await import('./plan/checks.ts')
   const checks = parseChecks(inputs)
   for (const value of headerValues(checks)) {
-    mask(value)
-    secrets.add(value)
+    connection?.mask(value)
+    connection?.secrets.add(value)
   }
   return checks
 }

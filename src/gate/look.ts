@@ -13,11 +13,17 @@ import {
 
 /**
  * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
- * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem. The timeline has a verdict unless all that is not ready progresses.
+ * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
+ * target that is. The timeline has a verdict unless all that is not ready progresses.
  */
 export function lookAt(gate: Gate, now: number): Timeline<GateProblem> {
   const timeline = gate.timeline(now)
-  const targets = timeline.targets.map((record, index) => lookAtTarget(record, gate.judgedTarget(index)))
+  const records = timeline.targets.map((record, index) => lookAtTarget(record, gate.judgedTarget(index)))
+  const targets = records.map((record, index) =>
+    record.causedBy !== undefined && records[record.causedBy]?.outcome === 'progressing'
+      ? (timeline.targets[index] ?? record)
+      : record,
+  )
   const names = timeline.targets.map((_, index) => gate.judgedTarget(index).gated.name)
   return { ...timeline, entries: [], targets, verdict: verdictOfLook(targets, names) }
 }
@@ -41,8 +47,8 @@ function lookAtTarget(record: TargetRecord<GateProblem>, { gated, isAbsent }: Ju
 
 function verdictOfLook(targets: readonly TargetRecord[], names: readonly string[]): Verdict | undefined {
   const bad = targets.flatMap((record, index) => {
-    const { outcome } = record
-    const isBad = outcome !== 'ready' && outcome !== 'progressing'
+    const { outcome, causedBy } = record
+    const isBad = outcome !== 'ready' && outcome !== 'progressing' && causedBy === undefined
     return isBad ? [{ ...record, outcome, name: names[index] ?? '' }] : []
   })
   const outcome: Outcome = gravest(bad.map((record) => record.outcome))
