@@ -82,6 +82,7 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/recording/line-schema.ts: yearMs',
     'src/recording/reader.ts: chunkBytes',
     'src/trace/follow.ts: drawDelayMs',
+    'src/trace/follow.ts: overviewMs',
     'src/trace/follow.ts: tickMs',
     'src/trace/trace-view.ts: recreatedMs',
     'src/trace/trace.ts: departedMs',

@@ -16,10 +16,10 @@ import { Trace } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { followedObjects, followTargets, onlyTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
+import { type ChangePrinting, changePrinter } from './change-printer.ts'
 import { flagAsWritten, inputsAmong, readCommandInputs } from './inputs.ts'
 import { type CommandContext, cancelledCode, endWithMistakes, printLines, printMessage, usesColor } from './output.ts'
 import { openRecording, SkippedLines } from './recording-file.ts'
-import { type ChangePrinting, changePrinter } from './views.ts'
 
 /** A recording up to the moment that a view shows. */
 export interface RecordedView {

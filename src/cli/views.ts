@@ -4,7 +4,7 @@ import { isNotFound } from '../cluster/failures.ts'
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { TextQueue } from '../cluster/text-queue.ts'
-import { type Mistake, quote } from '../errors.ts'
+import type { Mistake } from '../errors.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
@@ -13,14 +13,13 @@ import { connectTo } from '../rollout.ts'
 import type { Part } from '../trace/changes.ts'
 import { type ChangeListener, ChangesView, follow, traceView } from '../trace/follow.ts'
 import { FollowedGate } from '../trace/followed-gate.ts'
-import { type Line, paintLine, stableText } from '../trace/line.ts'
-import { overviewLines } from '../trace/overview.ts'
-import { changeJson, changeLines } from '../trace/render-changes.ts'
+import { paintLine, stableText } from '../trace/line.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
 import { followedObjects, traceTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
-import { type CommandInputs, flagAsWritten, readCommandInputs } from './inputs.ts'
+import { changePrinter, readFormat } from './change-printer.ts'
+import { type CommandInputs, readCommandInputs } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
@@ -217,39 +216,6 @@ async function showChanges(name: string, part: Part, args: Arguments, given: Com
     const isReady = await follow(view, cluster, { clock: systemClock, texts, cancelled: context.cancelled })
     return isReady ? 0 : cancelledCode
   })
-}
-
-/** How changes are printed. */
-export interface ChangePrinting {
-  readonly format: string
-  readonly color: boolean
-}
-
-function readFormat(
-  args: Arguments,
-  { stdout }: CommandContext,
-): { readonly mistakes: readonly Mistake[]; readonly printing: ChangePrinting } {
-  const format = args.flags.get('output') ?? 'text'
-  const message = `${quote(format)} is not one of text, json.`
-  return {
-    mistakes: ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }],
-    printing: { format, color: usesColor(stdout, args.flags.get('color')) },
-  }
-}
-
-/** Prints changes and, before those of the status as text, an overview. */
-export function changePrinter(
-  part: Part,
-  startedAt: number,
-  { format, color }: ChangePrinting,
-  print: (lines: readonly string[]) => void,
-): Pick<ChangeListener, 'onChange' | 'onOverview'> {
-  const paint = (lines: readonly Line[]) => print(lines.map((line) => paintLine(line, { color })))
-  if (format === 'json') return { onChange: (change) => print([changeJson(change, startedAt)]) }
-  return {
-    onChange: (change) => paint(changeLines(change, startedAt)),
-    ...(part === 'status' ? { onOverview: (look) => paint(overviewLines(look)) } : {}),
-  }
 }
 
 /** Prints what the view waits for, and whether the server answers. */

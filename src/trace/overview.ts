@@ -19,7 +19,7 @@ export function sortWorstFirst<R extends TargetRecord>(
 
 /** One line for each object, the worst first, below the number of objects by outcome; nothing if none exists. */
 export function overviewLines({ targets }: Timeline): readonly Line[] {
-  if (targets.every(({ reason }) => reason === 'not-found')) return []
+  if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
   const width = Math.max(...sortWorstFirst(targets).map(({ name }) => name.length))
   return [
     ...(targets.length === 1 ? [] : [line(0, { text: `${targets.length} objects: ${tally(targets)}`, style: 'cyan' })]),

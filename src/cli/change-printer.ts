@@ -1,0 +1,43 @@
+import { type Mistake, quote } from '../errors.ts'
+import type { Part } from '../trace/changes.ts'
+import type { ChangeListener } from '../trace/follow.ts'
+import { type Line, paintLine } from '../trace/line.ts'
+import { overviewLines } from '../trace/overview.ts'
+import { changeJson, changeLines } from '../trace/render-changes.ts'
+import type { Arguments } from './arguments.ts'
+import { flagAsWritten } from './inputs.ts'
+import { type CommandContext, usesColor } from './output.ts'
+
+/** How changes are printed. */
+export interface ChangePrinting {
+  readonly format: string
+  readonly color: boolean
+}
+
+/** Reads the flags `-o` and `--color`. */
+export function readFormat(
+  args: Arguments,
+  { stdout }: CommandContext,
+): { readonly mistakes: readonly Mistake[]; readonly printing: ChangePrinting } {
+  const format = args.flags.get('output') ?? 'text'
+  const message = `${quote(format)} is not one of text, json.`
+  return {
+    mistakes: ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }],
+    printing: { format, color: usesColor(stdout, args.flags.get('color')) },
+  }
+}
+
+/** Prints changes and, before those of the status as text, an overview. */
+export function changePrinter(
+  part: Part,
+  startedAt: number,
+  { format, color }: ChangePrinting,
+  print: (lines: readonly string[]) => void,
+): Pick<ChangeListener, 'onChange' | 'onOverview'> {
+  const paint = (lines: readonly Line[]) => print(lines.map((line) => paintLine(line, { color })))
+  if (format === 'json') return { onChange: (change) => print([changeJson(change, startedAt)]) }
+  return {
+    onChange: (change) => paint(changeLines(change, startedAt)),
+    ...(part === 'status' ? { onOverview: (look) => paint(overviewLines(look)) } : {}),
+  }
+}
