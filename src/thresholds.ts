@@ -374,9 +374,6 @@ export const questionRetryMs = 5_000
 /** How much of a body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
 
-/** How much of a body is shown. */
-export const maxAnswerCharacters = 200
-
 /** The answer to a query is one number. Several series, which are a mistake, may be more. */
 export const maxMetricAnswerBytes = 1 << 20
 

@@ -6,7 +6,7 @@ import { errorText, UserError } from '../errors.ts'
 import type { AskedPod, Question } from '../gate/questions.ts'
 import type { Checks, Header, MetricsSource, RequestCheck } from '../plan/checks.ts'
 import {
-  maxAnswerCharacters,
+  answerBodyCharacters,
   maxCheckedBodyBytes,
   maxConcurrentQuestions,
   maxMetricAnswerBytes,
@@ -211,9 +211,9 @@ export class Checker {
   #shortened(text: string): string {
     const redacted = this.#options.redact(text)
     // A character may be two code units.
-    return redacted.length <= maxAnswerCharacters
+    return redacted.length <= answerBodyCharacters
       ? redacted
-      : [...redacted.slice(0, 2 * maxAnswerCharacters)].slice(0, maxAnswerCharacters).join('')
+      : [...redacted.slice(0, 2 * answerBodyCharacters)].slice(0, answerBodyCharacters).join('')
   }
 
   #warn(message: string): void {

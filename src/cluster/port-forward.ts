@@ -89,6 +89,7 @@ class PodConnection extends Duplex {
     socket.on('message', (message) => this.#receive(message))
     socket.on('error', (error) => this.#fail(error))
     socket.on('close', (code) => {
+      if (this.destroyed) return
       if (code === brokenConnection) this.#fail(new ConnectionError('ECONNRESET', 'the forwarded connection broke'))
       else this.push(null)
     })

@@ -11,6 +11,7 @@ import type { Question } from '../../src/gate/questions.ts'
 import { type Checks, parseChecks } from '../../src/plan/checks.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { isThorough } from '../support/thorough.ts'
 
 const endings: (() => Promise<unknown> | unknown)[] = []
 afterEach(async () => {
@@ -58,12 +59,12 @@ async function start({ requests = '', metrics = '', metricsFrom = '', secrets = 
   const checker = new Checker({ checks: resolved(parsed), cluster, clock, env: {}, redact: secrets.redact })
   const observations: Observation[] = []
   const warnings: string[] = []
-  const waiting = new Set<() => void>()
+  let onAnswer = () => {}
   checker.start({
     observe: (observation) => {
       observations.push(observation)
       checker.update([...remaining(observation)])
-      for (const check of waiting) check()
+      onAnswer()
     },
     onWarning: (warning) => warnings.push(warning),
   })
@@ -90,6 +91,14 @@ async function start({ requests = '', metrics = '', metricsFrom = '', secrets = 
       questions = asked
       checker.update(asked)
     },
+    /** Resolves after so many observations. */
+    answers: (count: number) =>
+      new Promise<void>((resolve) => {
+        onAnswer = () => {
+          if (observations.length >= count) resolve()
+        }
+        onAnswer()
+      }),
     close: () => checker.close(),
   }
 }
@@ -123,7 +132,7 @@ describe('requests', () => {
     const app = await startApp(({ response }) => response.writeHead(404).end('x'.repeat(300)))
     const gate = await start({ requests: `GET ${app.url}/healthz` })
     gate.ask(url())
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toEqual([{ type: 'ANSWER', check: 0, status: 404, seconds: 0, body: 'x'.repeat(200) }])
     expect(app.asked[0]?.request).toMatchObject({
       url: '/healthz',
@@ -135,7 +144,7 @@ describe('requests', () => {
     const app = await startApp(({ response }) => response.writeHead(302, { Location: '/login' }).end())
     const gate = await start({ requests: `GET ${app.url}` })
     gate.ask(url())
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([{ status: 302, location: '/login' }])
   })
 
@@ -147,7 +156,7 @@ describe('requests', () => {
     const app = await startApp(({ response }) => response.end(body))
     const gate = await start({ requests: `GET ${app.url} --expect-body=sha-123` })
     gate.ask(url())
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([{ matches }])
   })
 
@@ -157,7 +166,7 @@ describe('requests', () => {
     secrets.add('correct-horse-battery')
     const gate = await start({ requests: `GET ${app.url}`, secrets })
     gate.ask(url())
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(JSON.stringify(gate.observations)).not.toContain('corre')
   })
 
@@ -167,7 +176,7 @@ describe('requests', () => {
       requests: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,
     })
     gate.ask(url())
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(app.asked[0]?.request).toMatchObject({
       method: 'POST',
       headers: { authorization: 'Bearer of-app', accept: 'text/plain' },
@@ -183,7 +192,7 @@ describe('requests', () => {
     await nextTurn()
     expect(app.asked).toHaveLength(0)
     gate.clock.advance(1)
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
   })
 
   test('run 16 at a time, the earliest first', async () => {
@@ -197,11 +206,23 @@ describe('requests', () => {
       await until(() => app.asked.length > answered)
       expect(app.asked.length - answered).toBeLessThanOrEqual(16)
       app.asked[answered]?.response.end()
-      await until(() => gate.observations.length === answered + 1)
+      await gate.answers(answered + 1)
     }
     const first = gate.observations.slice(0, 16).map((each) => (each as { pod?: string }).pod)
     expect(first.toSorted()).toEqual(pods.slice(24).toSorted())
   })
+
+  test('reach 1,000 pods within 30 s', async () => {
+    const count = isThorough ? 1_000 : 100
+    const app = await startApp(({ response }) => response.end('v2'))
+    const gate = await start({ requests: line('--each-pod') })
+    const pods = Array.from({ length: count }, (_, index) => `web-${index}`)
+    for (const name of pods) gate.server.ports.listen({ namespace: 'shop', name }, 8080, app.port)
+    const startedAt = performance.now()
+    gate.ask(...pods.map((name) => ofPod(name)))
+    await gate.answers(count)
+    expect(performance.now() - startedAt).toBeLessThan(30 * count)
+  }, 60_000)
 
   test('are not repeated while one is under way', async () => {
     const app = await startApp()
@@ -210,7 +231,7 @@ describe('requests', () => {
     await until(() => app.asked.length === 1)
     gate.ask(url())
     app.asked[0]?.response.end()
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(app.asked).toHaveLength(1)
   })
 
@@ -240,14 +261,14 @@ describe('requests', () => {
     await until(() => app.asked.length === 2)
     app.asked[0]?.response.end('old')
     app.asked[1]?.response.end('new')
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([{ pod: 'web-0', namespace: 'shop', body: 'new' }])
   })
 
   test('a pod that refuses the connection is a missing answer', async () => {
     const gate = await start({ requests: line() })
     gate.ask(ofPod('web-0', 9999))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toEqual([
       { type: 'ANSWER', check: 0, pod: 'web-0', namespace: 'shop', error: 'connection refused' },
     ])
@@ -274,7 +295,7 @@ describe('the API server', () => {
     expect(gate.observations).toEqual([])
     await gate.server.start()
     gate.clock.advance(5_000)
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
@@ -292,7 +313,7 @@ describe('the API server', () => {
     const gate = await start({ requests: line() })
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
     gate.ask(ofPod('web-0'))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([
       {
         type: 'REFUSED',
@@ -307,7 +328,7 @@ describe('the API server', () => {
     const gate = await start({ requests: line() })
     gate.server.refuseTokens()
     gate.ask(ofPod('web-0'))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toMatchObject([{ type: 'REFUSED', what: 'credentials', final: true }])
   })
 })
@@ -327,7 +348,7 @@ describe('metrics', () => {
       metricsFrom: `${app.url}/prefix/ --header='X-Scope-OrgID: shop'`,
     })
     gate.ask(metric('up{pod=~"a|b"}'))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
     expect(app.asked[0]?.request).toMatchObject({
       method: 'POST',
@@ -344,7 +365,7 @@ describe('metrics', () => {
     gate.server.deny({ verb: 'get', resource: 'services' })
     gate.server.ports.listen({ namespace: 'monitoring', name: 'prometheus' }, 9090, app.port)
     gate.ask(metric('up'))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
     expect(app.asked[0]?.request).toMatchObject({ method: 'GET', url: '/api/v1/query?query=up' })
   })
@@ -352,7 +373,7 @@ describe('metrics', () => {
   test('a server that is away is a value that is missing', async () => {
     const gate = await start({ metrics: 'errors: up < 1', metricsFrom: 'http://127.0.0.1:1' })
     gate.ask(metric('up'))
-    await until(() => gate.observations.length === 1)
+    await gate.answers(1)
     expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, error: 'connection refused' }])
   })
 })
