@@ -187,7 +187,13 @@ export class Access {
         this.#proxied.add(namespace)
       }
     }
-    return proxy()
+    try {
+      return await proxy()
+    } catch (error) {
+      // Either may be granted again.
+      if (isForbidden(error)) this.#proxied.delete(namespace)
+      throw error
+    }
   }
 
   async #askForwarded(pod: PodPort, target: HttpTarget, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {

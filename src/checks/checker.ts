@@ -12,6 +12,7 @@ import {
   maxMetricAnswerBytes,
   metricTimeoutMs,
   questionRetryMs,
+  withdrawnMs,
 } from '../thresholds.ts'
 import { version } from '../version.ts'
 import { Access, type NeededAccess } from './access.ts'
@@ -47,6 +48,8 @@ export class Checker {
   readonly #retryAt = new Map<string, number>()
   #cancelTimer = () => {}
   #isClosed = false
+  /** Since when the access is refused. */
+  #refusedSince: number | undefined
   #hasWarned = false
 
   constructor(options: CheckerOptions) {
@@ -124,17 +127,28 @@ export class Checker {
   /** The answer, or a refusal; undefined if the API server did not let the question through. Never rejects. */
   async #observationOf(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
     try {
-      return question.type === 'metric'
-        ? await this.#queryMetric(question.check, question.query, signal)
-        : await this.#request(question.check, question.pod, signal)
+      const answer =
+        question.type === 'metric'
+          ? await this.#queryMetric(question.check, question.query, signal)
+          : await this.#request(question.check, question.pod, signal)
+      this.#refusedSince = undefined
+      return answer
     } catch (error) {
-      if (isUnauthorized(error) || isForbidden(error)) return failureOf(error, { final: true })
+      if (isForbidden(error)) return this.#refusal(error)
+      if (isUnauthorized(error)) return failureOf(error, { final: true })
       if (error instanceof UserError)
         return { type: 'REFUSED', what: 'credentials', message: errorText(error), final: true }
       // A pod that is gone is no longer asked as soon as its watch reports it.
       if (statusOf(error) !== 0 && !isNotFound(error)) this.#warn(errorText(error))
       return undefined
     }
+  }
+
+  /** Access that is withdrawn may be granted again, as that of a watch. */
+  #refusal(error: unknown): Observation | undefined {
+    const now = this.#options.clock.now()
+    this.#refusedSince ??= now
+    return now - this.#refusedSince < withdrawnMs ? undefined : failureOf(error, { final: true })
   }
 
   async #request(check: number, pod: AskedPod | undefined, signal: AbortSignal): Promise<Answer> {

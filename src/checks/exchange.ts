@@ -108,7 +108,7 @@ const errors: Readonly<Record<string, string>> = {
 /** Why an exchange rejected; `cause` may be the text of a server that made the connection. */
 export function missingAnswer(cause: unknown, timeoutMs: number): MissingAnswer {
   if (cause instanceof MissingAnswer) return cause
-  if (isTimeout(cause)) return new MissingAnswer(`no complete answer within ${timeoutMs / 1000} s`)
+  if (isTimeout(cause)) return new MissingAnswer(`timed out: no complete answer within ${timeoutMs / 1000} s`)
   const { code, message, certificate } = asConnectionError(typeof cause === 'string' ? new Error(cause) : cause)
   const known = errors[code] ?? phrases.find(([phrase]) => phrase.test(message))?.[1]
   if (known !== undefined) return new MissingAnswer(known)

@@ -405,6 +405,12 @@ export class Gate {
 
   /** Handles denied access to a kind: for the kind of a target it ends the gate, for other kinds it is logged. */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
+    const { message } = event
+    // No watch was refused, but what the gate asks pods.
+    if (event.kind === undefined) {
+      this.#finish(deniedVerdict('unknown', { name: '', isAsked: true, wasReadable: true, message }))
+      return
+    }
     if (isConsolidated(event, this.requests, this.#targets.requests)) {
       this.#refusedWide.add(requestKey(event))
       return

@@ -43,7 +43,7 @@ function roleOf(accesses: readonly DeniedAccess[]): string | undefined {
     namespace === undefined
       ? ['in the whole cluster', 'clusterrole', []]
       : [`in namespace ${namespace}`, 'role', ['-n', namespace]]
-  const verbs = [...resources].every((resource) => resource === 'pods/log') ? 'get' : 'get,list,watch'
+  const verbs = [...resources].every((resource) => resource.includes('/')) ? 'get' : 'get,list,watch'
   const rules = [`--verb=${verbs}`, `--resource=${[...resources].join(',')}`]
   const role = clusterCommand('create', kind, roleName, ...rules, ...scope)
   const binding = clusterCommand(

@@ -35,9 +35,10 @@ export interface GateDetails {
   readonly 'rolled-back': TemplateChange & { readonly revision?: number }
   readonly 'change-not-seen': { readonly awaitChangeMs: number }
   readonly 'credentials-expired': { readonly message: string }
-  /** `wasReadable`: the target could be read before. */
+  /** `wasReadable`: the target could be read before; `isAsked`: pods may no longer be asked (`requests`, `metrics`). */
   readonly forbidden: {
     readonly name: string
+    readonly isAsked?: boolean | undefined
     readonly wasReadable: boolean
     readonly message: string
   }
@@ -181,8 +182,12 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     readsAccess: true,
     when: 'the credentials do not permit reading the resource',
     title: 'access denied by the cluster',
-    sentence: ({ detail: { name, wasReadable, message } }) =>
-      clause(`${name} cannot be read${wasReadable ? ' any more' : ''}: ${message}`),
+    sentence: ({ detail: { name, isAsked, wasReadable, message } }) =>
+      clause(
+        isAsked
+          ? `requests to pods are no longer permitted: ${message}`
+          : `${name} cannot be read${wasReadable ? ' any more' : ''}: ${message}`,
+      ),
     hint: accessHint,
   },
   'api-unreachable': {

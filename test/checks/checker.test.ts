@@ -124,8 +124,8 @@ const ofPod = (name: string, port = 8080, at = 0): Question => ({
   at,
 })
 
-/** A line with the reference `deployment/web` in `shop`. */
-const line = (flags = '') => `deployment/web GET / -n shop ${flags}`
+/** A line with the reference `deployment/web` in `shop`. Its timeout is not the time of a retry. */
+const line = (flags = '') => `deployment/web GET / -n shop --timeout=7s ${flags}`
 
 describe('requests', () => {
   test('an answer has the status, the duration and the start of the body', async () => {
@@ -309,10 +309,15 @@ describe('the API server', () => {
     ])
   })
 
-  test('that withdraws the access is reported as a refusal', async () => {
+  test('that withdraws the access for 30 s is reported as a refusal', async () => {
     const gate = await start({ requests: line() })
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
     gate.ask(ofPod('web-0'))
+    for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 5_000) {
+      await gate.clock.untilPending(5_000)
+      expect(gate.observations).toEqual([])
+      gate.clock.advance(5_000)
+    }
     await gate.answers(1)
     expect(gate.observations).toMatchObject([
       {
@@ -322,6 +327,20 @@ describe('the API server', () => {
         message: expect.stringContaining('cannot get resource "pods/proxy"'),
       },
     ])
+  })
+
+  test('that grants the access again lets the pod be asked', async () => {
+    const app = await startApp(({ response }) => response.end())
+    const gate = await start({ requests: line() })
+    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
+    gate.ask(ofPod('web-0'))
+    await gate.clock.untilPending(5_000)
+    gate.server.allowAll()
+    gate.server.deny({ verb: '*', resource: 'pods/proxy' })
+    gate.clock.advance(5_000)
+    await gate.answers(1)
+    expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
   test('that refuses the credentials after they were read again is reported as a refusal', async () => {

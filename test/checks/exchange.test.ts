@@ -102,9 +102,13 @@ describe('answers of any server', () => {
   })
 
   test.each([
-    ['a body that drips', sends('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nv2'), 'no complete answer within 0.3 s'],
-    ['no answer', () => {}, 'no complete answer within 0.3 s'],
-    ['endless interim answers', endlessInterim, 'no complete answer within 0.3 s'],
+    [
+      'a body that drips',
+      sends('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nv2'),
+      'timed out: no complete answer within 0.3 s',
+    ],
+    ['no answer', () => {}, 'timed out: no complete answer within 0.3 s'],
+    ['endless interim answers', endlessInterim, 'timed out: no complete answer within 0.3 s'],
     ['a connection that is closed at once', (socket: Socket) => socket.destroy(), closedEarly()],
     ['a body that ends early', sendsAndCloses('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nv2'), closedEarly()],
     [

@@ -112,6 +112,11 @@ describe('a gate without an answer', () => {
       { outcome: 'unknown', reason: 'forbidden', seconds: 40, message: 'deployment/web cannot be read any more: no' },
     ],
     [
+      'is unknown when pods may no longer be asked',
+      [first, at(10, { ...failed(403, undefined, 'no'), final: true } as never)],
+      { outcome: 'unknown', reason: 'forbidden', seconds: 10, message: 'requests to pods are no longer permitted: no' },
+    ],
+    [
       'is misconfigured when the target cannot be read at all',
       [at(1, failed(403, 'Deployment', 'no'))],
       { outcome: 'misconfigured', reason: 'forbidden', seconds: 1, message: 'deployment/web cannot be read: no' },
