@@ -7,6 +7,7 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import type { Reporter } from './exit.ts'
+import { compareWithHistory, exportJunit } from './exports.ts'
 import { passes } from './gate/outcome.ts'
 import { redactTimeline } from './gate/redact-timeline.ts'
 import {
@@ -25,6 +26,7 @@ import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
+import type { ComparedTarget } from './report/comparison.ts'
 import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
@@ -90,7 +92,14 @@ export async function runAction(action: ActionName): Promise<void> {
       for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
       return redactTimeline(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
     })
-    publish(timeline, job, links)
+    const exported = {
+      run: run instanceof Error ? undefined : reportRun(run),
+      onWarning: (text: string) => core.warning(plain(text)),
+    }
+    const compared = await compareWithHistory(timeline, read.inputs, exported)
+    const reported = timelineOfReport(timeline, job)
+    publish(timeline, reported, compared, job, links)
+    await exportJunit(reported, read.inputs, exported)
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
@@ -299,15 +308,25 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
+/** The timeline with the logs that may be in a report: outside of a workflow, nothing is published. */
+function timelineOfReport(timeline: EndedTimeline, { read, run }: Job): EndedTimeline {
+  // Reports that are merged contain only such logs.
+  const isMerged = timeline.gates !== undefined
+  return isMerged || run instanceof Error ? timeline : forPlace(timeline, 'report', read.inputs.logLines, run)
+}
+
 /**
  * Fails the job unless the outcome passes; writes outputs, report, summary and annotations. The outputs come first, since
  * later steps depend on them. A file that cannot be written is a warning: it decides nothing.
  */
-function publish(timeline: EndedTimeline, { read, run, tracked }: Job, extras: ExtraOutputs): void {
-  const { summary: isSummaryOn, onSuperseded, logLines } = read.inputs
-  // Reports that are merged contain only logs that may be in a report, and outside of a workflow nothing is published.
-  const isMerged = timeline.gates !== undefined
-  const reported = isMerged || run instanceof Error ? timeline : forPlace(timeline, 'report', logLines, run)
+function publish(
+  timeline: EndedTimeline,
+  reported: EndedTimeline,
+  compared: readonly ComparedTarget[],
+  { read, run, tracked }: Job,
+  extras: ExtraOutputs,
+): void {
+  const { summary: isSummaryOn, onSuperseded } = read.inputs
   const hasPassed = passes(timeline, onSuperseded)
   // `setFailed` would add a second error.
   if (!hasPassed) process.exitCode = 1
@@ -323,7 +342,7 @@ function publish(timeline: EndedTimeline, { read, run, tracked }: Job, extras: E
         privateFile,
       ),
     )
-  const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
+  const summary = renderSummary(timeline, { reportPath: files?.report, tracked, compared })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))

@@ -618,6 +618,23 @@ export const maxShownProblems = 5
 /** How many changes of the template the details of a target contain. */
 export const maxShownChanges = 20
 
+/** How many gates a history keeps, and of how many good ones of a target the median is taken: those of the last weeks. */
+export const historyGates = 200
+export const historyGoodRuns = 20
+
+/** Of fewer good runs, a median means little. */
+export const historyFewestRuns = 3
+
+/** A milestone that takes so many times its median, and so much longer, is reported as slow: less is chance. */
+export const notableRatio = 1.5
+export const notableMs = 2_000
+
+/** A longer file is no history: 200 gates of 500 targets need less. */
+export const maxHistoryBytes = 64 * 1024 * 1024
+
+/** An older lock of a history is of a process that was killed: replacing the file takes milliseconds. */
+export const historyLockMs = 60_000
+
 /** How many lines of a log the summary shows at once, before and after the one that looks like the error: its context and its stack. */
 export const linesBeforeError = 3
 export const linesAfterError = 6

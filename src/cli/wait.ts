@@ -1,9 +1,30 @@
 import { systemClock } from '../cluster/clock.ts'
+import { compareWithHistory, exportJunit } from '../exports.ts'
+import type { EndedTimeline } from '../gate/timeline.ts'
+import type { Inputs } from '../inputs.ts'
+import { slowerThanUsual } from '../report/comparison.ts'
 import { gateRollout } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
-import { type CommandContext, cancelledCode, connectionOf, endWithMistakes, exitCodeOf, printReport } from './output.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  connectionOf,
+  endWithMistakes,
+  exitCodeOf,
+  printMessage,
+  printReport,
+} from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
+
+/** Writes the files of `history` and `junit`, and prints what was slower than usual. */
+async function exportResults(timeline: EndedTimeline, inputs: Inputs, context: CommandContext, isJson: boolean) {
+  const { stdout, stderr } = context
+  const exported = { run: undefined, onWarning: (text: string) => printMessage(stderr, text) }
+  for (const text of slowerThanUsual(await compareWithHistory(timeline, inputs, exported)))
+    printMessage(isJson ? stderr : stdout, `  slower than usual: ${text}`)
+  await exportJunit(timeline, inputs, exported)
+}
 
 /** `wait`: gates a rollout. Returns the exit code. */
 export async function wait(args: Arguments, context: CommandContext): Promise<number> {
@@ -17,6 +38,7 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     const rollout = { ...inputs, reporter: log, ...connectionOf(context), cancelled }
     const timeline = await inputs.located(() => gateRollout(rollout))
     log.end(timeline)
+    await exportResults(timeline, inputs.inputs, context, isJson)
     if (isJson) printReport(stdout, timeline)
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {

@@ -14,6 +14,7 @@ import {
   unfoldedRows,
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
+import { type ComparedTarget, renderComparison } from './comparison.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
@@ -36,6 +37,8 @@ interface SummaryOptions {
   readonly tracked?: TrackedFiles | undefined
   /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
+  /** The milestones of its targets beside those of earlier gates. */
+  readonly compared?: readonly ComparedTarget[]
   /** False if GitHub draws no diagrams where the summary is shown. */
   readonly diagram?: boolean
 }
@@ -123,6 +126,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
     ...table(judged, shown, shape),
     ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
+    ...(shape.readyRows ? renderComparison(options.compared ?? []) : []),
     ...details(timeline, shown, shape, options),
     ...readyTable(judged, shown, shape),
     ...note(leftOut, options),

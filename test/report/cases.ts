@@ -1,4 +1,5 @@
 import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../support/subject.ts'
 import {
   at,
@@ -532,6 +533,96 @@ function misconfigured(): EndedTimeline {
   })
 }
 
+/** A broken Deployment that three targets wait for, a Job that fails by itself, and ready targets. */
+function withConsequences(): EndedTimeline {
+  const log = [
+    ...Array.from({ length: 12 }, (_, index) => `INFO  migration ${index + 1} applied`),
+    'ERROR cannot apply migration 13',
+    'panic: relation "orders" does not exist',
+    '',
+    'goroutine 1 [running]:',
+    'main.migrate()',
+    'INFO  Shutting down',
+  ]
+  const crash = createProblem({
+    reason: 'crash-loop',
+    class: 'strike',
+    subject: toSubject('pod/api-7d9c6-x2x9p'),
+    headline: 'container app keeps crashing (exit code 2)',
+    message: 'exited with code 2, 3 times now',
+    count: 3,
+    firstSeenAt: at(1),
+    evidence: [
+      createEvidence({
+        text: '0:04  Warning  BackOff ×3  pod/api-7d9c6-x2x9p  Back-off restarting failed container app',
+      }),
+      createEvidence({ type: 'log', title: 'Last log lines of container app, previous run', text: log.join('\n') }),
+    ],
+  })
+  const waiting = (apiVersion: string, kind: string, reason: ReasonCode): TargetRecord => {
+    const { endedAt: _, ...record } = createTargetRecord({
+      target: createTarget({ apiVersion, kind, name: 'api' }),
+      outcome: 'progressing',
+      reason,
+      message: 'waits',
+      hint: 'Look at its pods.',
+      causedBy: 0,
+      milestones: [
+        ...reached({ created: 0 }),
+        createMilestone({ name: 'ready', state: 'current', message: 'not ready' }),
+      ],
+    })
+    return record
+  }
+  return createTimeline({
+    finishedAt: at(48),
+    verdict: { outcome: 'failed', reason: 'crash-loop', message: 'deployment/api: container app exited with code 2' },
+    targets: [
+      createTargetRecord({
+        target: createTarget({ name: 'api', source: { file: 'k8s/api.yaml', line: 3 } }),
+        outcome: 'failed',
+        reason: 'crash-loop',
+        message: 'container app of pod/api-7d9c6-x2x9p exited with code 2, 3 times now (2 pods have this problem)',
+        hint: 'Find out why container app exits. The last error that it logged is "panic: relation "orders" does not exist".',
+        endedAt: at(43),
+        milestones: [
+          ...reached({ created: 0, pulled: 0.9, started: 1.2 }),
+          createMilestone({ name: 'ready', state: 'failed', message: '0 of 2 pods ready' }),
+        ],
+        problems: [crash],
+        changes: ['container app: image acme/api:v1 → acme/api:v2', 'container app: env MIGRATE (none) → "true"'],
+      }),
+      waiting('v1', 'Service', 'no-endpoints'),
+      waiting('networking.k8s.io/v1', 'Ingress', 'backend-missing'),
+      waiting('autoscaling/v2', 'HorizontalPodAutoscaler', 'condition-false'),
+      createTargetRecord({
+        target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'report' }),
+        outcome: 'failed',
+        reason: 'job-failed',
+        message: 'the Job failed: BackoffLimitExceeded',
+        hint: 'A failed Job does not run again: once the cause is fixed, delete the Job and apply it again.',
+        endedAt: at(46),
+        milestones: [
+          ...reached({ created: 0, started: 3 }),
+          createMilestone({ name: 'succeeded', state: 'failed', message: '0 of 1 succeeded' }),
+        ],
+      }),
+      readyService({ endedAt: at(0.2), milestones: reached({ created: 0, endpoints: 0.2 }) }),
+      readyWorker(),
+    ],
+    entries: [
+      createEntry({ at: at(1), kind: 'problem', text: 'container app exited with code 2' }),
+      createEntry({
+        at: at(43),
+        kind: 'verdict',
+        outcome: 'failed',
+        text: 'crash-loop: container app exited with code 2',
+      }),
+      createEntry({ at: at(46), target: 4, kind: 'verdict', outcome: 'failed', text: 'job-failed: the Job failed' }),
+    ],
+  })
+}
+
 /** Complete timelines, one for each kind of outcome. */
 export const cases: Readonly<Record<string, EndedTimeline>> = {
   'one-ready': createTimeline(),
@@ -539,6 +630,7 @@ export const cases: Readonly<Record<string, EndedTimeline>> = {
   'already-ready': alreadyReady(),
   'missing-image': missingImage(),
   'crash-loop': crashLoop(),
+  consequences: withConsequences(),
   stalled: stalled(),
   'timed-out': timedOut(),
   'many-targets': mixedTargets(500),

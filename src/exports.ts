@@ -1,0 +1,59 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { errorText } from './errors.ts'
+import type { EndedTimeline } from './gate/timeline.ts'
+import type { Inputs } from './inputs.ts'
+import type { ComparedTarget } from './report/comparison.ts'
+import type { ReportRun } from './report/report-schema.ts'
+
+/** What an export needs besides the timeline of the gate. */
+interface ExportContext {
+  /** The workflow run of the gate, if there is one. */
+  readonly run: ReportRun | undefined
+  /** Gets what could not be read or written, as raw text: that decides nothing. */
+  readonly onWarning: (text: string) => void
+}
+
+/**
+ * Compares a gate with the earlier ones of the input `history`, and adds it to them. Their modules are loaded only if the
+ * input is set. Never rejects.
+ * @returns the targets with milestones to compare; empty without a history
+ */
+export async function compareWithHistory(
+  timeline: EndedTimeline,
+  { history: path }: Pick<Inputs, 'history'>,
+  { run, onWarning }: ExportContext,
+): Promise<readonly ComparedTarget[]> {
+  if (path === undefined) return []
+  try {
+    const { appendGate, describeSkipped, readHistory } = await import('./history/history-file.ts')
+    const { compareGate, gateOf } = await import('./history/gates.ts')
+    const { gates, skipped } = readHistory(path)
+    if (skipped.length > 0) onWarning(`history: ${path}: ${describeSkipped(skipped)}`)
+    const gate = gateOf(timeline, run)
+    if (gate !== undefined) appendGate(path, gate)
+    return compareGate(timeline, gates)
+  } catch (error) {
+    onWarning(`history: ${path} could not be read or written: ${errorText(error)}`)
+    return []
+  }
+}
+
+/**
+ * Writes the JUnit report of the input `junit`. Its module is loaded only if the input is set. Never rejects.
+ * @param timeline with the logs that may be in a report
+ */
+export async function exportJunit(
+  timeline: EndedTimeline,
+  { junit: path }: Pick<Inputs, 'junit'>,
+  { onWarning }: Pick<ExportContext, 'onWarning'>,
+): Promise<void> {
+  if (path === undefined) return
+  try {
+    const { renderJunit } = await import('./report/junit.ts')
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, renderJunit(timeline), { mode: 0o600 })
+  } catch (error) {
+    onWarning(`junit: ${path} could not be written: ${errorText(error)}`)
+  }
+}
