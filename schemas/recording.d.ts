@@ -246,6 +246,21 @@ export interface Target {
     }
   }
   /**
+   * The revisions that its operator must have deployed
+   */
+  revisions?: {
+    source?: string
+    revision: string
+    /**
+     * Commits of the checkout before it
+     */
+    older?: string[]
+    /**
+     * Commits of the checkout after it
+     */
+    newer?: string[]
+  }[]
+  /**
    * The place that names it: a manifest, or the input `resources`
    */
   source?: {

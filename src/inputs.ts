@@ -19,6 +19,7 @@ import {
 import {
   answersProven,
   answersProvenMs,
+  awaitRevisionMs,
   deathsProvenMs,
   defaultCreatedTimeoutMs,
   defaultLogLines,
@@ -263,7 +264,7 @@ const definitions = {
     flag: 'hidden',
     description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
     details:
-      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). `helm/web` is a Helm release: its live objects, except hooks. Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl is a mistake, because the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start, or at the first match: a selector that matches nothing yet waits as a name does that does not exist yet (`await-change`, else the time for `created`). Without a match it ends as `not-found`; one of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
+      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). `helm/web` is a Helm release: its live objects, except hooks. `application/NAME` of Argo CD, `kustomization/NAME` and `helmrelease/NAME` of Flux take `--revision=REVISION`: a commit (at least 7 digits), a tag, the version of a chart or a digest; of several sources one each, as `--revision=NAME=REVISION` with the name, position or chart of the source. Such an object is ready only when its operator has deployed that revision, and what it deployed is gated too. Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl is a mistake, because the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--revision`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start, or at the first match: a selector that matches nothing yet waits as a name does that does not exist yet (`await-change`, else the time for `created`). Without a match it ends as `not-found`; one of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
   }),
   manifests: input(lines, {
     name: 'manifests',
@@ -350,8 +351,7 @@ const definitions = {
     group: 'Clocks',
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
-    details:
-      'Until then, the resource still has its old version, which may be healthy. With `manifests`, the change has arrived when each field that differed matches; with `expect-images`, when the images in the resource with a digest match. Without both, it has arrived when the resource is created, its generation increases or a client writes the resource. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is `stalled` with `change-not-seen`, never ready. `0` judges the resource at once.',
+    details: `Until then, the resource still has its old version, which may be healthy. With \`manifests\`, the change has arrived when each field that differed matches; with \`expect-images\`, when the images in the resource with a digest match. Without both, it has arrived when the resource is created, its generation increases or a client writes the resource. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is \`stalled\` with \`change-not-seen\`, never ready. \`0\` judges the resource at once. A reference with \`--revision\` waits ${awaitRevisionMs / 60_000} minutes by default for its operator to deploy that revision, then is \`stalled\` with \`wrong-revision\`; the default \`timeout\` counts from the moment at which it begins to. There, \`0\` sets no limit of its own.`,
   }),
   healthChecks: input(text, {
     name: 'health-checks',

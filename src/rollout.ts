@@ -17,7 +17,7 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.
 import { type EndedTimeline, type Entry, emptyTimeline, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import { hasChecks, type Inputs } from './inputs.ts'
-import { catalogueFor, isJudged, loadMilestones, ruleOf } from './lifecycle/rules.ts'
+import { isJudged, loadChecks, loadMilestones, ruleOf } from './lifecycle/rules.ts'
 import type { LiveLogs } from './logs/live-logs.ts'
 import type { Checks } from './plan/checks.ts'
 import { applyLiveAnnotations } from './plan/gate-annotations.ts'
@@ -198,14 +198,14 @@ export async function withPlan<T>(
     const plan = await unlessAborted(planTargets(rollout, cluster, kinds, healthChecks, until), until)
     if (plan === undefined) return undefined
     const { context, version: serverVersion = '', serverOffsetMs } = cluster
-    const catalogue = await catalogueFor(plan.targets)
+    const checks = await loadChecks(plan.targets, kinds)
     const settings = gateSettings(inputs, {
       startedAt,
       context,
       serverVersion,
       serverOffsetMs,
       healthChecks,
-      catalogue,
+      ...checks,
       annotations: plan.annotations,
     })
     const timeoutMs = gateTimeoutMs(settings, plan.targets)

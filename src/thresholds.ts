@@ -700,6 +700,17 @@ export const releaseListsAtOnce = 8
 
 /** How many lines `requests` and `metrics` may have: each asks a pod every few seconds. */
 export const maxRequestLines = 100
+/** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
+export const awaitRevisionMs = 600_000
+
+/**
+ * How often Argo CD looks for a new revision by default: `timeout.reconciliation` with its jitter
+ * (https://argo-cd.readthedocs.io/en/stable/operator-manual/high_availability/).
+ */
+export const argoPollMs = 180_000
+
+/** How many of the objects that an operator has deployed become targets: more than in most applications. Each needs a watch. */
+export const maxDeployed = 500
 
 /** The interval of the lists until a selector has its first match. */
 export const selectorPollMs = 1_000

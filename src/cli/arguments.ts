@@ -32,6 +32,13 @@ const referenceFlags: readonly Flag[] = [
     value: 'WHAT',
     description: "What to wait for: condition=Ready, jsonpath='{.status.phase}'=Running, create, delete.",
   },
+  {
+    name: 'revision',
+    value: 'REVISION',
+    description:
+      'What Argo CD or Flux must have deployed: a commit, a tag, a chart version, a digest, or SOURCE=REVISION.',
+    repeats: true,
+  },
 ]
 
 /** The options that a reference in quotes may have of its own: `job/migrate --timeout=20m`. */
@@ -40,6 +47,7 @@ const allReferenceOptions = [
   'selector',
   'all',
   'for',
+  'revision',
   'timeout',
   'stall-timeout',
   'milestone-timeouts',
@@ -106,7 +114,7 @@ const kubectlFlags: Readonly<Record<string, string>> = {
 export interface Arguments {
   /** Flags of the command and of the gate. */
   readonly flags: ReadonlyMap<string, string>
-  /** Flags of all references that are no inputs: `selector`, `all`, `for`. */
+  /** Flags of all references that are no inputs: `selector`, `all`, `for`, `revision`. */
   readonly referenceFlags: ReadonlyMap<string, string>
   /** How the user wrote each flag: `-n`. */
   readonly writtenFlags: ReadonlyMap<string, string>

@@ -263,11 +263,13 @@ function misplacedOptions({ own, place }: ReferenceLine, accepted: readonly stri
 function withFlags(line: ReferenceLine, flags: ReadonlyMap<string, string>): string {
   const { text, words, names, own } = line
   const hasOwn = selects(line) || isNamed(line)
-  const added = [...flags].filter(([name]) => !own.has(name) && (name === 'for' || !hasOwn))
+  const added = [...flags].filter(([name]) => !own.has(name) && (name === 'for' || name === 'revision' || !hasOwn))
   if (names.length === 0 || isExcluded(line) || added.length === 0) return text
   return [
     ...words.map(quoteWord),
-    ...added.map(([name, value]) => (name === 'all' ? '--all' : `--${name}=${quoteWord(value)}`)),
+    ...added.flatMap(([name, value]) =>
+      name === 'all' ? '--all' : value.split('\n').map((each) => `--${name}=${quoteWord(each)}`),
+    ),
   ].join(' ')
 }
 

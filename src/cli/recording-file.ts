@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
-import { catalogueFor } from '../lifecycle/rules.ts'
+import { loadChecks } from '../lifecycle/rules.ts'
 import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { counted } from '../reasons/wording.ts'
@@ -39,7 +39,7 @@ export async function openRecording(
   const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
   const index = await indexRecording(file)
   const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
-  const settings = { ...settingsOf(header, inputs), healthChecks, catalogue: await catalogueFor(plan.targets) }
+  const settings = { ...settingsOf(header, inputs), healthChecks, ...(await loadChecks(plan.targets, index.kinds)) }
   return { index, inputs, plan, settings }
 }
 

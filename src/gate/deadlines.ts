@@ -6,6 +6,7 @@ import {
   type GatedTarget,
   isUndecided,
   objectOf,
+  problemsIn,
   problemVerdict,
   type TargetVerdict,
   wasDeleted,
@@ -43,7 +44,7 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
   if (!isUnanswered && isUndecided(state) && !gated.settings.isEndless)
     ends =
       state.type === 'awaiting-change'
-        ? [changeDeadline(gated)]
+        ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]
         : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
   const deadlines = ends.flatMap((end): Deadline[] => (end === undefined ? [] : [{ ...end, ends: 'target', gated }]))
   if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
@@ -57,16 +58,25 @@ interface End {
 }
 
 /** `await-change`: the change did not arrive. */
-function changeDeadline({ settings: { startedAt, awaitChangeMs } }: GatedTarget): End {
-  return {
-    at: startedAt + awaitChangeMs,
-    verdict: () => verdictOf('stalled', 'change-not-seen', { awaitChangeMs }),
-  }
+function changeDeadline(gated: GatedTarget): End | undefined {
+  const { rule, settings } = gated
+  const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
+  const awaitMs = rule.arrival === undefined ? awaitChangeMs : awaitRevisionMs
+  return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
+}
+
+function changeVerdict({ rule, settings: { awaitChangeMs }, state, target }: GatedTarget): TargetVerdict {
+  if (rule.arrival === undefined) return verdictOf('stalled', 'change-not-seen', { awaitChangeMs })
+  const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
+  return problem === undefined
+    ? verdictOf('stalled', 'not-found', target.selector === undefined ? {} : { isSelector: true })
+    : problemVerdict('stalled', problem, undefined, target)
 }
 
 /** A deleted object was not created again. */
-function deletionDeadline({ state }: GatedTarget): End | undefined {
-  if (state.type !== 'absent' || !state.absence.wasDeleted) return undefined
+function deletionDeadline({ state, target }: GatedTarget): End | undefined {
+  // An operator creates again what somebody deleted, and states whether all exists.
+  if (state.type !== 'absent' || !state.absence.wasDeleted || target.deployedBy !== undefined) return undefined
   return {
     at: state.absence.since + deletedMs,
     verdict: () => verdictOf('failed', 'deleted', {}),
@@ -128,7 +138,7 @@ export function timeoutVerdict(gated: GatedTarget, timeoutMs: number): TargetVer
 function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdict {
   const { state, target } = gated
   const { outcome } = withoutProblem
-  if (state.type === 'awaiting-change') return { ...changeDeadline(gated).verdict(), outcome }
+  if (state.type === 'awaiting-change') return { ...changeVerdict(gated), outcome }
   if (objectOf(state) === undefined)
     return verdictOf(outcome, 'not-found', target.selector === undefined ? {} : { isSelector: true })
   const problem = state.assessment?.problems[0]

@@ -362,11 +362,13 @@ export class Gate {
    * watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
-    const { startedAt, timeoutMs } = this.#settings
+    const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
     if (timeoutMs === 0) return Infinity
+    const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
+    const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
     const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + outageAtTimeoutMs
-    const timeoutAt = startedAt + timeoutMs
+    const timeoutAt = since + timeoutMs
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
   }
 
@@ -424,6 +426,8 @@ export class Gate {
     }
     const request = targetWatch(gated.target)
     const { name, index } = gated
+    // What an operator has deployed counts by its word.
+    if (gated.target.deployedBy !== undefined && this.store.listState(request) !== 'complete') return
     if (this.#health.isWithdrawn(request)) return
     if (this.store.listState(request) !== 'complete') {
       this.#finish(deniedVerdict('misconfigured', { name, wasReadable: false, message: event.message }))

@@ -20,10 +20,11 @@ import { isSinceStart } from '../lifecycle/proof.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
-import { fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { definedClocks, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
+import { firstFailureAt } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 import {
   explainingRequestsOf,
@@ -61,7 +62,7 @@ interface GateParts {
 
 /** The targets of a gate: finds those that a change affects, assesses them and changes their states. */
 export class GatedTargets {
-  readonly all: readonly GatedTarget[]
+  readonly #all: GatedTarget[] = []
   readonly #settings: GateSettings
   readonly #store: Store
   readonly #health: ApiHealth
@@ -70,16 +71,18 @@ export class GatedTargets {
   readonly #gateTime: GateTime
   readonly #contexts: SharedContexts
   readonly #ownership: OwnershipIndex<GatedTarget>
-  readonly #byName: ReadonlyMap<string, readonly GatedTarget[]>
-  readonly #byNamespace: ReadonlyMap<string | undefined, readonly GatedTarget[]>
+  readonly #byName = new Map<string, GatedTarget[]>()
+  readonly #byNamespace = new Map<string | undefined, GatedTarget[]>()
   /** The targets that every complete list may change: those that exist or are not known to be absent, and selectors. */
   readonly #listed = new Set<GatedTarget>()
   /** The targets that are neither ready nor ended. */
   readonly #undecided = new Set<GatedTarget>()
+  /** The target that deployed another one. */
+  readonly #deployers = new Map<GatedTarget, GatedTarget>()
   /** Targets by each kind that their rules read without owning its objects. */
-  readonly #byOtherKind: ReadonlyMap<string, readonly GatedTarget[]>
+  readonly #byOtherKind = new Map<string, GatedTarget[]>()
   readonly #others = new OtherTargets()
-  readonly #hasReaders: boolean
+  #hasReaders = false
   readonly #published = new Map<GatedTarget, PublishedPods>()
   /** Changes when a target ends, or its requests may have changed: the lists of all targets are read again. */
   #version = 0
@@ -101,20 +104,37 @@ export class GatedTargets {
     this.#gateTime = createGateTime(settings)
     this.#contexts = createContexts(store, this.#gateTime, settings)
     this.#ownership = new OwnershipIndex(store)
-    const names = fullNames(targets)
-    this.all = targets.map((target, index) => this.#gate(target, index, names[index] ?? ''))
-    this.#byName = Map.groupBy(this.all, ({ target }) => nameKey(target))
-    this.#byNamespace = Map.groupBy(this.all, ({ target }) => target.namespace)
-    for (const gated of this.all) this.#updateSets(gated)
-    const otherKinds = new Set(this.all.flatMap(({ rule }) => rule.concernedBy ?? []))
-    this.#byOtherKind = new Map(
-      [...otherKinds].map((kind) => [kind, this.all.filter(({ rule }) => rule.concernedBy?.includes(kind))]),
-    )
-    this.#hasReaders = this.all.some(({ rule }) => rule.readsGatedPods)
-    for (const gated of this.all) this.#changed.add(gated)
+    this.#add(targets)
   }
 
-  #gate(target: Target, index: number, name: string): GatedTarget {
+  /** All targets: those of the gate's start in the order of the input, then those that operators deployed. */
+  get all(): readonly GatedTarget[] {
+    return this.#all
+  }
+
+  /** @param addedAt when they became targets, if that was after the gate's start */
+  #add(targets: readonly Target[], addedAt?: number): readonly GatedTarget[] {
+    const known = this.#all.length
+    const names = fullNames([...this.#all.map(({ target }) => target), ...targets])
+    const added = targets.map((target, index) => this.#gate(target, known + index, names[known + index] ?? '', addedAt))
+    const put = <Key>(index: Map<Key, GatedTarget[]>, key: Key, gated: GatedTarget) => {
+      const list = index.get(key)
+      if (list === undefined) index.set(key, [gated])
+      else list.push(gated)
+    }
+    for (const gated of added) {
+      this.#all.push(gated)
+      put(this.#byName, nameKey(gated.target), gated)
+      put(this.#byNamespace, gated.target.namespace, gated)
+      for (const kind of new Set(gated.rule.concernedBy)) put(this.#byOtherKind, kind, gated)
+      this.#hasReaders ||= gated.rule.readsGatedPods === true
+      this.#updateSets(gated)
+      this.#changed.add(gated)
+    }
+    return added
+  }
+
+  #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const settings = this.#settings
     const rule = targetRule(target, settings)
     return {
@@ -125,7 +145,7 @@ export class GatedTargets {
       settings,
       gateTime: this.#gateTime,
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
-      state: firstState({ rule, settings }),
+      state: firstState({ rule, settings, target }, addedAt),
     }
   }
 
@@ -133,9 +153,12 @@ export class GatedTargets {
     return this.all.filter(({ state }) => isUndecided(state))
   }
 
-  /** Whether no target is open. */
+  /** Whether no target is open that may still decide: what an operator deployed does not, once the operator's object failed. */
   get isDone(): boolean {
-    return this.#undecided.size === 0
+    const hasFailed = (gated: GatedTarget | undefined) =>
+      gated !== undefined && firstFailureAt([gated], this.#settings) !== undefined
+    for (const gated of this.#undecided) if (!hasFailed(this.#deployers.get(gated))) return false
+    return true
   }
 
   /** The targets with this name: several references may name one object. */
@@ -340,10 +363,38 @@ export class GatedTargets {
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
+    this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
   }
 
+  /** What an operator has deployed becomes targets of the gate, which are judged at once. */
+  #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
+    const { clocks, source } = deployer.target
+    const names = deployed?.names.filter((each) => this.named(each).length === 0) ?? []
+    if (deployed === undefined || names.length === 0) return
+    const { stallTimeoutMs } = clocks
+    const targets = names.map((each): Target => {
+      return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy: deployed.by }
+    })
+    this.#version += 1
+    for (const gated of this.#add(targets, this.#now())) {
+      this.#deployers.set(gated, deployer)
+      this.#log({ kind: 'note', text: `deployed by ${deployed.by}`, target: gated.index, added: gated.target })
+      const object = this.#store.get(gated.target)
+      this.judge(gated, () => {
+        if (object !== undefined) this.#applyChange(gated, { after: object })
+        this.#assessOne(gated)
+      })
+    }
+  }
+
   #assessAbsent(gated: GatedTarget): void {
+    const { deployedBy } = gated.target
+    if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#isUnreadable(gated.target)) {
+      const text = `the credentials cannot read it: it counts by the word of ${deployedBy}`
+      this.apply(gated, { type: 'unreadable', text })
+      return
+    }
     if (gated.state.type === 'awaiting-change' || !this.isAbsenceKnown(gated)) return
     if (gated.rule.readyWhenAbsent === undefined) this.#assessLastState(gated, gated.state.seen?.gated)
     this.apply(gated, { type: 'absence-known' })
@@ -449,6 +500,22 @@ export class GatedTargets {
       next = owner && { ...owner, namespace }
     }
     return undefined
+  }
+
+  /** Whether access to a target is refused, its kind is not served, or a recording does not contain it. */
+  #isUnreadable(target: Target): boolean {
+    const request = targetWatch(target)
+    const isMissing = this.#store.refusal(request)?.type === 'MISSING'
+    return isMissing || this.#store.listState(request) === 'unknown'
+  }
+
+  /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
+  get revisionsArrivedAt(): number | undefined {
+    const moments = this.#all.flatMap(({ rule, state }) => {
+      if (rule.arrival === undefined) return []
+      return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
+    })
+    return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
   /** Whether a watch that the target needs is unavailable, or its first list is not complete. */

@@ -58,6 +58,8 @@ const target = fields<Target>({
   clocks: kept,
   waitFor: kept,
   source: kept,
+  revisions: kept,
+  deployedBy: kept,
   gate: kept,
   manifest: omitted,
 })
@@ -104,6 +106,7 @@ export const redactEntry = fields<Entry>({
   kind: kept,
   outcome: kept,
   text,
+  added: target,
   isUnquoted: kept,
 })
 

@@ -2,6 +2,7 @@ import type { ExpectedImages, Inputs } from '../inputs.ts'
 import { type LifecycleSettings, lifecycleSettings } from '../lifecycle/rule-context.ts'
 import type { TargetChecks } from '../lifecycle/rules.ts'
 import type { Target } from '../plan/target.ts'
+import { awaitRevisionMs } from '../thresholds.ts'
 
 /** The settings of a gate. Durations in milliseconds; 0 turns a clock off. */
 export interface GateSettings extends LifecycleSettings, TargetChecks {
@@ -19,6 +20,8 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly onSuperseded: 'fail' | 'pass'
   /** How long the change of a target may take to arrive; 0: the present state is judged. */
   readonly awaitChangeMs: number
+  /** The same for a revision (`--revision`), which takes longer by default. */
+  readonly awaitRevisionMs: number
   /** The image digests that each container must run; if empty, every image is accepted. */
   readonly expectImages: ExpectedImages
   readonly context: string
@@ -64,6 +67,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
     failFast: inputs.failFast,
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,
+    awaitRevisionMs: inputs.written.has('await-change') ? inputs.awaitChangeMs : awaitRevisionMs,
     expectImages: inputs.expectImages,
     ...others,
   }

@@ -21,7 +21,14 @@ import {
   updateMilestones,
 } from './milestones.ts'
 import { type GateSettings, milestoneTimeoutMs } from './settings.ts'
-import type { Entry, GateProblem, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
+import {
+  type Entry,
+  type GateProblem,
+  type TargetOutcome,
+  type TargetRecord,
+  type Verdict,
+  verdictOf,
+} from './timeline.ts'
 import {
   addLoggedProblem,
   hasLoggedMessage,
@@ -70,6 +77,8 @@ interface AwaitingChange extends Unended {
   /** The object as the first list contained it. */
   readonly listed?: KubeObject
   readonly wasDeleted: boolean
+  /** Which revision is deployed instead of the awaited one. */
+  readonly problem?: Problem<'wrong-revision'>
   readonly seen?: undefined
   readonly assessment?: undefined
 }
@@ -101,6 +110,8 @@ interface Ready extends Unended {
   readonly at: number
   /** Set while it is ready because the object is absent (`--for=delete`). */
   readonly absence?: Absence
+  /** It cannot be read: it counts by the word of the operator that deployed it. */
+  readonly isUnread?: true
   readonly seen?: Seen
   readonly assessment?: Assessment
 }
@@ -132,6 +143,8 @@ interface Seen {
   readonly object: KubeObject
   /** Its latest version with the gated template. */
   readonly gated: KubeObject
+  /** Its awaited revision: since when it arrived, the object before, and whether it was deployed. */
+  readonly arrival?: { readonly at: number; readonly before?: KubeObject | undefined; readonly wasDeployed: boolean }
   /** It existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory
@@ -173,6 +186,8 @@ export type TargetEvent =
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
   | { readonly type: 'absence-known' }
+  /** The object of an operator cannot be read. */
+  | { readonly type: 'unreadable'; readonly text: string }
   /** A list that the object needs is not complete. */
   | { readonly type: 'list-pending' }
   /** The revisions that the object owns now. */
@@ -198,12 +213,22 @@ export interface Step {
   readonly entries: readonly TargetEntry[]
 }
 
-export function firstState({ rule, settings }: Pick<StepContext, 'rule' | 'settings'>): TargetState {
+/** @param addedAt when it became a target, if that was after the gate's start */
+export function firstState(
+  { rule, settings, target }: Pick<StepContext, 'rule' | 'settings' | 'target'>,
+  addedAt?: number,
+): TargetState {
   const { startedAt, awaitChangeMs } = settings
-  const unended = { milestones: createMilestones(rule.milestones), stall: { since: startedAt } }
-  return awaitChangeMs > 0 && rule.readyWhenAbsent === undefined
+  const since = addedAt ?? startedAt
+  const milestones = createMilestones(rule.milestones)
+  const unended = {
+    milestones: addedAt === undefined ? milestones : { ...milestones, restartedAt: addedAt },
+    stall: { since },
+  }
+  const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
+  return isAwaited && target.deployedBy === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }
-    : { ...unended, type: 'absent', absence: { since: startedAt, wasDeleted: false } }
+    : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
 }
 
 /** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
@@ -221,6 +246,14 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
       return afterAbsence(state, now, context)
+    case 'unreadable': {
+      if (state.type !== 'absent') return unchanged
+      const milestones = finishMilestones(state.milestones, event.text, now)
+      return {
+        state: { type: 'ready', at: now, milestones, stall: state.stall, isUnread: true },
+        entries: [readyEntry(event.text)],
+      }
+    }
     case 'list-pending': {
       if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
       const message = 'the objects that its spec selects now are being listed'
@@ -275,6 +308,7 @@ function afterFound(
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
   if (state.type === 'awaiting-change') {
+    if (context.rule.arrival !== undefined) return afterAwaited(state, object, isFirstSight, now, context)
     const listed = state.listed ?? (isFirstSight ? object : undefined)
     const awaited = {
       listed,
@@ -288,13 +322,73 @@ function afterFound(
         state: { ...state, listed },
         entries: isFirstSight ? [note('exists already: waiting for its change to arrive')] : [],
       }
-    const arrived = { ...state, stall: restartStall(state.stall, now) }
-    return { state: withObject(arrived, object, isFirstSight, now, context), entries: [note('its change has arrived')] }
+    return {
+      state: withObject(arrived(state, now), object, isFirstSight, now, context),
+      entries: [note('its change has arrived')],
+    }
   }
   const next = withObject(state, object, isFirstSight, now, context)
+  const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
+  if (left !== undefined) return left
   if (isOther) return afterReplacement(next, before, object, now, context)
   const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
   return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
+}
+
+/** Follows an object whose revision is awaited: it is gated once its operator deploys that revision. */
+function afterAwaited(
+  state: AwaitingChange,
+  object: KubeObject,
+  isFirstSight: boolean,
+  now: number,
+  context: StepContext,
+): Step {
+  const { rule, gateTime, target } = context
+  const before = state.listed ?? object
+  const firstSeenAt = state.problem?.firstSeenAt ?? now
+  const facts = { ...gateTime, firstSeenAt, before, wasDeployed: false, wasAttempted: false }
+  const found = rule.arrival?.(object, facts)
+  if (found?.type === 'awaited') {
+    const { text } = problemStatement(found.problem, target)
+    const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
+    return {
+      state: { ...state, listed: before, problem: found.problem },
+      entries: isLogged ? [] : [{ kind: 'problem', text }],
+    }
+  }
+  const next = withObject(arrived(state, now), object, isFirstSight, now, context)
+  if (found === undefined) return { state: next, entries: [] }
+  if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
+  const arrival = { at: now, before, wasDeployed: found.type === 'deployed' }
+  return { state: withArrival(next, arrival), entries: [note(found.text)] }
+}
+
+/** The change has arrived: the stall clock begins. */
+function arrived(state: AwaitingChange, now: number): AwaitingChange {
+  return { ...state, stall: restartStall(state.stall, now) }
+}
+
+/** Ends a target if its operator has deployed another revision since; undefined if it has not. */
+function afterOtherRevision(
+  state: UnendedState,
+  object: KubeObject,
+  now: number,
+  context: StepContext,
+): Step | undefined {
+  const { arrival, history } = state.seen ?? {}
+  if (arrival === undefined || history === undefined) return undefined
+  const { before, wasDeployed } = arrival
+  const facts = { ...context.gateTime, firstSeenAt: history.firstSeenAt, before, wasDeployed, wasAttempted: true }
+  const found = context.rule.arrival?.(object, facts)
+  if (found === undefined) return undefined
+  if ('detail' in found) return end(state, verdictOf('superseded', found.type, found.detail), now, context)
+  if (found.type !== 'deployed' || wasDeployed) return undefined
+  return { state: withArrival(state, { ...arrival, wasDeployed: true }), entries: [note(found.text)] }
+}
+
+function withArrival(state: UnendedState, arrival: Seen['arrival']): UnendedState {
+  if (state.type === 'awaiting-change' || state.seen === undefined) return state
+  return { ...state, seen: { ...state.seen, arrival } }
 }
 
 /**
@@ -338,6 +432,7 @@ function withObject(
   const seen: Seen = {
     object,
     gated: before?.gated ?? object,
+    ...(state.seen?.arrival && { arrival: state.seen.arrival }),
     existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
     history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
     revisions: before?.revisions ?? new Map(),
@@ -412,8 +507,9 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
         milestones: restartCounters(state.milestones, now),
         stall: restartStall(state.stall, now),
       }
-      const what =
-        change.type === 'returned'
+      const what = change.isOperators
+        ? 'was changed, and its operator states which version is deployed'
+        : change.type === 'returned'
           ? 'is again the one that was gated first'
           : 'changed only in annotations, labels or environment variables'
       const text = `its template ${what}: the gate follows it`
@@ -540,7 +636,7 @@ function end(
   { logText, ...verdict }: TargetVerdict,
   now: number,
   context: StepContext,
-  problems = state.assessment?.problems ?? [],
+  problems = problemsIn(state),
 ): Step {
   if (context.settings.isEndless) return { state, entries: [] }
   const { milestones, seen, assessment } = state
@@ -551,6 +647,12 @@ function end(
     state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, seen, assessment },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
   }
+}
+
+/** The present problems of a target that has not ended. */
+export function problemsIn(state: UnendedState): readonly Problem[] {
+  if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
+  return state.assessment?.problems ?? []
 }
 
 function note(text: string): TargetEntry {
@@ -571,6 +673,7 @@ export function objectOf(state: TargetState): KubeObject | undefined {
 
 /** The watches that the target needs, as far as they are known. A selector that matched nothing names no object to watch. */
 export function requestsOf({ state, target }: GatedTarget): readonly WatchRequest[] {
+  if (state.type === 'ready' && state.isUnread) return noRequests
   return state.seen?.requests ?? (target.selector === undefined ? ownWatch(target) : noRequests)
 }
 
@@ -603,7 +706,8 @@ export function wasDeleted(state: TargetState): boolean {
 
 /** The state as readable text. */
 export function describeState(state: TargetState): string {
-  if (state.type === 'awaiting-change') return 'waiting for its change to arrive'
+  if (state.type === 'awaiting-change')
+    return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }
@@ -632,7 +736,7 @@ export function problemVerdict<O extends TargetOutcome>(
 /** The problems that stand in the way of a target. */
 function problemsOf(state: TargetState): readonly Problem[] {
   if (state.type === 'ended') return state.problems
-  return state.type === 'ready' ? [] : (state.assessment?.problems ?? [])
+  return state.type === 'ready' ? [] : problemsIn(state)
 }
 
 /** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */

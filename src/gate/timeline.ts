@@ -120,6 +120,8 @@ export interface Entry {
    * outcome: the log adds it, as in `✗ failed after 42 s: `.
    */
   readonly text: string
+  /** The target, if it became one with this entry: what an operator has deployed. */
+  readonly added?: Target
   /** Nothing in the text is quoted from the cluster but names: counts of pods, a revision. */
   readonly isUnquoted?: boolean
 }

@@ -3,6 +3,7 @@ import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects
 import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
 import type { Target } from '../plan/target.ts'
+import type { RevisionChange } from '../reasons/gate.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
 import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
@@ -15,6 +16,8 @@ import type { Amendment, RuleContext } from './rule-context.ts'
 export interface IdentityChange {
   readonly type: 'same' | 'replaced' | 'returned' | 'followed' | 'superseded' | 'rolled-back'
   readonly revision?: number
+  /** The operator that deploys the object changed it. */
+  readonly isOperators?: true
 }
 
 /** Two versions of the gated object. */
@@ -24,6 +27,24 @@ export interface GatedVersions {
   /** The last version that has the gated template: that of the first one, or of a change that the gate followed. */
   readonly gated: KubeObject
 }
+
+/** What the gate knows of an awaited revision besides the object. */
+export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
+  readonly firstSeenAt: number
+  /** The object in the first list, before the revision arrived. */
+  readonly before?: KubeObject | undefined
+  /** The gate has seen the revision deployed; or at least being deployed. */
+  readonly wasDeployed: boolean
+  readonly wasAttempted: boolean
+}
+
+/** How an object stands to its awaited revision (`--revision`); `text` is for the log. */
+export type Arrival =
+  | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
+  /** Its operator deploys it, or failed to. */
+  | { readonly type: 'attempted' | 'deployed'; readonly text: string }
+  /** It was deployed, and a newer or an older one is deployed now. */
+  | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 
 /** The timeouts of one target; 0 means off. */
 export interface Clocks {
@@ -83,6 +104,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     object: Gated,
     owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
   ): readonly KubeObject[]
+  /** How the object stands to the awaited revision: with this method, it is not judged before that arrives. */
+  arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /** How a later version differs from the gated ones, by all its known revisions; without this method, no version does. */
   compare?(
     versions: GatedVersions,

@@ -292,6 +292,8 @@ export interface TargetChecks {
   /** The catalogue's entries for the kinds of the targets and for those that they own. */
   readonly catalogue?: readonly HealthCheck[]
   readonly expectImages?: ExpectedImages
+  /** The rule of a target at a revision; absent if no target has one. */
+  readonly withRevision?: (rule: Rule, target: Target) => Rule
 }
 
 /**
@@ -320,7 +322,42 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const explained = isExplained
     ? withCause(withFollowedObject(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind), behind)
     : rule
-  return withExpectedImages({ ...explained, ...revisionHooks }, checks.expectImages ?? {})
+  const { withRevision = (awaited) => awaited, expectImages = {} } = checks
+  const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
+  const whole = withExpectedImages({ ...awaited, ...revisionHooks }, expectImages)
+  return target.deployedBy === undefined ? whole : followingItsOperator(whole)
+}
+
+/**
+ * The rule of an object that an operator deployed: the operator states which version is deployed, and corrects changes by
+ * others. So no other template supersedes the gated one.
+ */
+function followingItsOperator(rule: Rule): Rule {
+  const { compare } = rule
+  if (compare === undefined) return rule
+  return {
+    ...rule,
+    compare: (...versions) => {
+      const change = compare(...versions)
+      const isOther = change.type === 'superseded' || change.type === 'rolled-back'
+      return isOther ? { type: 'followed', isOperators: true } : change
+    },
+  }
+}
+
+/**
+ * What decides about these targets and is loaded only for them: the entries of the catalogue for their kinds and, if an operator
+ * deploys a revision, for all kinds that it may deploy.
+ * @param resources the kinds that the cluster serves
+ */
+export async function loadChecks(
+  targets: readonly Target[],
+  resources: readonly ApiResource[],
+): Promise<Pick<TargetChecks, 'catalogue' | 'withRevision'>> {
+  if (targets.every(({ revisions }) => revisions === undefined)) return { catalogue: await catalogueFor(targets) }
+  const { withRevision } = await import('./custom/revision.ts')
+  const served = resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind }))
+  return { catalogue: await catalogueFor([...targets, ...served]), withRevision }
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */

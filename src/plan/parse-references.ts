@@ -138,8 +138,9 @@ function parseWords(words: readonly string[], line: number, addMistake: AddMista
     return []
   }
   const values = readFlagValues(flags, addFlagMistake)
-  if (exclude && (values.waitFor !== undefined || Object.keys(values.clocks).length > 0))
-    addFlagMistake('An excluded resource takes no --for and no clocks. Leave them out.')
+  const { waitFor, revisions = [], clocks } = values
+  if (exclude && (waitFor !== undefined || revisions.length > 0 || Object.keys(clocks).length > 0))
+    addFlagMistake('An excluded resource takes no --for, no --revision and no clocks. Leave them out.')
   const selector = readSelector(flags, addFlagMistake)
   // After a mistake in a flag, a missing word may be its value.
   const subjects = readSubjects(named, selector, hasMistake ? () => {} : addMistake)

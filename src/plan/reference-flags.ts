@@ -4,6 +4,7 @@ import { type AddMistake, didYouMeanFlag, type Mistake, quote } from '../errors.
 import { parseMilestoneTimeouts } from '../inputs.ts'
 import { checkNamespace, checkSelector } from './names.ts'
 import type { ParsedReferences } from './reference.ts'
+import { parseRevision, type WantedRevision } from './revision.ts'
 import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
 const flagOptions = {
@@ -11,11 +12,13 @@ const flagOptions = {
   for: { type: 'string' },
   'milestone-timeouts': { type: 'string' },
   namespace: { type: 'string', short: 'n' },
+  revision: { type: 'string', multiple: true },
   selector: { type: 'string', short: 'l' },
   'stall-timeout': { type: 'string' },
   timeout: { type: 'string' },
 } as const
 
+/** The value of each flag. Several of `--revision` are lines. */
 type Flags = ReadonlyMap<string, string>
 
 /** The flags that a line takes. The values of a `multiple` one are joined by line breaks. */
@@ -89,7 +92,7 @@ function readFlag(
 export function readFlagValues(
   flags: Flags,
   addMistake: AddMistake,
-): { namespace?: string; clocks: TargetClocks; waitFor?: WaitFor } {
+): { namespace?: string; clocks: TargetClocks; waitFor?: WaitFor; revisions?: readonly WantedRevision[] } {
   const read = <T>(flag: string, parse: (text: string, addMistake: AddMistake) => T | undefined): T | undefined => {
     const text = flags.get(flag)
     return text === undefined ? undefined : parse(text, (message) => addMistake(`--${flag}: ${message}`))
@@ -103,7 +106,21 @@ export function readFlagValues(
   const waitFor = waitForText === undefined ? undefined : parseWaitFor(waitForText, addMistake)
   const namespace = flags.get('namespace')
   if (namespace !== undefined) checkNamespace(namespace, addMistake)
-  return { namespace, clocks, waitFor }
+  const written = flags.get('revision')
+  const revisions = written
+    ?.split('\n')
+    .flatMap((text) => parseRevision(text, (message) => addMistake(`--revision: ${message}`)) ?? [])
+  if (revisions !== undefined && waitFor !== undefined)
+    addMistake('--revision and --for are given together. Keep one of them.')
+  return { namespace, clocks, waitFor, ...(revisions && { revisions: checkSources(revisions, addMistake) }) }
+}
+
+/** Each source has one revision. */
+function checkSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
+  const sources = new Set(revisions.map(({ source }) => source))
+  if (sources.size < revisions.length)
+    addMistake('--revision is given twice for one source. Name the source of each: --revision=app=a1b2c3d.')
+  return revisions
 }
 
 /** The label selector, empty for `--all`; undefined without either flag. */

@@ -1,5 +1,6 @@
 import { type KubeObject, shortName } from '../cluster/objects.ts'
 import type { Mistake } from '../errors.ts'
+import type { WantedRevision } from './revision.ts'
 import type { ManifestObject, TargetClocks, WaitFor } from './target.ts'
 
 /** One kind with one name or selector, as the user wrote it. Not yet resolved in the cluster. */
@@ -17,6 +18,7 @@ export interface Reference {
   readonly namespace?: string
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
+  readonly revisions?: readonly WantedRevision[]
   /** Set if the reference comes from a manifest, which contains the exact `apiVersion` and `kind`. */
   readonly manifest?: Manifest
 }

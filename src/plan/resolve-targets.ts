@@ -254,7 +254,7 @@ interface Draft {
 
 /** @param name empty for a selector without a match: the target of a release is then the release itself */
 function draftOf({ reference, resource, namespace, release }: ResolvedReference, input: string, name: string): Draft {
-  const { line, selector, clocks, waitFor, manifest } = reference
+  const { line, selector, clocks, waitFor, revisions, manifest } = reference
   const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
@@ -265,6 +265,7 @@ function draftOf({ reference, resource, namespace, release }: ResolvedReference,
       selector: name === '' ? selector : undefined,
       clocks,
       waitFor,
+      ...(revisions && { revisions }),
       source: { file: manifest?.file ?? input, line },
     },
     byName: selector === undefined,
@@ -287,6 +288,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
   }
   const [winner, other] =
     draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
+  const revisions = winner.revisions ?? other.revisions
   // The line of a manifest is more specific than that of the input.
   const { manifest, target } = draft.manifest === undefined ? earlier : draft
   drafts.set(key, {
@@ -296,6 +298,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
       ...earlier.target,
       clocks: mergeClocks(winner.clocks, other.clocks),
       waitFor: winner.waitFor ?? other.waitFor,
+      ...(revisions && { revisions }),
       source: target.source,
     },
   })
@@ -317,6 +320,7 @@ function differentFlag({ clocks: a, ...first }: Target, { clocks: b, ...second }
   const differ = (x: unknown, y: unknown): boolean =>
     x !== undefined && y !== undefined && JSON.stringify(x) !== JSON.stringify(y)
   if (differ(first.waitFor, second.waitFor)) return '--for'
+  if (differ(first.revisions, second.revisions)) return '--revision'
   if (differ(a.timeoutMs, b.timeoutMs)) return '--timeout'
   if (differ(a.stallTimeoutMs, b.stallTimeoutMs)) return '--stall-timeout'
   const milestones = Object.entries(a.milestoneTimeoutsMs ?? {})

@@ -19,6 +19,7 @@ import {
 import { apiVersionOf, definedKinds, explainUnknownKind, explainUnservedKind, findKind } from './kinds.ts'
 import { checkName, checkNamespace } from './names.ts'
 import type { ParsedReferences, Reference } from './reference.ts'
+import { takesRevision } from './revision.ts'
 import type { WaitFor } from './target.ts'
 
 /** Values for references that do not contain them. */
@@ -81,6 +82,7 @@ export function resolveReferences(
       continue
     }
     checkWaitFor(reference.waitFor, resource, addMistake)
+    checkRevisions(reference, resource, addMistake)
     // The name in a manifest was checked when it was read.
     if (name !== undefined && manifest === undefined) checkName(name, resource.group, addMistake)
     checkMilestones(Object.keys(reference.clocks.milestoneTimeoutsMs ?? {}), [resource], defaults, addMistake)
@@ -177,6 +179,13 @@ function checkWaitFor(waitFor: WaitFor | undefined, { group, kind }: ApiResource
   if (!isRedacted || waitFor?.type !== 'jsonpath' || waitFor.value === undefined) return
   if (/^\{\s*\$?\.?\[?['"]?(?:data|binaryData|stringData)\b/.test(waitFor.path))
     addMistake(`Values of a ${kind} are redacted, so --for cannot compare them. Omit the value to wait for the key.`)
+}
+
+function checkRevisions({ revisions }: Reference, resource: ApiResource, addMistake: AddMistake): void {
+  if (revisions === undefined || takesRevision({ apiVersion: apiVersionOf(resource), kind: resource.kind })) return
+  addMistake(
+    `${resource.plural}.${resource.group} have no revision to deploy. --revision is for applications.argoproj.io of Argo CD, and for kustomizations and helmreleases of Flux.`,
+  )
 }
 
 /** The milestones for which references have timeouts. */

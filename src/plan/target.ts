@@ -1,6 +1,7 @@
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { ObjectName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
+import type { WantedRevision } from './revision.ts'
 
 /** The source of a target: a line of an input or of a manifest file. */
 export interface Source {
@@ -51,6 +52,10 @@ export interface Target {
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly source?: Source
+  /** The revisions that its operator must have deployed (`--revision`), of one source each. */
+  readonly revisions?: readonly WantedRevision[]
+  /** Set if a GitOps operator deployed it: the readable name of the target that it belongs to, `application/shop`. */
+  readonly deployedBy?: string
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */

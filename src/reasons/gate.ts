@@ -3,7 +3,7 @@ import { duration } from '../duration.ts'
 import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
-import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import { clusterCommand, command, describePod, filledCommand, nameOf } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
@@ -19,6 +19,15 @@ interface TemplateChange {
   readonly toGeneration?: number
 }
 
+/** An operator deployed another revision than the awaited one. */
+export interface RevisionChange {
+  readonly operator: 'Argo CD' | 'Flux'
+  readonly wanted: string
+  readonly current: string
+  /** When the present one was deployed, as the operator wrote it. */
+  readonly since?: string | undefined
+}
+
 export interface GateDetails {
   /** `state`: what the target waits for, as text. */
   readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
@@ -30,10 +39,22 @@ export interface GateDetails {
   /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
   /** `differences`: between the two templates. */
-  readonly superseded: TemplateChange & { readonly differences: readonly string[] }
+  readonly superseded: (TemplateChange & { readonly differences: readonly string[] }) | RevisionChange
   /** `revision`: the number of the older revision whose template the object has again. */
-  readonly 'rolled-back': TemplateChange & { readonly revision?: number }
+  readonly 'rolled-back': (TemplateChange & { readonly revision?: number }) | RevisionChange
   readonly 'change-not-seen': { readonly awaitChangeMs: number }
+  /** The operator of the target has not deployed the revision that the user awaits. Durations in milliseconds. */
+  readonly 'wrong-revision': {
+    readonly operator: 'Argo CD' | 'Flux'
+    readonly wanted: string
+    /** What is deployed, since when as the operator wrote it, and how long before the gate began (negative: after). */
+    readonly current?: string
+    readonly since?: string | undefined
+    readonly beforeStartMs?: number
+    /** What the operator reports about it. */
+    readonly complaint?: string | undefined
+    readonly intervalMs?: number | undefined
+  }
   readonly 'credentials-expired': { readonly message: string }
   /** `wasReadable`: the target could be read before; `isAsked`: pods may no longer be asked (`requests`, `metrics`). */
   readonly forbidden: {
@@ -139,6 +160,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'its template was changed by somebody else during the wait',
     title: 'replaced by a newer change',
     sentence: ({ detail }) => {
+      if ('operator' in detail) return otherRevision(detail, 'a newer revision')
       const [difference, ...others] = detail.differences
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
@@ -152,11 +174,14 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'its template was changed to that of an older revision during the wait',
     title: 'rolled back',
     sentence: ({ detail }) => {
+      if ('operator' in detail) return otherRevision(detail, 'an older revision')
       const revision = detail.revision === undefined ? 'an older revision' : `revision ${detail.revision}`
       return predicate(`was rolled back to ${revision} during the wait${byAuthor(detail)} ${generations(detail)}`)
     },
-    hint: (facts) =>
-      `Find out who rolled back and why before you apply it again: ${command(facts, 'rollout', 'history', nameOf(facts))}.`,
+    hint: (facts) => {
+      const history = operatorCommand(facts, 'history') ?? command(facts, 'rollout', 'history', nameOf(facts))
+      return `Find out who rolled back and why before you apply it again: ${history}.`
+    },
   },
   'change-not-seen': {
     class: 'clock',
@@ -169,6 +194,30 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       return `Check that the change was applied, to this cluster${place}, or raise await-change if it arrives later.`
     },
     readsNamespace: true,
+  },
+  'wrong-revision': {
+    class: 'slow',
+    mayOnlyNeedTime: true,
+    isAnonymous: true,
+    hasNoMilestone: true,
+    when: 'Argo CD or Flux has not deployed the revision of `--revision`',
+    title: 'another revision is deployed',
+    headline: ({ detail: { operator, wanted } }) => `${operator} has not deployed ${wanted}`,
+    sentence: ({ detail }) => {
+      const { operator, wanted, current, complaint } = detail
+      const is =
+        current === undefined
+          ? `${operator} has deployed no revision yet`
+          : `${operator} is at ${current}${sinceText(detail)}`
+      return clause(`${is}, not at ${wanted}${complaint === undefined ? '' : `: ${complaint}`}`)
+    },
+    hint: (facts) => {
+      const { operator = 'Its operator', intervalMs } = facts.problem?.detail ?? {}
+      const every =
+        intervalMs === undefined ? 'looks for new revisions from time to time' : `polls every ${duration(intervalMs)}`
+      const sync = operatorCommand(facts, 'sync')
+      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}let a webhook tell it. Check that the revision is pushed, and that it is what the object follows.`
+    },
   },
   'credentials-expired': {
     class: 'api',
@@ -232,6 +281,41 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: () => clause('the wait was cancelled'),
     hint: () => 'Only the wait was cancelled: the rollout itself continues. Wait again to find out how it ends.',
   },
+}
+
+/** `: Argo CD is at a1b2c3d since 12:03, a newer revision than d4e5f6a`. */
+function otherRevision({ operator, wanted, current, since }: RevisionChange, what: string): Sentence {
+  return clause(`${operator} is at ${current}${clockText(since)}, ${what} than ${wanted}`)
+}
+
+/** ` since 12:03 UTC, 3 m before the gate began`; empty if it is unknown. */
+function sinceText({ since, beforeStartMs }: GateDetails['wrong-revision']): string {
+  if (beforeStartMs === undefined) return clockText(since)
+  const when = beforeStartMs < 0 ? 'after' : 'before'
+  return `${clockText(since)}, ${duration(Math.abs(beforeStartMs))} ${when} the gate began`
+}
+
+/** ` since 12:03 UTC`, of an ISO time. */
+function clockText(since: string | undefined): string {
+  const at = Date.parse(since ?? '')
+  return Number.isNaN(at) ? '' : ` since ${new Date(at).toISOString().slice(11, 16)} UTC`
+}
+
+/** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
+function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history'): string | undefined {
+  const commands: Readonly<Record<string, Readonly<Record<typeof what, string>>>> = {
+    Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
+    Kustomization: {
+      sync: 'flux reconcile kustomization {name} -n {namespace} --with-source',
+      history: 'flux events --for Kustomization/{name} -n {namespace}',
+    },
+    HelmRelease: {
+      sync: 'flux reconcile helmrelease {name} -n {namespace} --with-source',
+      history: 'helm history {name} -n {namespace}',
+    },
+  }
+  const template = commands[facts.target.kind]?.[what]
+  return template === undefined ? undefined : filledCommand(facts, template)
 }
 
 function missingReport(path: string, isPattern: boolean): string {

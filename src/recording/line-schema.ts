@@ -59,6 +59,8 @@ const header = object({
   inputs: record(firstOf(scalar, oneOf(null), list(scalar))),
 })
 
+const names = list(text)
+
 const targets = list(
   complete(
     { ...kind, name: text },
@@ -74,12 +76,12 @@ const targets = list(
         complete({ type: oneOf('jsonpath'), path: text }, { value: text }),
         complete({ type: oneOf('create', 'delete') }),
       ),
+      revisions: list(complete({ revision: text }, { source: text, older: names, newer: names })),
       manifest: complete({ ...kind, metadata: complete({ name: text }) }),
     },
   ),
 )
 
-const names = list(text)
 const resources = list(
   complete(
     { group: text, version: text, kind: text, plural: text },

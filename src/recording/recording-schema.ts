@@ -42,6 +42,17 @@ const target = z
         milestoneTimeoutsMs: z.record(z.string(), z.number()).optional(),
       })
       .describe('Its own clocks, in milliseconds; 0 is off'),
+    revisions: z
+      .array(
+        z.object({
+          source: z.string().optional(),
+          revision: z.string(),
+          older: z.array(z.string()).optional().describe('Commits of the checkout before it'),
+          newer: z.array(z.string()).optional().describe('Commits of the checkout after it'),
+        }),
+      )
+      .optional()
+      .describe('The revisions that its operator must have deployed'),
     source: z
       .object({ file: z.string(), line: z.number().int().positive() })
       .optional()

@@ -207,11 +207,13 @@ export async function replay(
 
 function longestTimeoutMs(targets: readonly Target[], settings: GateSettings): number {
   const clocks = [settings, ...targets.map((target) => target.clocks)]
-  return Math.max(
+  const isAwaited = targets.some(({ revisions }) => revisions !== undefined)
+  const longestMs = Math.max(
     ...clocks.flatMap(({ timeoutMs = 0, stallTimeoutMs = 0, milestoneTimeoutsMs = {} }) => [
       timeoutMs,
       stallTimeoutMs,
       ...Object.values(milestoneTimeoutsMs),
     ]),
   )
+  return longestMs + (isAwaited ? settings.awaitRevisionMs : 0)
 }

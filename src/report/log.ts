@@ -92,6 +92,13 @@ export function layoutLog(
   }
 }
 
+/** The layout with one more target. Lines that were printed before stay as they are. */
+function withTarget(layout: LogLayout, target: Target): LogLayout {
+  const targets = [...layout.targets, target]
+  const name = shorten(fullNames(targets).at(-1) ?? '', maxNameWidth)
+  return { ...layout, targets, names: [...layout.names, name], nameWidth: Math.max(layout.nameWidth, name.length) }
+}
+
 /** The log's first line: `Rollout Gate · context prod · 2 targets in shop · timeout 10m · stall 5m`. */
 export function renderHeader(head: LogHead, { color }: LogLayout): string {
   const { context, targets } = head
@@ -356,6 +363,7 @@ export class LogPrinter {
   entry(entry: Entry): void {
     const [first] = this.#held
     if (first !== undefined && !isAlike(first, entry)) this.#flush()
+    if (entry.added !== undefined && this.#layout !== undefined) this.#layout = withTarget(this.#layout, entry.added)
     if (this.#held.length === 0) queueMicrotask(() => this.#flush())
     this.#held.push(entry)
     if (!isReady(entry)) this.#flush()

@@ -42,6 +42,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
     failFast: true,
     onSuperseded: 'fail',
     awaitChangeMs: 0,
+    awaitRevisionMs: 600_000,
     expectImages: {},
     context: 'test',
     serverVersion: 'v1.34.4',

@@ -262,11 +262,11 @@ it.each([
   ['deployment/web --timout=5m', '"--timout" is not a flag of a reference. Did you mean --timeout?'],
   [
     'deployment/web -f x.yaml',
-    '"-f" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+    '"-f" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --revision, --selector, --stall-timeout, --timeout.',
   ],
   [
     'deployment/web -web',
-    '"-web" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --selector, --stall-timeout, --timeout.',
+    '"-web" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --revision, --selector, --stall-timeout, --timeout.',
   ],
   [
     'deployment/web -n Shop',
@@ -291,7 +291,7 @@ it.each([
     'pod/x --for=jsonpath={.a[0}=1',
     `--for=jsonpath= cannot read "{.a[0}=1". Write jsonpath='{.status.phase}'=Running, or no value for any.`,
   ],
-  ['!deployment/web --timeout=5m', 'An excluded resource takes no --for and no clocks. Leave them out.'],
+  ['!deployment/web --timeout=5m', 'An excluded resource takes no --for, no --revision and no clocks. Leave them out.'],
   ['deployment/"web', 'A double quote is opened and never closed. Close it.'],
 ])('the line %s is a mistake that contains its correction', (text, message) => {
   const { references, mistakes } = parseReferences(`\n${text}`, 'resources')

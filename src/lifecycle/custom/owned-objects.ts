@@ -57,7 +57,7 @@ export function appliedRequests(
  * (https://fluxcd.io/flux/components/kustomize/kustomizations/#inventory). They have no owner references, and may be in
  * other namespaces.
  */
-function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
+export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
   const { inventory } = (status ?? {}) as { inventory?: { entries?: unknown } | null }
   return fieldsOf(inventory?.entries).flatMap(({ id, v }) => {
     const [namespace, ...rest] = typeof id === 'string' ? id.split('_') : []

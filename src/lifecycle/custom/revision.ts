@@ -1,0 +1,609 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Fields, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
+import { isObject } from '../../cluster/objects.ts'
+import { parseDuration } from '../../duration.ts'
+import {
+  ageByCheckout,
+  isLowerVersion,
+  matchesRevision,
+  shortRevision,
+  type WantedRevision,
+} from '../../plan/revision.ts'
+import { displayName, type Target } from '../../plan/target.ts'
+import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
+import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
+import type { Draft } from '../assessment.ts'
+import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } from '../conditions.ts'
+import { earliest, provePersisted } from '../proof.ts'
+import { type Arrival, type ArrivalFacts, amended, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
+import { inventoryOf } from './owned-objects.ts'
+
+/** The revision of one source, in every form that its operator reports. */
+interface SourceRevision {
+  /** The name, position or chart by which the user may name the source. */
+  readonly names: readonly string[]
+  /** A commit, a version or a digest first; then the tag that it was resolved from, and others. */
+  readonly revisions: readonly string[]
+}
+
+/** What an operator deployed, or tries to deploy, at one time. */
+interface Version {
+  readonly sources: readonly SourceRevision[]
+  /** When it was deployed, and when it was deployed first. */
+  readonly since?: string | undefined
+  readonly first?: string | undefined
+}
+
+/** The latest attempt to deploy a version. */
+interface Attempt {
+  readonly version: Version
+  /** `retried`: it failed, and the operator tries again by itself. */
+  readonly state: 'running' | 'retried' | 'failed' | 'succeeded'
+  readonly message: string
+  /** Since when it has failed, and how long a failure must stand. */
+  readonly since?: string | undefined
+  readonly mustStandMs: number
+  /** The hook that failed. */
+  readonly hook?: Subject | undefined
+}
+
+/** What the object of a GitOps operator reports. */
+interface OperatorReport {
+  readonly operator: 'Argo CD' | 'Flux'
+  /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
+  readonly deployed: Version | undefined
+  /** Nothing is under way that may change `deployed`. */
+  readonly isSettled: boolean
+  /** The report is about the present spec, which names what is deployed next. */
+  readonly isCurrent: boolean
+  readonly attempt: Attempt | undefined
+  /** What the operator deploys next by itself; undefined if it deploys nothing by itself. */
+  readonly next: Version | undefined
+  /** What was deployed, the oldest first. */
+  readonly history: readonly Version[]
+  /** Why the operator deploys nothing, in its own words. */
+  readonly complaint: string | undefined
+  /** How often it looks for a new revision, in milliseconds; undefined if unknown. */
+  readonly intervalMs: number | undefined
+  /** The objects that it has deployed; `elsewhere`: in another cluster. */
+  readonly objects: readonly ObjectName[] | 'elsewhere' | 'unknown'
+  /** The objects that an attempt under way has already applied. */
+  readonly applied: readonly ObjectName[]
+  /** Whether the operator finds what it deployed healthy; undefined: its conditions state it. */
+  readonly isHealthy: boolean | undefined
+}
+
+type Reader = (object: KubeObject, wanted: readonly WantedRevision[]) => OperatorReport
+
+const fields = (value: unknown): Fields => (isObject(value) ? value : {})
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const texts = (...values: readonly unknown[]): readonly string[] => values.flatMap((value) => text(value) ?? [])
+
+/** Whether a version has each wanted revision, in the source that the user named or in any. */
+function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): boolean {
+  return wanted.every(({ source, revision }) =>
+    sources.some(
+      ({ names, revisions }) =>
+        (source === undefined || names.includes(source)) && revisions.some((each) => matchesRevision(revision, each)),
+    ),
+  )
+}
+
+function isSameVersion(one: Version, other: Version): boolean {
+  return (
+    one.sources.length === other.sources.length &&
+    one.sources.every(({ revisions: [revision = ''] }, index) =>
+      other.sources[index]?.revisions.some((each) => matchesRevision(revision, each)),
+    )
+  )
+}
+
+/**
+ * Argo CD: `revisions` and `sources` of an application with several sources, else `revision` and `source`. A tag stands in the
+ * `targetRevision` of its source, and is resolved to a commit
+ * (https://github.com/argoproj/argo-cd/blob/master/pkg/apis/application/v1alpha1/types.go).
+ */
+function argoVersion(revisions: Fields, sources: Fields, since?: unknown): Version | undefined {
+  const several = texts(...(Array.isArray(revisions['revisions']) ? revisions['revisions'] : []))
+  const all = several.length > 0 ? several : texts(revisions['revision'])
+  const named = several.length > 0 ? fieldsOf(sources['sources']) : [fields(sources['source'])]
+  if (all.length === 0) return undefined
+  return {
+    since: text(since),
+    sources: all.map((revision, index) => {
+      const { name, ref, chart, targetRevision } = named[index] ?? {}
+      return { names: [...texts(name, ref, chart), String(index + 1)], revisions: texts(revision, targetRevision) }
+    }),
+  }
+}
+
+const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.default.svc', undefined, ''])
+
+/**
+ * An Application of Argo CD. `OutOfSync` at a revision only means that it was compared with it. An operation is finished by its
+ * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
+ */
+const readApplication: Reader = (object, wanted) => {
+  const { operation: queued } = object as KubeObject & Fields
+  const spec = fields(object.spec)
+  const status = fields(object.status)
+  const sync = fields(status['sync'])
+  const history = fieldsOf(status['history']).flatMap((entry) => argoVersion(entry, entry, entry['deployedAt']) ?? [])
+  const compared = argoVersion(sync, fields(sync['comparedTo']))
+  const attempt = argoAttempt(fields(status['operationState']))
+  const deployed = argoDeployed(status, history, compared, attempt, wanted)
+  const isUnderWay = attempt?.state === 'running' || attempt?.state === 'retried'
+  const isAutomated = isSyncedAutomatically(spec)
+  const requested = argoVersion(fields(fields(queued)['sync']), {}) ?? compared
+  const waits =
+    sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
+  return {
+    operator: 'Argo CD',
+    deployed: deployed?.version,
+    isSettled: queued === undefined && !isUnderWay && deployed?.isSynced === true,
+    isCurrent: isDeepStrictEqual(targetRevisions(spec), targetRevisions(fields(sync['comparedTo']))),
+    attempt: queued === undefined ? attempt : undefined,
+    next: isUnderWay ? attempt.version : isAutomated || queued !== undefined ? requested : undefined,
+    history,
+    complaint:
+      argoError(status) ?? (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
+    intervalMs: argoPollMs,
+    objects: isElsewhere(fields(spec['destination'])) ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
+    applied: fieldsOf(fields(fields(status['operationState'])['syncResult'])['resources']).flatMap((each) =>
+      each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
+    ),
+    isHealthy: fields(status['health'])['status'] === 'Healthy',
+  }
+}
+
+/** The last operation of Argo CD: a sync, or a rollback. A dry run deploys nothing. */
+function argoAttempt(state: Fields): Attempt | undefined {
+  const requested = fields(fields(state['operation'])['sync'])
+  const result = fields(state['syncResult'])
+  const version = argoVersion(result, result) ?? argoVersion(requested, requested)
+  if (version === undefined || requested['dryRun'] === true) return undefined
+  const isRetried = Number(state['retryCount'] ?? 0) > 0
+  const states = new Map<unknown, Attempt['state']>([
+    ['Running', isRetried ? 'retried' : 'running'],
+    ['Terminating', 'running'],
+    ['Failed', 'failed'],
+    ['Error', 'failed'],
+  ])
+  const failedPhases: readonly unknown[] = ['Failed', 'Error']
+  const hook = fieldsOf(result['resources']).find(({ hookPhase }) => failedPhases.includes(hookPhase))
+  return {
+    version,
+    state: states.get(state['phase']) ?? 'succeeded',
+    message: text(state['message']) ?? '',
+    since: text(state['finishedAt']),
+    mustStandMs: 0,
+    hook: hook && subjectOfName(hook),
+  }
+}
+
+/**
+ * What Argo CD has deployed: what it finds synced, which may be a commit that changes nothing; else the last entry of the history.
+ * After a rollback, the comparison of before still says `Synced` for a moment: then the history is right.
+ */
+function argoDeployed(
+  status: Fields,
+  history: readonly Version[],
+  compared: Version | undefined,
+  attempt: Attempt | undefined,
+  wanted: readonly WantedRevision[],
+): { readonly version: Version; readonly isSynced: boolean } | undefined {
+  const last = history.at(-1)
+  const isWanted = (version: Version) => hasRevisions(version, wanted)
+  const wasLeft = last !== undefined && !isWanted(last) && history.some(isWanted)
+  const isOfOther = attempt !== undefined && !isWanted(attempt.version)
+  const isOutdated = isOfOther && isOlder(status['reconciledAt'], attempt.since, wasLeft)
+  if (fields(status['sync'])['status'] !== 'Synced' || compared === undefined || isOutdated)
+    return last && { version: last, isSynced: false }
+  const since = last !== undefined && isSameVersion(last, compared) ? last.since : undefined
+  return { version: { ...compared, since }, isSynced: true }
+}
+
+function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
+  const { automated } = fields(syncPolicy)
+  return isObject(automated) && automated['enabled'] !== false
+}
+
+/** The first error among the conditions of an Application: `ComparisonError: repository not found`. */
+function argoError({ conditions }: Fields): string | undefined {
+  const found = fieldsOf(conditions).find(({ type, message }) => /Error$/.test(text(type) ?? '') && text(message))
+  return found && `${text(found['type'])}: ${text(found['message'])}`
+}
+
+/** The branches, tags or versions that the sources name. */
+function targetRevisions({ source, sources }: Fields): readonly unknown[] {
+  return (Array.isArray(sources) ? fieldsOf(sources) : [fields(source)]).map(({ targetRevision }) => targetRevision)
+}
+
+/** Whether a comparison is older than the end of an operation; their times are whole seconds. */
+function isOlder(comparedAt: unknown, finishedAt: unknown, unlessLater: boolean): boolean {
+  const [compared, finished] = [Date.parse(text(comparedAt) ?? ''), Date.parse(text(finishedAt) ?? '')]
+  return unlessLater ? !(compared > finished) : compared < finished
+}
+
+/** Whether a destination is another cluster than that of the Application. */
+function isElsewhere({ server, name }: Fields): boolean {
+  return text(name) === undefined ? !inClusterNames.has(server) : name !== 'in-cluster'
+}
+
+/** An entry of `status.resources` or of a sync result. Hooks and what is to be pruned are not part of the revision. */
+function objectName(entry: Fields): readonly ObjectName[] {
+  const { group, version, kind, namespace, name, hook, requiresPruning } = entry
+  const [apiVersion] = texts(version).map((each) => (text(group) === undefined ? each : `${String(group)}/${each}`))
+  if (hook === true || requiresPruning === true || apiVersion === undefined) return []
+  if (text(kind) === undefined || text(name) === undefined) return []
+  const within = text(namespace)
+  return [
+    { apiVersion, kind: String(kind), name: String(name), ...(within === undefined ? {} : { namespace: within }) },
+  ]
+}
+
+function subjectOfName({ group, kind, namespace, name }: Fields): Subject {
+  return { group: text(group) ?? '', kind: text(kind) ?? '', namespace: text(namespace), name: text(name) ?? '' }
+}
+
+const fluxVersion = (revisions: readonly string[], since?: unknown, first?: unknown): Version | undefined =>
+  revisions.length === 0
+    ? undefined
+    : { sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }
+
+/** What the controllers of Flux report in the same way. */
+function readFlux(object: KubeObject, attempted: Version | undefined) {
+  const spec = fields(object.spec)
+  const conditions = conditionsIn(fields(object.status)['conditions']).filter((each) =>
+    isOfPresentGeneration(each, object),
+  )
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const isStalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True')
+  const isSuspended = spec['suspend'] === true
+  const progress = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')?.message ?? ''
+  const message = ready?.message ?? ''
+  return {
+    ready,
+    isStalled,
+    message,
+    progress,
+    operator: 'Flux' as const,
+    isCurrent: !isStale(fields(object.status)['observedGeneration'], object.metadata.generation),
+    next: isSuspended ? undefined : attempted,
+    complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : undefined,
+    intervalMs: parseDuration(text(spec['interval']) ?? '', () => undefined),
+    inventory: isObject(spec['kubeConfig'])
+      ? ('elsewhere' as const)
+      : isObject(fields(object.status)['inventory'])
+        ? inventoryOf(object)
+        : ('unknown' as const),
+    isHealthy: undefined,
+  }
+}
+
+/** Reasons of `Ready=False` that are about something else than the attempted revision: these never fail it. */
+const waitingReasons: ReadonlySet<string | undefined> = new Set(['DependencyNotReady', 'ArtifactFailed'])
+
+/**
+ * A Kustomization of Flux: what is applied and healthy is `lastAppliedRevision`. The history names the newest first, moves what
+ * is applied again to the front, and keeps when it was applied first (https://github.com/fluxcd/pkg/blob/main/apis/meta/history.go).
+ */
+const readKustomization: Reader = (object, wanted) => {
+  const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
+  const attempted = fluxVersion(texts(lastAttemptedRevision))
+  const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, attempted)
+  const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
+  const isApplied =
+    attempted !== undefined && progress.startsWith('Running health checks') && hasRevisions(attempted, wanted)
+  return {
+    ...common,
+    deployed: fluxVersion(
+      texts(lastAppliedRevision, lastAppliedOriginRevision),
+      ready?.status === 'True' ? ready.lastTransitionTime : undefined,
+    ),
+    isSettled: true,
+    attempt: attempted && {
+      version: attempted,
+      state: hasFailed ? 'failed' : ready?.status === 'Unknown' ? 'running' : 'succeeded',
+      message,
+      since: ready?.lastTransitionTime,
+      mustStandMs: reportedFailureMs,
+    },
+    history: fieldsOf(history)
+      .filter(({ lastReconciledStatus }) => lastReconciledStatus === 'ReconciliationSucceeded')
+      .flatMap(({ metadata, lastReconciled, firstReconciled }) => {
+        const { revision, originRevision } = fields(metadata)
+        return fluxVersion(texts(revision, originRevision), lastReconciled, firstReconciled) ?? []
+      })
+      .toReversed(),
+    objects: inventory,
+    applied: isApplied && typeof inventory !== 'string' ? inventory : [],
+  }
+}
+
+/**
+ * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, a failed one is not final: then there is
+ * no `Stalled` (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
+ */
+const readHelmRelease: Reader = (object) => {
+  const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
+  const attempted = fluxVersion(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
+  const { ready, isStalled, inventory, message, progress: _, ...common } = readFlux(object, attempted)
+  const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
+    const version = fluxVersion(texts(chartVersion, ociDigest), lastDeployed)
+    return version === undefined ? [] : [{ version, status }]
+  })
+  const [front] = releases
+  const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
+  const deployed = releases.find(({ status }) => status === 'deployed')
+  return {
+    ...common,
+    deployed: front === undefined ? fluxVersion(texts(lastAppliedRevision)) : deployed?.version,
+    isSettled: front === undefined || front === deployed,
+    attempt: attempted && {
+      version: attempted,
+      state: hasFailed ? (isStalled ? 'failed' : 'retried') : ready?.status === 'Unknown' ? 'running' : 'succeeded',
+      message,
+      since: ready?.lastTransitionTime,
+      mustStandMs: reportedFailureMs,
+    },
+    history: releases
+      .filter(({ status }) => status === 'deployed' || status === 'superseded')
+      .map(({ version }) => version)
+      .toReversed(),
+    objects: inventory,
+    applied: [],
+  }
+}
+
+const readers: Readonly<Record<string, Reader>> = {
+  Application: readApplication,
+  Kustomization: readKustomization,
+  HelmRelease: readHelmRelease,
+}
+
+/** How an object stands to the wanted revision. */
+type Standing =
+  | { readonly type: 'deployed' }
+  /** It is deployed, and its operator reports that something differs from it or is under way. */
+  | { readonly type: 'unsettled' }
+  /** The operator deploys it. */
+  | { readonly type: 'deploying'; readonly isRetried: boolean; readonly message: string }
+  | { readonly type: 'failed'; readonly attempt: Attempt }
+  /** It was deployed, and is no longer. */
+  | { readonly type: 'left'; readonly to: Version; readonly isOlder: boolean }
+  | { readonly type: 'awaited' }
+
+function standingOf(report: OperatorReport, wanted: readonly WantedRevision[], known: ArrivalFacts): Standing {
+  const { deployed, isSettled, isCurrent, attempt, next } = report
+  const isWanted = (version: Version | undefined) => version !== undefined && hasRevisions(version, wanted)
+  if (attempt?.state === 'failed' && isWanted(attempt.version)) return { type: 'failed', attempt }
+  if (isWanted(deployed) && isSettled) return { type: 'deployed' }
+  if ((attempt?.state === 'running' || attempt?.state === 'retried') && isWanted(attempt.version))
+    return { type: 'deploying', isRetried: attempt.state === 'retried', message: attempt.message }
+  if (isWanted(deployed)) return { type: 'unsettled' }
+  if (deployed !== undefined && isCurrent && !isWanted(next)) {
+    const isOlder = isOlderThanWanted(deployed, report, wanted, known)
+    if (isOlder !== undefined) return { type: 'left', to: deployed, isOlder }
+  }
+  return { type: 'awaited' }
+}
+
+/**
+ * Whether what is deployed is older than the wanted revision, which was deployed before; undefined if the wanted one may still
+ * come. The checkout decides if it is deep enough, then the order of the operator.
+ */
+function isOlderThanWanted(
+  deployed: Version,
+  { history, operator }: OperatorReport,
+  wanted: readonly WantedRevision[],
+  { before, wasDeployed, wasAttempted }: ArrivalFacts,
+): boolean | undefined {
+  const index = history.findLastIndex((each) => hasRevisions(each, wanted))
+  const entry = history[index]
+  const ages = wanted.flatMap((each) =>
+    deployed.sources.flatMap(({ revisions }) => revisions.map((one) => ageByCheckout(each, one))),
+  )
+  const age = ages.find((each) => each !== undefined)
+  const atFirst = before && readerOf(before)(before, wanted).deployed
+  const isAsBefore = atFirst !== undefined && isSameVersion(atFirst, deployed)
+  const wasThere = entry !== undefined || wasDeployed
+  if (age !== undefined) return age === 'newer' ? false : wasThere ? true : undefined
+  if (!wasThere) return wasAttempted && !isAsBefore ? false : undefined
+  if (isAsBefore && wasDeployed) return true
+  if (history.slice(0, index).some((each) => isSameVersion(each, deployed))) return true
+  const front = history.at(-1)
+  const isFirst = operator === 'Flux' && front?.first !== undefined && entry?.first !== undefined
+  if (isFirst && Date.parse(front.first ?? '') < Date.parse(entry.first ?? '')) return true
+  const [one = ''] = deployed.sources[0]?.revisions ?? []
+  return wanted.some(({ revision }) => isLowerVersion(one, revision) === true)
+}
+
+function readerOf({ kind }: KubeObject): Reader {
+  return readers[kind] ?? readApplication
+}
+
+/** A version for people: `a1b2c3d (main)`, and for several sources each of them. */
+function describeVersion({ sources }: Version): string {
+  return sources
+    .map(({ revisions: [revision = '', ...others] }) => {
+      const short = shortRevision(revision)
+      const branch = others.find((each) => !matchesRevision(revision, each) && !each.includes(':'))
+      return short.includes(' ') || branch === undefined || short === revision ? short : `${short} (${branch})`
+    })
+    .join(', ')
+}
+
+function describeWanted(wanted: readonly WantedRevision[]): string {
+  return wanted
+    .map(({ source, revision }) => `${source === undefined ? '' : `${source} at `}${shortRevision(revision)}`)
+    .join(', ')
+}
+
+/** The facts of the reason `wrong-revision`. */
+function wrongRevision(
+  object: KubeObject,
+  report: OperatorReport,
+  wanted: readonly WantedRevision[],
+  { time, startedAt, firstSeenAt }: ArrivalFacts,
+): Problem<'wrong-revision'> {
+  const { operator, deployed, complaint, intervalMs } = report
+  const since = time(deployed?.since)
+  return {
+    ...ownProblem(object, firstSeenAt),
+    reason: 'wrong-revision',
+    detail: {
+      operator,
+      wanted: describeWanted(wanted),
+      ...(deployed && { current: describeVersion(deployed) }),
+      ...(since !== undefined && { since: deployed?.since, beforeStartMs: startedAt - since }),
+      complaint,
+      intervalMs,
+    },
+  }
+}
+
+/**
+ * The rule of an object at a revision (`--revision`). Until its operator deploys that revision, it is not judged; then it is
+ * ready as its own rule finds it, and what it deployed is gated too.
+ */
+export function withRevision(rule: Rule, { revisions = [] }: Pick<Target, 'revisions'>): Rule {
+  const read = (object: KubeObject) => readerOf(object)(object, revisions)
+  const awaiting: Rule = {
+    ...rule,
+    arrival: (object, known): Arrival => {
+      const report = read(object)
+      const standing = standingOf(report, revisions, known)
+      switch (standing.type) {
+        case 'deployed':
+        case 'unsettled':
+          return { type: 'deployed', text: `${report.operator} has deployed ${describeWanted(revisions)}` }
+        case 'deploying':
+        case 'failed':
+          return { type: 'attempted', text: `${report.operator} deploys ${describeWanted(revisions)}` }
+        case 'left':
+          return {
+            type: standing.isOlder ? 'rolled-back' : 'superseded',
+            detail: {
+              operator: report.operator,
+              wanted: describeWanted(revisions),
+              current: describeVersion(standing.to),
+              since: standing.to.since,
+            },
+          }
+        case 'awaited':
+          return { type: 'awaited', problem: wrongRevision(object, report, revisions, known) }
+      }
+    },
+  }
+  return amended(awaiting, (own, object, context) => judge(own, object, read(object), revisions, context))
+}
+
+function judge(
+  own: Draft,
+  object: KubeObject,
+  report: OperatorReport,
+  wanted: readonly WantedRevision[],
+  context: RuleContext,
+): Draft {
+  const { startedAt, time, history } = context
+  const known = { startedAt, time, firstSeenAt: history.firstSeenAt, wasDeployed: true, wasAttempted: true }
+  const standing = standingOf(report, wanted, known)
+  switch (standing.type) {
+    case 'deployed':
+      return withDeployed(own, object, report)
+    case 'unsettled':
+      return own.ready ? open(own, `${report.operator} has not finished`) : own
+    case 'deploying': {
+      const { isRetried, message } = standing
+      const started = {
+        ...open(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
+        deployed: deployedBy(object, report.applied),
+      }
+      return isRetried ? started : { ...started, stallHold: `${report.operator} is deploying it` }
+    }
+    case 'failed': {
+      const problem = failureOf(object, standing.attempt, context)
+      const failed = {
+        ...open(own, messageOf(problem)),
+        problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
+      }
+      if (problem.proven) return { ...failed, failure: problem }
+      return { ...failed, recheckAt: earliest([own.recheckAt, problem.recheckAt]) }
+    }
+    case 'left':
+    case 'awaited': {
+      const problem = wrongRevision(object, report, wanted, known)
+      return {
+        ...open(own, `${report.operator} has not deployed ${describeWanted(wanted)}`),
+        problems: [problem, ...own.problems],
+      }
+    }
+  }
+}
+
+/** The draft of an object that is neither ready nor failed. */
+function open(own: Draft, message: string): Draft {
+  const milestones = own.milestones.map((each) =>
+    each.name === 'ready' ? { ...each, state: 'open' as const, message } : each,
+  )
+  return { ...own, ready: false, failure: undefined, message, milestones }
+}
+
+/** The draft of an object whose revision is deployed. */
+function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHealthy }: OperatorReport): Draft {
+  const isKnown = typeof objects !== 'string'
+  const listed = isKnown ? objects.slice(0, maxDeployed) : []
+  const left = isKnown ? objects.length - listed.length : 0
+  const notes = [
+    ...(objects === 'elsewhere'
+      ? [`it deploys to another cluster: its objects there count by the word of ${operator}`]
+      : []),
+    ...(objects === 'unknown'
+      ? [`its status does not list what it deployed: that counts by the word of ${operator}`]
+      : []),
+    ...(left > 0 ? [`${left} more objects count by the word of ${operator}`] : []),
+  ]
+  const draft = {
+    ...own,
+    notes: [...own.notes, ...notes],
+    deployed: deployedBy(object, listed),
+    awaits: [...(own.awaits ?? []), ...listed],
+  }
+  const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
+  if (!isReady || own.ready) return draft
+  const message = 'its revision is deployed and healthy'
+  const milestones = own.milestones.map((each) => ({
+    ...each,
+    state: 'done' as const,
+    ...(each.name === 'ready' ? { message } : {}),
+  }))
+  return { ...draft, ready: true, message, problems: [], milestones, recheckAt: undefined }
+}
+
+function deployedBy(object: KubeObject, names: readonly ObjectName[]): Draft['deployed'] {
+  return names.length === 0 ? undefined : { by: displayName({ ...object, name: object.metadata.name }), names }
+}
+
+/** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
+function failureOf(object: KubeObject, attempt: Attempt, { now, time, history }: RuleContext): Problem {
+  const { message, hook, mustStandMs } = attempt
+  const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
+  const proof = provePersisted(since, mustStandMs, now)
+  if (hook?.kind === 'Job' && hook.group === 'batch')
+    return {
+      ...ownProblem(object, since),
+      subject: hook,
+      ...(hook.namespace === object.metadata.namespace ? {} : { isElsewhere: true }),
+      reason: 'job-failed',
+      detail: { message },
+      ...proof,
+    }
+  return {
+    ...ownProblem(object, since),
+    reason: 'reported-failed',
+    detail: { signals: [], cause: message || 'the operator reports no message' },
+    ...proof,
+  }
+}

@@ -1,0 +1,132 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import type { GateSettings } from '../../src/gate/settings.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { iso } from '../lifecycle/builders.ts'
+import { createTarget } from './builders.ts'
+
+/** A commit of 40 digits that begins with these. */
+export const commit = (start: string) => start.padEnd(40, '0')
+export const [older, wanted, newer] = [commit('a0000001'), commit('b0000002'), commit('c0000003')]
+
+const repoURL = 'http://127.0.0.1/shop.git'
+const sourceAt = (targetRevision = 'main') => ({ repoURL, path: '.', targetRevision })
+
+/** A finished sync of an Application, as Argo CD appends it to the history. */
+const historyEntry = (revision: string, index: number, seconds: number) => ({
+  id: index,
+  revision,
+  deployedAt: iso(seconds),
+  deployStartedAt: iso(seconds - 1),
+  source: sourceAt(),
+})
+
+interface Sync {
+  /** The revision that it was compared with, and the result. */
+  readonly revision?: string
+  readonly status?: 'Synced' | 'OutOfSync' | 'Unknown'
+  readonly health?: string
+  /** The revisions that were deployed, the oldest first. */
+  readonly history?: readonly string[]
+  /** The last operation. */
+  readonly phase?: string
+  readonly of?: string
+  readonly retryCount?: number
+  readonly message?: string
+  readonly results?: readonly object[]
+  readonly finishedAt?: number
+  readonly reconciledAt?: number
+  readonly resources?: readonly object[]
+  readonly conditions?: readonly object[]
+  readonly automated?: object | undefined
+  readonly destination?: object
+  readonly queued?: string
+  readonly targetRevision?: string
+  readonly comparedTo?: string
+  readonly uid?: string
+}
+
+export const webResource = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  namespace: 'shop',
+  name: 'web',
+  status: 'Synced',
+}
+
+/**
+ * An Application as the application controller writes it
+ * (https://github.com/argoproj/argo-cd/blob/v3.5.7/pkg/apis/application/v1alpha1/types.go).
+ */
+export function application(sync: Sync = {}): KubeObject {
+  const {
+    revision = older,
+    status = 'Synced',
+    health = 'Healthy',
+    history = [older],
+    phase = 'Succeeded',
+    of = history.at(-1) ?? revision,
+    retryCount,
+    message = phase === 'Succeeded' ? 'successfully synced (all tasks run)' : `sync is ${phase}`,
+    results = [],
+    finishedAt = -180,
+    reconciledAt = -179,
+    resources = [webResource],
+    conditions = [],
+    destination = { server: 'https://kubernetes.default.svc', namespace: 'shop' },
+    queued,
+    targetRevision = 'main',
+    comparedTo = targetRevision,
+    uid = 'app-uid',
+  } = sync
+  const automated = 'automated' in sync ? sync.automated : { prune: true }
+  return {
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    metadata: { name: 'shop', namespace: 'argocd', uid, generation: 1, creationTimestamp: iso(-3_600) },
+    spec: { source: sourceAt(targetRevision), destination, ...(automated && { syncPolicy: { automated } }) },
+    ...(queued && { operation: { sync: { revision: queued }, initiatedBy: { automated: true } } }),
+    status: {
+      resources,
+      sync: { status, revision, comparedTo: { source: sourceAt(comparedTo), destination } },
+      health: { status: health },
+      history: history.map((each, index) => historyEntry(each, index, -180 + index)),
+      ...(conditions.length > 0 && { conditions }),
+      reconciledAt: iso(reconciledAt),
+      operationState: {
+        operation: { sync: { revision: of } },
+        phase,
+        message,
+        startedAt: iso(finishedAt - 2),
+        ...(phase === 'Running' ? {} : { finishedAt: iso(finishedAt) }),
+        ...(retryCount === undefined ? {} : { retryCount }),
+        syncResult: { revision: of, source: sourceAt(), resources: results },
+      },
+    },
+  } as KubeObject
+}
+
+export const applicationTarget = (overrides: Partial<Target> = {}) =>
+  createTarget({
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    namespace: 'argocd',
+    name: 'shop',
+    revisions: [{ revision: wanted }],
+    ...overrides,
+  })
+
+/** The first list of the Applications is complete. */
+export const applicationsListed: Observation = {
+  type: 'SYNCED',
+  apiVersion: 'argoproj.io/v1alpha1',
+  kind: 'Application',
+  namespace: 'argocd',
+}
+
+/** The settings of a gate with these targets, with the catalogue and the rule of revisions. */
+export async function revisionSettings(targets: readonly Target[]): Promise<Partial<GateSettings>> {
+  return loadChecks(targets, [])
+}

@@ -1,0 +1,503 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import type { Target } from '../../src/plan/target.ts'
+import { createStatus, iso } from '../lifecycle/builders.ts'
+import { runCommand } from '../support/command.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createRecording,
+  createWorkload,
+  deleted,
+  failed,
+  modified,
+  progressing,
+  type Run,
+  run,
+} from './builders.ts'
+import {
+  application,
+  applicationsListed,
+  applicationTarget,
+  commit,
+  newer,
+  older,
+  revisionSettings,
+  wanted,
+  webResource,
+} from './gitops.ts'
+
+type Steps = readonly (readonly FeedEvent[])[]
+
+const web = createWorkload('web')
+const settings = await revisionSettings([applicationTarget()])
+
+/** How a gate of an Application ends. */
+function gate(steps: Steps, target: Partial<Target> = {}, others: Partial<typeof settings> = {}): Run {
+  return run(steps, { targets: [applicationTarget(target)], settings: { ...settings, ...others } })
+}
+
+/** The first lists, with the Deployment that the Application deployed. */
+const begin = (object: KubeObject, ...workload: Parameters<typeof at>[1][]) =>
+  at(0, added(object), applicationsListed, ...(workload.length > 0 ? workload : [web.done]), allSynced)
+const then = (seconds: number, object: KubeObject) => at(seconds, modified(object))
+
+const before = application()
+const compared = application({ revision: wanted, status: 'OutOfSync' })
+const syncing = application({ revision: wanted, status: 'OutOfSync', phase: 'Running', of: wanted })
+const synced = (seconds: number) =>
+  application({ revision: wanted, history: [older, wanted], finishedAt: seconds - 1, reconciledAt: seconds })
+const failedSync = (overrides: object = {}) =>
+  application({
+    revision: wanted,
+    status: 'OutOfSync',
+    phase: 'Failed',
+    of: wanted,
+    message: 'one or more objects failed to apply',
+    ...overrides,
+  })
+const hook = {
+  group: 'batch',
+  version: 'v1',
+  kind: 'Job',
+  namespace: 'shop',
+  name: 'migrate',
+  hookType: 'PostSync',
+  hookPhase: 'Failed',
+  message: 'Job has reached the specified backoff limit',
+}
+const pulling = web.pod({
+  phase: 'Pending',
+  containerStatuses: [
+    createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
+  ],
+})
+
+interface Race {
+  readonly title: string
+  readonly steps: Steps
+  readonly ends: { readonly outcome: string; readonly reason: string; readonly seconds: number }
+  readonly message?: string
+  readonly target?: Partial<Target>
+}
+
+const ready = (seconds: number) => ({ outcome: 'ready', reason: '', seconds })
+const failedAt = (seconds: number, reason = 'reported-failed') => ({ outcome: 'failed', reason, seconds })
+const superseded = (seconds: number, reason = 'superseded') => ({ outcome: 'superseded', reason, seconds })
+const wrongRevision = { outcome: 'stalled', reason: 'wrong-revision', seconds: 600 }
+
+const races: readonly Race[] = [
+  {
+    title: 'is ready at once if the revision was synced before the gate began',
+    steps: [begin(application({ revision: wanted, history: [older, wanted] }))],
+    ends: ready(0),
+  },
+  {
+    title: 'is not ready while it is Synced and Healthy at the old commit',
+    steps: [begin(before)],
+    ends: wrongRevision,
+    message:
+      'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, 3 m before the gate began, not at b000000',
+  },
+  {
+    title: 'is not ready while it is OutOfSync at the revision: it was only compared',
+    steps: [begin(before), then(5, compared)],
+    ends: wrongRevision,
+  },
+  {
+    title: 'names the automatic sync that is off',
+    steps: [begin(before), then(5, application({ revision: wanted, status: 'OutOfSync', automated: undefined }))],
+    ends: wrongRevision,
+    message:
+      'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, 3 m before the gate began, not at b000000: the revision is compared, but not synced: automatic sync is off',
+  },
+  {
+    title: 'is ready once a queued sync has run',
+    steps: [
+      begin(before),
+      then(5, application({ revision: wanted, status: 'OutOfSync', queued: wanted })),
+      then(6, syncing),
+      then(9, synced(9)),
+    ],
+    ends: ready(9),
+  },
+  {
+    title: 'is not ready while the PostSync hook runs, although Synced and Healthy',
+    steps: [
+      begin(before),
+      then(5, application({ revision: wanted, phase: 'Running', of: wanted })),
+      then(
+        30,
+        failedSync({
+          status: 'Synced',
+          message: 'one or more synchronization tasks completed unsuccessfully',
+          results: [hook],
+        }),
+      ),
+    ],
+    ends: failedAt(30, 'job-failed'),
+    message:
+      'application/shop: job/migrate in namespace shop: the Job failed: one or more synchronization tasks completed unsuccessfully',
+  },
+  {
+    title: 'fails at once when the sync of the revision failed',
+    steps: [begin(before), then(5, syncing), then(8, failedSync())],
+    ends: failedAt(8),
+    message: 'application/shop: one or more objects failed to apply',
+  },
+  {
+    title: 'fails at once when the sync of the revision ended with an error',
+    steps: [begin(before), then(5, syncing), then(8, failedSync({ phase: 'Error' }))],
+    ends: failedAt(8),
+  },
+  {
+    title: 'does not fail when the sync of another revision failed',
+    steps: [begin(application({ phase: 'Failed', of: older, status: 'OutOfSync' })), then(9, synced(9))],
+    ends: ready(9),
+  },
+  {
+    title: 'does not fail while a failed sync of the revision is queued again',
+    steps: [begin(before), then(5, failedSync({ queued: wanted })), then(7, syncing), then(9, synced(9))],
+    ends: ready(9),
+  },
+  {
+    title: 'waits while Argo CD retries the sync',
+    steps: [
+      begin(before),
+      then(5, syncing),
+      then(
+        8,
+        application({
+          revision: wanted,
+          status: 'OutOfSync',
+          phase: 'Running',
+          of: wanted,
+          retryCount: 2,
+          message: 'retrying attempt #2',
+        }),
+      ),
+      then(60, synced(60)),
+    ],
+    ends: ready(60),
+  },
+  {
+    title: 'is superseded when a newer revision is synced after it',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(30, application({ revision: newer, history: [older, wanted, newer], finishedAt: 29, reconciledAt: 30 })),
+    ],
+    ends: superseded(30),
+    message: 'application/shop: Argo CD is at c000000 (main) since 11:57 UTC, a newer revision than b000000',
+  },
+  {
+    title: 'is superseded when the retried sync went on with a newer revision',
+    steps: [
+      begin(before),
+      then(5, syncing),
+      then(30, application({ revision: newer, history: [older, newer], finishedAt: 29, reconciledAt: 30 })),
+    ],
+    ends: superseded(30),
+  },
+  {
+    title: 'is superseded by a revision of before the gate',
+    steps: [begin(application({ revision: newer, history: [older, wanted, newer] }))],
+    ends: superseded(0),
+  },
+  {
+    title: 'waits when a newer revision is only compared with',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(6, application({ revision: newer, status: 'OutOfSync', history: [older, wanted] })),
+      then(9, application({ revision: newer, history: [older, wanted, newer], finishedAt: 9, reconciledAt: 9 })),
+    ],
+    ends: superseded(9),
+  },
+  {
+    title: 'is rolled back when the history has an older revision again',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(
+        30,
+        application({
+          revision: wanted,
+          status: 'OutOfSync',
+          history: [older, wanted, older],
+          automated: undefined,
+          finishedAt: 30,
+          reconciledAt: 31,
+        }),
+      ),
+    ],
+    ends: superseded(30, 'rolled-back'),
+    message: 'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, an older revision than b000000',
+  },
+  {
+    title: 'is not ready by the comparison of before a rollback, which stands for a moment after it',
+    steps: [
+      begin(
+        application({
+          revision: wanted,
+          history: [older, wanted, older],
+          finishedAt: -1,
+          reconciledAt: -60,
+          automated: undefined,
+        }),
+      ),
+    ],
+    ends: superseded(0, 'rolled-back'),
+  },
+  {
+    title: 'is ready when a commit that changes nothing is compared, without a sync',
+    steps: [begin(before), then(40, application({ revision: wanted, reconciledAt: 40 }))],
+    ends: ready(40),
+  },
+  {
+    title: 'heals: a change of the live objects does not end it',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(6, application({ revision: wanted, status: 'OutOfSync', history: [older, wanted] })),
+      then(7, application({ revision: wanted, status: 'OutOfSync', history: [older, wanted], phase: 'Running' })),
+      at(9, modified(synced(9)), web.done),
+    ],
+    ends: ready(9),
+  },
+  {
+    title: 'waits while the source is not found, and then names what Argo CD reports',
+    steps: [
+      begin(before),
+      then(
+        5,
+        application({ status: 'Unknown', conditions: [{ type: 'ComparisonError', message: 'repository not found' }] }),
+      ),
+    ],
+    ends: wrongRevision,
+    message:
+      'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, 3 m before the gate began, not at b000000: ComparisonError: repository not found',
+  },
+  {
+    title: 'waits for the tag that its spec names now, although its history has it behind another one',
+    steps: [
+      begin(application({ revision: newer, history: [wanted, newer], targetRevision: 'v1', comparedTo: 'v2' })),
+      then(
+        4,
+        application({
+          revision: wanted,
+          history: [wanted, newer, wanted],
+          targetRevision: 'v1',
+          finishedAt: 3,
+          reconciledAt: 4,
+        }),
+      ),
+    ],
+    target: { revisions: [{ revision: 'v1' }] },
+    ends: ready(4),
+  },
+  {
+    title: 'is followed when it is deleted and made again while its revision is awaited',
+    steps: [
+      begin(before),
+      at(5, deleted(before)),
+      at(
+        20,
+        added(
+          application({
+            uid: 'other',
+            history: [],
+            phase: 'Running',
+            of: wanted,
+            status: 'OutOfSync',
+            revision: wanted,
+          }),
+        ),
+      ),
+      then(25, application({ uid: 'other', revision: wanted, history: [wanted], finishedAt: 24, reconciledAt: 25 })),
+    ],
+    ends: ready(25),
+  },
+  {
+    title: 'fails when it is deleted after its revision arrived and does not come back',
+    steps: [begin(synced(0), web.creating), at(10, deleted(synced(0)))],
+    ends: failedAt(15, 'deleted'),
+  },
+  {
+    title: 'fails by the pod of what it deployed, with the cause',
+    steps: [begin(before, web.creating), then(5, synced(5)), at(8, modified(pulling))],
+    ends: failedAt(8, 'image-never-pull'),
+  },
+  {
+    title: 'fails by a pod of what a running sync has applied',
+    steps: [
+      begin(before),
+      then(
+        5,
+        application({
+          revision: wanted,
+          status: 'OutOfSync',
+          phase: 'Running',
+          of: wanted,
+          results: [{ ...webResource, status: 'Synced' }],
+        }),
+      ),
+      at(8, modified(web.deployment(progressing)), modified(pulling)),
+    ],
+    ends: failedAt(13, 'image-never-pull'),
+  },
+  {
+    title: 'counts by the word of Argo CD what it deployed to another cluster, not an object of the same name here',
+    steps: [
+      begin(
+        application({
+          revision: wanted,
+          history: [wanted],
+          destination: { server: 'https://prod.example.com', namespace: 'shop' },
+        }),
+        web.creating,
+      ),
+    ],
+    ends: ready(0),
+  },
+  {
+    title: 'counts by the word of Argo CD what the credentials may not read',
+    steps: [
+      at(0, added(application({ revision: wanted, history: [wanted] })), applicationsListed),
+      at(1, { ...failed(403, 'Deployment'), namespace: 'shop', name: 'web' }),
+    ],
+    ends: ready(0),
+  },
+  {
+    title: 'does not gate hooks and what is to be pruned',
+    steps: [
+      begin(
+        application({
+          revision: wanted,
+          history: [wanted],
+          resources: [
+            webResource,
+            { ...hook, hook: true, name: 'gone' },
+            { ...webResource, name: 'old', requiresPruning: true },
+          ],
+        }),
+      ),
+    ],
+    ends: ready(0),
+  },
+]
+
+describe('an Application at a revision', () => {
+  it.each(races)('$title', ({ steps, ends, message, target }) => {
+    const { outcome, reason, seconds, message: found, entries } = gate(steps, target)
+    expect({ outcome, reason, seconds, ...(message === undefined ? {} : { message: found }), entries }).toMatchObject({
+      ...ends,
+      ...(message === undefined ? {} : { message }),
+    })
+  })
+
+  it('ends in the replay of a recording as in the live gate', async () => {
+    const steps = [begin(before, web.creating), then(5, synced(5)), at(8, modified(pulling))]
+    const inputs = { resources: [`application/shop -n argocd --revision=${wanted.slice(0, 8)}`] }
+    const folder = mkdtempSync(join(tmpdir(), 'revision-'))
+    writeFileSync(join(folder, 'shop.ndjson'), createRecording(inputs, steps))
+    const { code, stdout } = await runCommand(['replay', '--json', join(folder, 'shop.ndjson')])
+    rmSync(folder, { recursive: true })
+    const { outcome, reason, targets } = JSON.parse(stdout)
+    expect({ code, outcome, reason }).toEqual({ code: 1, outcome: 'failed', reason: 'image-never-pull' })
+    expect(targets.map(({ target, namespace }: Record<string, string>) => [target, namespace])).toEqual([
+      ['application.argoproj.io/shop', 'argocd'],
+      ['deployment.apps/web', 'shop'],
+    ])
+  })
+
+  it('counts the timeout from the arrival, unless the user wrote one', () => {
+    const steps = [begin(before, web.creating), then(500, synced(500))]
+    expect(gate(steps, { clocks: { stallTimeoutMs: 0 } })).toMatchObject({ outcome: 'timed-out', seconds: 1_100 })
+    expect(gate(steps, { clocks: { stallTimeoutMs: 0 } }, { timeoutIsLiteral: true })).toMatchObject({
+      outcome: 'timed-out',
+      seconds: 600,
+    })
+  })
+
+  it('waits as long as await-change of the user says', () => {
+    expect(gate([begin(before)], {}, { awaitRevisionMs: 60_000 })).toMatchObject({
+      reason: 'wrong-revision',
+      seconds: 60,
+    })
+  })
+
+  it.each([
+    ['a newer commit of the checkout, which skipped it', { newer: [newer] }, newer, 'superseded'],
+    ['an older commit of the checkout', { older: [older] }, older, 'wrong-revision'],
+    ['a commit that the checkout does not have', {}, commit('d4'), 'wrong-revision'],
+  ])('asks the checkout when its history lacks the revision: %s', (_, known, revision, reason) => {
+    const target = { revisions: [{ revision: wanted, ...known }] }
+    expect(gate([begin(application({ revision, history: [revision] }))], target).reason).toBe(reason)
+  })
+
+  it('takes the order of the checkout before that of the history', () => {
+    const target = { revisions: [{ revision: wanted, newer: [older] }] }
+    const steps = [begin(application({ revision: older, history: [older, wanted, older] }))]
+    expect(gate(steps, target).reason).toBe('superseded')
+  })
+
+  it('adds what it deployed to the targets, and states in the log what counts by the word of Argo CD', () => {
+    const elsewhere = application({ revision: wanted, history: [wanted], destination: { name: 'prod' } })
+    expect(gate([begin(elsewhere)]).entries).toEqual([
+      '0 note Argo CD has deployed b000000',
+      '0 verdict health.status is Healthy · it deploys to another cluster: its objects there count by the word of Argo CD',
+    ])
+    const { entries, targets } = gate([begin(application({ revision: wanted, history: [wanted] }))])
+    expect(targets.map(({ outcome }) => outcome)).toEqual(['ready', 'ready'])
+    expect(entries).toContain('0 note deployed by application/shop')
+  })
+
+  it('judges an Application that it deployed by its own rule', () => {
+    const child = {
+      ...application({ health: 'Progressing' }),
+      metadata: { name: 'child', namespace: 'argocd', uid: 'child' },
+    }
+    const resources = [
+      { group: 'argoproj.io', version: 'v1alpha1', kind: 'Application', namespace: 'argocd', name: 'child' },
+    ]
+    const parent = application({ revision: wanted, history: [wanted], resources })
+    const healthy = { ...application(), metadata: child.metadata }
+    expect(gate([at(0, added(parent, child), applicationsListed), at(7, modified(healthy))])).toMatchObject(ready(7))
+  })
+
+  it('needs each source of several at its revision', () => {
+    const sources = [
+      { repoURL: 'r', name: 'app', path: '.' },
+      { repoURL: 'c', chart: 'web', targetRevision: '1.*' },
+    ]
+    const at2 = (revisions: readonly string[]) => {
+      const one = application({ history: [] })
+      const status = {
+        ...(one.status as object),
+        sync: { status: 'Synced', revisions, comparedTo: { sources } },
+        history: [{ id: 1, revisions, sources, deployedAt: iso(-9) }],
+        operationState: { phase: 'Succeeded', syncResult: { revisions, sources } },
+      }
+      return { ...one, spec: { sources, destination: {} }, status }
+    }
+    const target = {
+      revisions: [
+        { source: 'app', revision: wanted.slice(0, 7) },
+        { source: 'web', revision: '1.4.2' },
+      ],
+    }
+    expect(gate([begin(at2([wanted, '1.4.1'])), then(5, at2([wanted, '1.4.2']))], target)).toMatchObject(ready(5))
+    const positions = {
+      revisions: [
+        { source: '1', revision: wanted },
+        { source: '2', revision: '1.4.2' },
+      ],
+    }
+    expect(gate([begin(at2([wanted, '1.4.2']))], positions)).toMatchObject(ready(0))
+  })
+})
