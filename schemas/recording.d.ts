@@ -241,6 +241,7 @@ export interface Target {
   clocks: {
     timeoutMs?: number
     stallTimeoutMs?: number
+    requireChangeMs?: number
     milestoneTimeoutsMs?: {
       [k: string]: number
     }
@@ -260,6 +261,10 @@ export interface Target {
      */
     newer?: string[]
   }[]
+  /**
+   * What kubectl printed about it: `unchanged`, `configured`
+   */
+  applied?: string
   /**
    * The place that names it: a manifest, or the input `resources`
    */

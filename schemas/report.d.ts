@@ -66,6 +66,7 @@ export type Reason =
   | 'rolled-back'
   | 'change-not-seen'
   | 'wrong-revision'
+  | 'not-changed'
   | 'credentials-expired'
   | 'forbidden'
   | 'api-unreachable'
@@ -232,6 +233,14 @@ export interface Target {
    * When it became ready or ended; absent while it is progressing
    */
   endedAt?: string
+  /**
+   * When its present version came; absent if unknown
+   */
+  changedAt?: string
+  /**
+   * recent: that version came within `require-change` before the gate, else within an hour; none: it is older, and was ready when the gate began, or `require-change` did not accept it
+   */
+  change?: 'recent' | 'none'
   milestones: Milestone[]
   problems: Problem[]
   /**
@@ -251,13 +260,17 @@ export interface Milestone {
   name: string
   state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
   /**
-   * When it was reached; the start of the gate if it was reached before
+   * When it was reached; the start of the gate if it was reached before, and no object shows when
    */
   at?: string
   /**
-   * When it was reached, in seconds since the start of the gate
+   * When it was reached, in seconds since the start of the gate; negative if before
    */
   seconds?: number
+  /**
+   * Present if an object shows when it was reached
+   */
+  source?: 'object'
   message: string
 }
 export interface Problem {
@@ -323,6 +336,7 @@ export interface Problem {
     | 'rolled-back'
     | 'change-not-seen'
     | 'wrong-revision'
+    | 'not-changed'
     | 'credentials-expired'
     | 'forbidden'
     | 'api-unreachable'

@@ -46,14 +46,16 @@ export function parseDuration(text: string, addMistake: AddMistake): number | un
   return milliseconds === 0 ? 0 : Math.max(1, Math.round(milliseconds))
 }
 
-/** Milliseconds as text, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`. */
+/** Milliseconds as text, in at most two units and rounded down: `0.2 s`, `31 s`, `5 m 10 s`, `1 h 2 m`, `3 d 4 h`. */
 export function duration(milliseconds: number): string {
   const tenths = Math.floor(Math.max(0, milliseconds) / 100)
   if (tenths < 100) return `${tenths / 10} s`
   const seconds = Math.floor(milliseconds / 1_000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
-  return minutes < 60 ? units(minutes, 'm', seconds % 60, 's') : units(Math.floor(minutes / 60), 'h', minutes % 60, 'm')
+  if (minutes < 60) return units(minutes, 'm', seconds % 60, 's')
+  const hours = Math.floor(minutes / 60)
+  return hours < 24 ? units(hours, 'h', minutes % 60, 'm') : units(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
 function units(large: number, largeUnit: string, small: number, smallUnit: string): string {

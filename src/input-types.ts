@@ -16,6 +16,12 @@ export interface ValueType<T> {
 /** A duration as Kubernetes writes it, in milliseconds. */
 export const duration: ValueType<number> = { placeholder: 'DURATION', parse: parseDuration }
 
+/** The same; 0 if empty. */
+export const optionalDuration: ValueType<number> = {
+  ...duration,
+  parse: (written, addMistake) => (written === '' ? 0 : parseDuration(written, addMistake)),
+}
+
 /** Unchanged text; undefined if empty. */
 export const text: ValueType<string | undefined> = { placeholder: 'TEXT', parse: (written) => written || undefined }
 

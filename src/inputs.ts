@@ -11,6 +11,7 @@ import {
   matrix,
   number,
   oneOf,
+  optionalDuration,
   type Parse,
   pattern,
   text,
@@ -42,6 +43,7 @@ import {
   logsBeforeStartMs,
   metricIntervalMs,
   metricProven,
+  recentVersionMs,
   reportedFailureMs,
 } from './thresholds.ts'
 
@@ -264,7 +266,7 @@ const definitions = {
     flag: 'hidden',
     description: 'The resources to gate, one reference per line, in the form of the arguments of `kubectl wait`.',
     details:
-      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). `helm/web` is a Helm release: its live objects, except hooks. `application/NAME` of Argo CD, `kustomization/NAME` and `helmrelease/NAME` of Flux take `--revision=REVISION`: a commit (at least 7 digits), a tag, the version of a chart or a digest; of several sources one each, as `--revision=NAME=REVISION` with the name, position or chart of the source. Such an object is ready only when its operator has deployed that revision, and what it deployed is gated too. Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl is a mistake, because the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--revision`, `--timeout`, `--stall-timeout` and `--milestone-timeouts` apply only to it. Selectors are resolved once, at the start, or at the first match: a selector that matches nothing yet waits as a name does that does not exist yet (`await-change`, else the time for `created`). Without a match it ends as `not-found`; one of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
+      'For example `deployment/web`, `deploy,sts -l app=shop -n shop`, `job/migrate --timeout=20m` or `certificate/tls --for=condition=Ready` (also `jsonpath=`, `create`, `delete`). `helm/web` is a Helm release: its live objects, except hooks. `application/NAME` of Argo CD, `kustomization/NAME` and `helmrelease/NAME` of Flux take `--revision=REVISION`: a commit (at least 7 digits), a tag, the version of a chart or a digest; of several sources one each, as `--revision=NAME=REVISION` with the name, position or chart of the source. Such an object is ready only when its operator has deployed that revision, and what it deployed is gated too. Lines of the output of `kubectl apply` are references too; lines about a deletion, a dry run or a warning are skipped and reported; an error message of kubectl is a mistake, because the apply failed. `!` before a reference excludes its resources; excludes that leave nothing to gate are a mistake. `#` starts a comment. After a reference, `-n`, `-l`, `--all`, `--for`, `--revision`, `--timeout`, `--stall-timeout`, `--milestone-timeouts` and `--require-change` apply only to it. Selectors are resolved once, at the start, or at the first match: a selector that matches nothing yet waits as a name does that does not exist yet (`await-change`, else the time for `created`). Without a match it ends as `not-found`; one of several kinds only if no kind has a match. Required unless `manifests` is set; with both, the resources of both are gated.',
   }),
   manifests: input(lines, {
     name: 'manifests',
@@ -352,6 +354,12 @@ const definitions = {
     default: '0',
     description: 'Maximum time until the change of each resource arrives, for a gate that starts before the apply.',
     details: `Until then, the resource still has its old version, which may be healthy. With \`manifests\`, the change has arrived when each field that differed matches; with \`expect-images\`, when the images in the resource with a digest match. Without both, it has arrived when the resource is created, its generation increases or a client writes the resource. A scale by an autoscaler is not the change. If the change does not arrive in time, the resource is \`stalled\` with \`change-not-seen\`, never ready. \`0\` judges the resource at once. A reference with \`--revision\` waits ${awaitRevisionMs / 60_000} minutes by default for its operator to deploy that revision, then is \`stalled\` with \`wrong-revision\`; the default \`timeout\` counts from the moment at which it begins to. There, \`0\` sets no limit of its own.`,
+  }),
+  requireChangeMs: input(optionalDuration, {
+    name: 'require-change',
+    group: 'Verdict',
+    description: 'Maximum age of what is gated: a resource whose version is older when the gate begins fails.',
+    details: `For a deployment that may ship nothing: the image has the tag of before, the updater was late, or the apply went to another namespace. A Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Pod or Job whose pod template is older fails at once with \`not-changed\`; a scale, a label or a status makes no new version. With \`await-change\`, its age is asked when its change has arrived, or has not arrived in time. Default: none; the age is shown, and what is ready at the start with a version older than ${formatDuration(recentVersionMs)} is reported as unchanged. \`--require-change\` of a reference applies only to it.`,
   }),
   healthChecks: input(text, {
     name: 'health-checks',

@@ -5,9 +5,9 @@ import type { ExtraName, knownExtras } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
-import { causeOf } from './report/json-report.ts'
+import { causeOf, momentsOf } from './report/json-report.ts'
 import { slowestStep } from './report/target-record.ts'
-import { failedResourcesBytes } from './thresholds.ts'
+import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
 /** The outputs of the extras. They are set again as soon as an extra has written to GitHub. */
 export type ExtraOutputs = Partial<Record<NonNullable<(typeof knownExtras)[ExtraName]['output']>, string>>
@@ -55,6 +55,12 @@ export const outputDefinitions = {
   'duration-seconds': {
     description: 'How long the gate took, in seconds.',
     value: ({ startedAt, finishedAt }) => String((finishedAt - startedAt) / 1_000),
+  },
+  changed: {
+    description:
+      'A JSON array with one object for every resource whose version came shortly before the gate, or during it, each with `target`, `namespace` and `changedAt`.',
+    details: `Shortly before means within \`require-change\`, else within ${recentVersionMs / 60_000} minutes. A scale, a label or a status makes no new version. Limited as \`failed-resources\`. An empty array if nothing has changed.`,
+    value: changedResources,
   },
   'slowest-milestone': {
     description: 'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`.',
@@ -130,6 +136,29 @@ function failedResources(timeline: EndedTimeline): string {
         causedByNamespace: causedByNamespace && plain(causedByNamespace),
       })
     })
+  return jsonArray(entries)
+}
+
+/** The targets whose version is this change, as JSON in input order. */
+function changedResources(timeline: EndedTimeline): string {
+  const entries = timeline.targets.flatMap((record) => {
+    const { target, change, changedAt } = record
+    if (change !== 'recent' || changedAt === undefined) return []
+    const { namespace, gate } = target
+    return [
+      JSON.stringify({
+        target: plain(targetId(target)),
+        namespace: namespace === undefined ? undefined : plain(namespace),
+        gate: gate === undefined ? undefined : plain(gate),
+        changedAt: momentsOf(record, timeline)(changedAt),
+      }),
+    ]
+  })
+  return jsonArray(entries)
+}
+
+/** An array of JSON texts, cut to the largest size; then its last entry has the number of omitted ones. */
+function jsonArray(entries: readonly string[]): string {
   const shown: string[] = []
   let bytes = '[]'.length + longestMore
   for (const entry of entries) {

@@ -235,6 +235,18 @@ export const shortestSettlingMs = 2_000
 /** If an object is older than this at the gate's start, the apply before the gate did not create it. */
 export const oldObjectMs = 60_000
 
+/**
+ * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
+ * contains it. A target that is ready at first sight with an older one is unchanged. The events of a pod are kept for as long.
+ */
+export const recentVersionMs = 3_600_000
+
+/** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
+export const shownBeforeMs = 1_000
+
+/** If the change came this long before the gate, the headline contains how long ago: most gates start just after the apply. */
+export const lateGateMs = 10_000
+
 /** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
 export const countsInFull = 10
 

@@ -52,6 +52,7 @@ const table: Record<
   annotations: ['annotations', 'use', 'ignore', 'ignore'],
   expectImages: ['expect-images', {}, `app=${zeros}`, { app: zeros }],
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
+  requireChangeMs: ['require-change', 0, '30m', 1_800_000],
   healthChecks: ['health-checks', undefined, 'checks.yaml', 'checks.yaml'],
   logLines: ['log-lines', { count: 25, places: [] }, '9, check, report', { count: 9, places: ['check', 'report'] }],
   requests: ['requests', '', 'service/web GET /healthz', 'service/web GET /healthz'],

@@ -18,6 +18,11 @@ export function lastOccurrence({
   return latest?.timestamp ?? firstTimestamp ?? metadata.creationTimestamp
 }
 
+/** When an event first occurred: an RFC 3339 timestamp of the server; undefined if no timestamp is set. */
+export function firstOccurrence({ firstTimestamp, eventTime, metadata }: EventObject): string | undefined {
+  return (firstTimestamp || eventTime || metadata.creationTimestamp) ?? undefined
+}
+
 /**
  * Sorts events by their last occurrence, earliest first. Some timestamps have only whole seconds, so events of the same
  * second are sorted by resource version.

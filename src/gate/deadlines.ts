@@ -1,5 +1,6 @@
 import { deletedMs } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
+import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
 import {
   describeState,
@@ -57,7 +58,7 @@ interface End {
   readonly verdict: () => TargetVerdict
 }
 
-/** `await-change`: the change did not arrive. */
+/** `await-change`: the change did not arrive. What is there may be too old for `require-change`. */
 function changeDeadline(gated: GatedTarget): End | undefined {
   const { rule, settings } = gated
   const { startedAt, awaitChangeMs, awaitRevisionMs } = settings
@@ -65,8 +66,13 @@ function changeDeadline(gated: GatedTarget): End | undefined {
   return awaitMs === 0 ? undefined : { at: startedAt + awaitMs, verdict: () => changeVerdict(gated) }
 }
 
-function changeVerdict({ rule, settings: { awaitChangeMs }, state, target }: GatedTarget): TargetVerdict {
-  if (rule.arrival === undefined) return verdictOf('stalled', 'change-not-seen', { awaitChangeMs })
+function changeVerdict(gated: GatedTarget): TargetVerdict {
+  const { rule, settings, state, target } = gated
+  if (rule.arrival === undefined) {
+    const present = state.type === 'awaiting-change' ? state.listed : undefined
+    const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
+    return unchanged ?? verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs })
+  }
   const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
   return problem === undefined
     ? verdictOf('stalled', 'not-found', target.selector === undefined ? {} : { isSelector: true })

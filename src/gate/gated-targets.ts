@@ -15,7 +15,7 @@ import { type Change, covers, type Store } from '../cluster/store.ts'
 import { errorText } from '../errors.ts'
 import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assessment.ts'
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
-import { createGateTime, type GateTime } from '../lifecycle/gate-time.ts'
+import { createGateTime, type GateTime, specWrittenAt } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
@@ -144,6 +144,7 @@ export class GatedTargets {
       rule,
       settings,
       gateTime: this.#gateTime,
+      changedAt: (object) => (rule.changedAt ?? specWrittenAt)(object, this.#contexts.at(this.#now())),
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       state: firstState({ rule, settings, target }, addedAt),
     }

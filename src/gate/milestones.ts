@@ -1,4 +1,5 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
+import { timestampUnitMs } from '../lifecycle/proof.ts'
 import type { MilestoneRecord } from './timeline.ts'
 
 /**
@@ -10,6 +11,8 @@ export interface MilestoneProgress {
   readonly names: readonly string[]
   /** The moment at which each reached milestone was reached, in the order of `names`. */
   readonly reachedAt: readonly number[]
+  /** When an object showed that a milestone was reached, by name. Only reports contain it: no clock depends on it. */
+  readonly shownAt: ReadonlyMap<string, number>
   /** The milestones of the last assessment. */
   readonly present: readonly Milestone[]
   /** The highest count of each counter: only a higher one is progress. */
@@ -19,7 +22,7 @@ export interface MilestoneProgress {
 }
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
-  return { names, reachedAt: [], present: [], highest: new Map() }
+  return { names, reachedAt: [], shownAt: new Map(), present: [], highest: new Map() }
 }
 
 /** The first milestone that is not reached; undefined when all are. */
@@ -33,6 +36,14 @@ export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): num
   return restartedAt === undefined ? last : Math.max(restartedAt, last ?? 0)
 }
 
+/** When an assessment was made. Moments are milliseconds since the epoch. */
+interface AssessmentTime {
+  readonly now: number
+  readonly startedAt: number
+  /** The first assessment of an object that existed when the gate began: what is reached already was reached before. */
+  readonly isFirstSight: boolean
+}
+
 /**
  * Updates the progress after a new assessment.
  * @returns the progress, the milestones reached now, and whether a milestone or a counter moved
@@ -40,7 +51,7 @@ export function waitingSince({ reachedAt, restartedAt }: MilestoneProgress): num
 export function updateMilestones(
   before: MilestoneProgress,
   { milestones, counters = new Map() }: Assessment,
-  at: number,
+  when: AssessmentTime,
 ): { progress: MilestoneProgress; reached: readonly Milestone[]; moved: boolean } {
   const waiting = before.names.slice(before.reachedAt.length)
   const open = waiting.findIndex((name) => (findMilestone(milestones, name)?.state ?? 'open') === 'open')
@@ -49,16 +60,34 @@ export function updateMilestones(
   // Fewer pods are wanted: each count of them is progress again from here.
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
+  const at = when.isFirstSight ? when.startedAt : when.now
+  const shownAt = new Map(before.shownAt)
+  for (const name of passed) {
+    const shown = shownMoment(findMilestone(milestones, name)?.at, when)
+    if (shown === undefined) shownAt.delete(name)
+    else shownAt.set(name, shown)
+  }
   return {
     progress: {
       ...before,
       reachedAt: [...before.reachedAt, ...passed.map(() => at)],
+      shownAt,
       present: milestones,
       highest: higher.length === 0 ? reference : new Map([...reference, ...higher]),
     },
     reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
     moved: passed.length > 0 || higher.length > 0,
   }
+}
+
+/**
+ * The moment that an object shows, which is a whole second: never after it was seen, nor before the start of a gate that saw
+ * the milestone open. Undefined for a moment in the future: the clock of its writer is wrong.
+ */
+function shownMoment(at: number | undefined, { now, startedAt, isFirstSight }: AssessmentTime): number | undefined {
+  if (at === undefined || at <= 0 || at >= now + timestampUnitMs) return undefined
+  const isOfFirstSecond = at < startedAt && at > startedAt - timestampUnitMs
+  return isOfFirstSecond && !isFirstSight ? startedAt : Math.min(at, now)
 }
 
 /** The number of pods that must become ready. */
@@ -92,14 +121,22 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
 
 /** The milestones for the report. `end`: whether the target is open, failed or ready. */
 export function milestoneRecords(
-  { names, reachedAt, present }: MilestoneProgress,
+  { names, reachedAt, shownAt, present }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',
 ): readonly MilestoneRecord[] {
   return names.map((name, index) => {
     const at = reachedAt[index]
     const { state, message } = findMilestone(present, name) ?? { message: '' }
     if (state === 'skipped') return { name, state, message }
-    if (at !== undefined) return { name, state: 'done', at, message: state === 'open' ? '' : message }
+    const shown = shownAt.get(name)
+    if (at !== undefined)
+      return {
+        name,
+        state: 'done',
+        at: shown ?? at,
+        ...(shown === undefined ? {} : { source: 'object' }),
+        message: state === 'open' ? '' : message,
+      }
     // A ready target waits for no milestone.
     if (end === 'ready') return { name, state: 'skipped', message: '' }
     if (index > reachedAt.length) return { name, state: 'pending', message: '' }

@@ -62,9 +62,10 @@ const target = fields<Target>({
   deployedBy: kept,
   gate: kept,
   manifest: omitted,
+  applied: kept,
 })
 
-const milestone = fields<MilestoneRecord>({ name: kept, state: kept, at: kept, message: text })
+const milestone = fields<MilestoneRecord>({ name: kept, state: kept, at: kept, source: kept, message: text })
 
 const evidence = fields<Evidence>({ type: kept, title: text, text, isUnread: kept })
 
@@ -97,6 +98,8 @@ const record = fields<TargetRecord>({
   changes: each(text),
   notes: each(text),
   warnings: each(text),
+  changedAt: kept,
+  change: kept,
 })
 
 /** An entry of the log with its text redacted. */

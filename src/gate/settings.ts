@@ -22,6 +22,8 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly awaitChangeMs: number
   /** The same for a revision (`--revision`), which takes longer by default. */
   readonly awaitRevisionMs: number
+  /** The maximum age of the version that a target with pods has when the gate begins; 0: any. */
+  readonly requireChangeMs: number
   /** The image digests that each container must run; if empty, every image is accepted. */
   readonly expectImages: ExpectedImages
   readonly context: string
@@ -39,7 +41,7 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
  * a deleted one may be created again.
  */
 export function viewSettings(settings: GateSettings): GateSettings {
-  return { ...settings, isEndless: true, awaitChangeMs: 0 }
+  return { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
 }
 
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
@@ -68,6 +70,7 @@ export function gateSettings(inputs: Inputs, others: ClusterSettings): GateSetti
     onSuperseded: inputs.onSuperseded,
     awaitChangeMs: inputs.awaitChangeMs,
     awaitRevisionMs: inputs.written.has('await-change') ? inputs.awaitChangeMs : awaitRevisionMs,
+    requireChangeMs: inputs.requireChangeMs,
     expectImages: inputs.expectImages,
     ...others,
   }

@@ -20,6 +20,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
+import { unchangedText, unchangedVerdict, versionAge } from './present-version.ts'
 import { type GateSettings, milestoneTimeoutMs } from './settings.ts'
 import {
   type Entry,
@@ -53,6 +54,8 @@ export interface StepContext {
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
+  /** When the present version of this target came, by its rule and what is known of it; see `Rule.changedAt`. */
+  readonly changedAt: (object: KubeObject) => number | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
 }
@@ -148,6 +151,8 @@ interface Seen {
   /** It existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory
+  /** When its present version came, as its last assessment found. */
+  readonly changedAt?: number | undefined
   /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
   readonly revisions: ReadonlyMap<string, KubeObject>
   /** The watches that it needs. */
@@ -435,6 +440,7 @@ function withObject(
     ...(state.seen?.arrival && { arrival: state.seen.arrival }),
     existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
     history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
+    changedAt: before?.changedAt,
     revisions: before?.revisions ?? new Map(),
     requests: unlessSame(requests, state.seen?.requests),
     optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
@@ -548,9 +554,9 @@ function afterAssessment(
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
-  const isFirst = fallen.state.milestones.reachedAt.length === 0
-  const reachedAt = isFirst && seen.existedBefore ? gateTime.startedAt : now
-  const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, reachedAt)
+  const isFirstSight = seen.existedBefore && fallen.state.milestones.reachedAt.length === 0
+  const when = { now, startedAt: gateTime.startedAt, isFirstSight }
+  const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
   const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
   const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
@@ -560,7 +566,12 @@ function afterAssessment(
   const after = {
     milestones: progress,
     stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
-    seen: { ...seen, loggedProblems, isSettlingLogged: seen.isSettlingLogged || settling !== undefined },
+    seen: {
+      ...seen,
+      changedAt: context.changedAt(seen.object),
+      loggedProblems,
+      isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
+    },
     assessment,
   }
   const entries: TargetEntry[] = [
@@ -570,15 +581,17 @@ function afterAssessment(
     ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
     ...texts.map((text) => ({ kind: 'problem', text }) as const),
   ]
-  if (failure !== undefined) {
-    const verdict = problemVerdict('failed', failure, assessment, target)
+  const unchanged = unchangedVerdict(after.seen.changedAt, context)
+  const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
+  if (verdict !== undefined) {
     const ended = end({ ...after, type: 'judged' }, verdict, now, context)
     return { state: ended.state, entries: [...entries, ...ended.entries] }
   }
   if (!isReady) return { state: { ...after, type: 'judged' }, entries }
   if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
-  const verdict = readyEntry([assessment.message, ...remarksOf(assessment)].join(' · '))
-  return { state: { ...after, type: 'ready', at: now }, entries: [...entries, verdict] }
+  const state: TargetState = { ...after, type: 'ready', at: now }
+  const text = [readyMessage(state, assessment, context), ...remarksOf(assessment, target)].join(' · ')
+  return { state, entries: [...entries, readyEntry(text)] }
 }
 
 /** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */
@@ -759,7 +772,8 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
  * The record of a target for the timeline.
  * @param causedBy the index of the target that it only waits for
  */
-export function targetRecord({ state, target }: GatedTarget, causedBy?: number): TargetRecord<GateProblem> {
+export function targetRecord(gated: GatedTarget, causedBy?: number): TargetRecord<GateProblem> {
+  const { state, target } = gated
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
   const problems = problemsOf(state)
@@ -769,7 +783,7 @@ export function targetRecord({ state, target }: GatedTarget, causedBy?: number):
       : {
           outcome: isReady ? 'ready' : 'progressing',
           reason: problems[0]?.reason ?? '',
-          ...openStatement(state, problems[0]),
+          ...openStatement(gated, problems[0]),
         }
   return {
     target,
@@ -779,18 +793,44 @@ export function targetRecord({ state, target }: GatedTarget, causedBy?: number):
     ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map((problem) => recordProblem(problem, target)),
-    notes: assessment === undefined ? [] : remarksOf(assessment),
+    notes: remarksOf(assessment, target),
+    ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),
     ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
   }
 }
 
-function remarksOf({ notes, warnings = [] }: Assessment): readonly string[] {
-  return [...notes, ...warnings]
+function remarksOf(
+  { notes, warnings = [] }: Pick<Assessment, 'notes' | 'warnings'> = { notes: [] },
+  { applied }: Target,
+): readonly string[] {
+  return [...(applied === undefined ? [] : [`kubectl: ${applied}`]), ...notes, ...warnings]
+}
+
+/** Whether a target was ready when the gate first saw it, and has been since. */
+function wasReadyAtFirstSight(state: TargetState, { settings }: StepContext): boolean {
+  const { seen, milestones } = state
+  return (
+    state.type === 'ready' &&
+    seen?.existedBefore === true &&
+    milestones.reachedAt.every((at) => at === settings.startedAt)
+  )
+}
+
+/** The message of a ready target. If nothing has changed for long, it begins with that. */
+function readyMessage(state: Ready, { message }: Pick<Assessment, 'message'>, context: StepContext): string {
+  const { changedAt } = state.seen ?? {}
+  const age = versionAge(changedAt, wasReadyAtFirstSight(state, context), context)
+  const unchanged = unchangedText(age, context.settings.startedAt)
+  return [unchanged, message].filter((text) => text !== '').join(', ')
 }
 
 /** The state of an open or ready target as text, and how the text joins its name. */
-function openStatement(state: TargetState, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
-  const message = describeState(state)
+function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
+  const { state } = gated
+  const message =
+    state.type === 'ready' && state.assessment !== undefined && state.absence === undefined
+      ? readyMessage(state, state.assessment, gated)
+      : describeState(state)
   const sentence = problem && sentenceOf(problem)
   if (sentence?.text === message) return { message, form: sentence.form }
   return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }

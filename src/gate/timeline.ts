@@ -53,8 +53,10 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
 export interface MilestoneRecord {
   readonly name: string
   readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
-  /** When it was reached. If it was reached before the gate first saw the target, this is the gate's start. */
+  /** When it was reached. If it was reached before the gate, and no object shows when, this is the gate's start. */
   readonly at?: number
+  /** An object shows when it was reached. */
+  readonly source?: 'object' | undefined
   readonly message: string
 }
 
@@ -86,7 +88,15 @@ export interface ProblemRecord
 /** A problem with the facts that its hint and its evidence are made from. */
 export type GateProblem = Problem & ProblemRecord
 
-export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends Verdict<TargetOutcome> {
+/** The age of a target's present version. */
+export interface VersionAge {
+  /** When it came, in milliseconds since the epoch on the runner's clock; absent if unknown. */
+  readonly changedAt?: number
+  /** `recent`: it is this change. `none`: it is older, and was ready at first sight or not accepted by `require-change`. */
+  readonly change?: 'recent' | 'none'
+}
+
+export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends Verdict<TargetOutcome>, VersionAge {
   readonly target: Target
   /** When it ended or became ready; absent while it is open. */
   readonly endedAt?: number

@@ -82,9 +82,9 @@ function toSeconds(ms: number): number {
   return Math.max(0, ms) / 1_000
 }
 
-/** How long each reached milestone took; empty if all were reached before the gate saw the target. */
-function tookSeconds({ milestones }: TargetRecord, startedAt: number): Readonly<Record<string, number>> {
-  const steps = stepsOf(milestones, startedAt)
+/** How long each reached milestone took; empty if all were reached before the gate saw the target, at unknown moments. */
+function tookSeconds(record: TargetRecord, startedAt: number): Readonly<Record<string, number>> {
+  const steps = stepsOf(record, startedAt)
   const isUnchanged = steps.every(({ tookMs }) => tookMs === 0)
   return isUnchanged ? {} : Object.fromEntries(steps.map(({ name, tookMs }) => [name, toSeconds(tookMs)]))
 }
@@ -117,7 +117,7 @@ function compareMilestones(
   timeline: EndedTimeline,
   runs: readonly PastTarget[],
 ): readonly ComparedMilestone[] {
-  const steps = stepsOf(record.milestones, timeline.startedAt)
+  const steps = stepsOf(record, timeline.startedAt)
   // A target that was ready at first sight has nothing to compare.
   if (record.outcome === 'ready' && steps.every(({ tookMs }) => tookMs === 0)) return []
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)

@@ -13,6 +13,11 @@ export interface Milestone {
    * When the milestone will be done if nothing changes: after the settle time, or when the status is no longer stale.
    */
   readonly settlesAt?: number
+  /**
+   * When it was reached, as an object shows it: milliseconds since the epoch on the runner's clock. Only for a done
+   * milestone. Undefined if no object shows it.
+   */
+  readonly at?: number | undefined
   /** For the log: `revision 3 → ReplicaSet web-688899976b`; empty if there is nothing to report. */
   readonly message: string
 }

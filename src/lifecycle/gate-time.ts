@@ -1,4 +1,4 @@
-import type { KubeObject } from '../cluster/objects.ts'
+import type { KindName, KubeObject } from '../cluster/objects.ts'
 
 /** The times that rules use. Moments and durations are milliseconds. */
 export interface GateTime {
@@ -34,4 +34,16 @@ export function lastWriteOf(
 ): number | undefined {
   const writes = managedFields.flatMap((entry) => (entry.subresource === subresource ? (time(entry.time) ?? []) : []))
   return writes.length === 0 ? undefined : Math.max(...writes)
+}
+
+/**
+ * The last write of an object's spec. Undefined if unknown: without a status subresource, a controller writes the status as
+ * clients write the spec.
+ * @returns milliseconds since the epoch on the runner's clock
+ */
+export function specWrittenAt(
+  object: KubeObject,
+  { time, declaresStatus }: Pick<GateTime, 'time'> & { declaresStatus(kind: KindName): boolean | undefined },
+): number | undefined {
+  return object.status !== undefined && declaresStatus(object) === false ? undefined : lastWriteOf(object, time)
 }

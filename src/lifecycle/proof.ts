@@ -51,6 +51,11 @@ export function earliestAfter(now: number, moments: readonly (number | undefined
   return earliest(moments.filter((moment) => moment !== undefined && moment > now))
 }
 
+/** The latest moment; undefined if one is unknown, or there is none. */
+export function latestOfAll(moments: readonly (number | undefined)[]): number | undefined {
+  return moments.includes(undefined) ? undefined : latest(moments)
+}
+
 /** The latest known moment. */
 export function latest(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((moment) => moment !== undefined)

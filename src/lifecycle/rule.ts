@@ -8,8 +8,8 @@ import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
 import { autoscalerSyncMs, oldObjectMs } from '../thresholds.ts'
 import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.ts'
 import { observedGenerations, ownProblem } from './conditions.ts'
-import { type GateTime, lastWriteOf } from './gate-time.ts'
-import { earliest, provePersisted } from './proof.ts'
+import { type GateTime, lastWriteOf, specWrittenAt } from './gate-time.ts'
+import { earliest, latestOfAll, provePersisted } from './proof.ts'
 import type { Amendment, RuleContext } from './rule-context.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
@@ -53,6 +53,9 @@ export interface Clocks {
   /** The user set the stall timeout: no stall hold applies. */
   readonly stallIsLiteral: boolean
 }
+
+/** The facts that show when the present version of an object came. */
+export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'declaresStatus'>
 
 /** A ready target with its gated pods that are not being deleted. */
 export interface ReadyTarget {
@@ -106,6 +109,13 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   ): readonly KubeObject[]
   /** How the object stands to the awaited revision: with this method, it is not judged before that arrives. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
+  /**
+   * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a
+   * label or a status makes no version. Without this method, the last write of the spec counts.
+   */
+  changedAt?(object: Gated, context: ChangeContext): number | undefined
+  /** `require-change` asks for the age of its version: that is what its pods run. */
+  readonly requiresChange?: boolean | undefined
   /** How a later version differs from the gated ones, by all its known revisions; without this method, no version does. */
   compare?(
     versions: GatedVersions,
@@ -218,7 +228,7 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
     explainedBy,
     related: [...(rest.related ?? []), ...named(explainedBy, context)],
   }
-  const milestones = withExistence(rest.milestones, object, context)
+  const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
   const draft = { ...rest, milestones, problems, notes, recheckAt, ...explained }
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return { ...draft, ready, message: readyMessage }
@@ -229,14 +239,36 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
   return { ...draft, ready: false, message }
 }
 
-/** If an object is older than the apply, its milestone `created` reads `exists`. */
-function withExistence(
-  milestones: readonly Milestone[],
-  { metadata: { creationTimestamp } }: KubeObject,
-  { time, startedAt }: RuleContext,
-): readonly Milestone[] {
-  if ((time(creationTimestamp) ?? startedAt) >= startedAt - oldObjectMs) return milestones
-  return milestones.map((each) => (each.name === 'created' ? { ...each, message: 'exists' } : each))
+/**
+ * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition of the
+ * conditions that make it ready. If the object is older than the apply, its milestone `created` reads `exists`.
+ */
+function withMoment(
+  milestone: Milestone,
+  object: KubeObject,
+  context: RuleContext,
+  signals: Found['signals'],
+): Milestone {
+  if (milestone.state !== 'done' || milestone.at !== undefined) return milestone
+  switch (milestone.name) {
+    case 'created': {
+      const at = context.time(object.metadata.creationTimestamp)
+      const isOld = at !== undefined && at < context.startedAt - oldObjectMs
+      return { ...milestone, at, ...(isOld ? { message: 'exists' } : {}) }
+    }
+    case 'observed':
+      return { ...milestone, at: specWrittenAt(object, context) }
+    case 'ready':
+      return { ...milestone, at: readySince(object, context, signals) }
+    default:
+      return milestone
+  }
+}
+
+/** Since when the conditions make an object ready; undefined if one of them was already True before the last write of the spec. */
+function readySince(object: KubeObject, context: RuleContext, signals: Found['signals'] = []): number | undefined {
+  const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
+  return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
 }
 
 /** The objects that these requests name. */

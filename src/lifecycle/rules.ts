@@ -324,7 +324,8 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
     : rule
   const { withRevision = (awaited) => awaited, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
-  const whole = withExpectedImages({ ...awaited, ...revisionHooks }, expectImages)
+  const { changedAt, hasPods: requiresChange } = ruleOf(target)
+  const whole = withExpectedImages({ ...awaited, ...revisionHooks, changedAt, requiresChange }, expectImages)
   return target.deployedBy === undefined ? whole : followingItsOperator(whole)
 }
 

@@ -142,7 +142,7 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
     endedAt,
     milestones: target.milestones.map(({ at, seconds: _, ...milestone }) => ({
       ...milestone,
-      at: at === undefined ? undefined : Math.max(startedAt, moment(at)),
+      at: at === undefined ? undefined : milestone.source === undefined ? Math.max(startedAt, moment(at)) : moment(at),
     })),
     problems: target.problems.map(({ firstSeen, headline, subject, namespace: elsewhere, ...problem }) => ({
       ...problem,
@@ -152,6 +152,8 @@ function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number)
       firstSeenAt: moment(firstSeen),
     })),
     hint,
+    changedAt: target.changedAt === undefined ? undefined : moment(target.changedAt),
+    change: target.change,
     changes: target.changes,
     notes: target.notes ?? [],
   }

@@ -35,8 +35,10 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
   return words
 }
 
-/** The resource in a line of kubectl's output, or why the line is skipped. */
-type KubectlLine = { readonly words: readonly string[]; readonly skip?: undefined } | { readonly skip: string }
+/** The resource in a line of kubectl's output and what was done with it (`configured`), or why the line is skipped. */
+type KubectlLine =
+  | { readonly words: readonly string[]; readonly applied: string; readonly skip?: undefined }
+  | { readonly skip: string }
 
 /**
  * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`. Old
@@ -68,7 +70,7 @@ export function parseKubectlLine(line: string): KubectlLine | undefined {
   if (rest.join(' ').endsWith('dry run)')) return { skip: 'a dry run' }
   if (verb.includes('deleted')) return { skip: 'deleted' }
   if (verb.includes('pruned')) return { skip: 'pruned' }
-  return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text) }
+  return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
 }
 
 /** The line of another command's output, and what to pass instead. */

@@ -92,7 +92,7 @@ export function parseReferences(
     const mistakesBefore = mistakes.length
     const parsed = parseWords(words, line, addMistake)
     const list = mistakes.length === mistakesBefore ? references : invalid
-    list.push(...parsed)
+    list.push(...(printed === undefined ? parsed : parsed.map((each) => ({ ...each, applied: printed.applied }))))
     if (references.length > maxReferences) {
       addMistake(tooManyReferences)
       break

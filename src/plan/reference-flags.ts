@@ -12,6 +12,7 @@ const flagOptions = {
   for: { type: 'string' },
   'milestone-timeouts': { type: 'string' },
   namespace: { type: 'string', short: 'n' },
+  'require-change': { type: 'string' },
   revision: { type: 'string', multiple: true },
   selector: { type: 'string', short: 'l' },
   'stall-timeout': { type: 'string' },
@@ -101,6 +102,7 @@ export function readFlagValues(
     timeoutMs: read('timeout', parseDuration),
     stallTimeoutMs: read('stall-timeout', parseDuration),
     milestoneTimeoutsMs: read('milestone-timeouts', parseMilestoneTimeouts),
+    requireChangeMs: read('require-change', parseDuration),
   })
   const waitForText = flags.get('for')
   const waitFor = waitForText === undefined ? undefined : parseWaitFor(waitForText, addMistake)

@@ -254,7 +254,7 @@ interface Draft {
 
 /** @param name empty for a selector without a match: the target of a release is then the release itself */
 function draftOf({ reference, resource, namespace, release }: ResolvedReference, input: string, name: string): Draft {
-  const { line, selector, clocks, waitFor, revisions, manifest } = reference
+  const { line, selector, clocks, waitFor, revisions, applied, manifest } = reference
   const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
@@ -266,6 +266,7 @@ function draftOf({ reference, resource, namespace, release }: ResolvedReference,
       clocks,
       waitFor,
       ...(revisions && { revisions }),
+      applied,
       source: { file: manifest?.file ?? input, line },
     },
     byName: selector === undefined,
@@ -299,6 +300,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
       clocks: mergeClocks(winner.clocks, other.clocks),
       waitFor: winner.waitFor ?? other.waitFor,
       ...(revisions && { revisions }),
+      applied: target.applied ?? other.applied ?? winner.applied,
       source: target.source,
     },
   })
@@ -323,6 +325,7 @@ function differentFlag({ clocks: a, ...first }: Target, { clocks: b, ...second }
   if (differ(first.revisions, second.revisions)) return '--revision'
   if (differ(a.timeoutMs, b.timeoutMs)) return '--timeout'
   if (differ(a.stallTimeoutMs, b.stallTimeoutMs)) return '--stall-timeout'
+  if (differ(a.requireChangeMs, b.requireChangeMs)) return '--require-change'
   const milestones = Object.entries(a.milestoneTimeoutsMs ?? {})
   return milestones.some(([name, ms]) => differ(ms, b.milestoneTimeoutsMs?.[name])) ? '--milestone-timeouts' : undefined
 }

@@ -23,6 +23,8 @@ export interface TargetClocks {
   readonly timeoutMs?: number
   readonly stallTimeoutMs?: number
   readonly milestoneTimeoutsMs?: Readonly<Record<string, number>>
+  /** The maximum age of its version at the gate's start (`require-change`). */
+  readonly requireChangeMs?: number
 }
 
 /** Omits undefined clocks, so they do not override others in a spread. */
@@ -56,6 +58,8 @@ export interface Target {
   readonly revisions?: readonly WantedRevision[]
   /** Set if a GitOps operator deployed it: the readable name of the target that it belongs to, `application/shop`. */
   readonly deployedBy?: string
+  /** What kubectl printed about it: `unchanged`, `configured`, `created`. */
+  readonly applied?: string
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */

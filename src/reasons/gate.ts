@@ -55,6 +55,12 @@ export interface GateDetails {
     readonly complaint?: string | undefined
     readonly intervalMs?: number | undefined
   }
+  /** `ageMs`: the age of the present version at the gate's start. `applied`: what kubectl printed about the object. */
+  readonly 'not-changed': {
+    readonly ageMs: number
+    readonly requiredMs: number
+    readonly applied?: string | undefined
+  }
   readonly 'credentials-expired': { readonly message: string }
   /** `wasReadable`: the target could be read before; `isAsked`: pods may no longer be asked (`requests`, `metrics`). */
   readonly forbidden: {
@@ -189,9 +195,14 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
     sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
-    hint: ({ target: { namespace } }) => {
+    hint: ({ target: { namespace, manifest } }) => {
       const place = namespace === undefined ? '' : ` and namespace ${namespace}`
-      return `Check that the change was applied, to this cluster${place}, or raise await-change if it arrives later.`
+      // Without a manifest, only a write after the start shows it.
+      const before =
+        manifest === undefined
+          ? ' It may have come before the gate began: start the gate before the apply, or name its `manifests`, by which the gate sees it whenever it came.'
+          : ''
+      return `Check that the change was applied, to this cluster${place}, or raise await-change if it arrives later.${before}`
     },
     readsNamespace: true,
   },
@@ -217,6 +228,23 @@ export const gateReasons: ReasonFamily<GateDetails> = {
         intervalMs === undefined ? 'looks for new revisions from time to time' : `polls every ${duration(intervalMs)}`
       const sync = operatorCommand(facts, 'sync')
       return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}let a webhook tell it. Check that the revision is pushed, and that it is what the object follows.`
+    },
+  },
+  'not-changed': {
+    class: 'identity',
+    isOver: true,
+    when: 'its present version is older than `require-change`',
+    title: 'nothing was deployed',
+    sentence: ({ detail: { ageMs, requiredMs, applied } }) => {
+      const word = applied === undefined ? '' : `; kubectl reported it as ${applied}`
+      return predicate(
+        `has been unchanged for ${duration(ageMs)}, and require-change is ${duration(requiredMs)}${word}`,
+      )
+    },
+    hint: (facts) => {
+      const { namespace } = facts.target
+      const place = namespace === undefined ? 'context' : `context, and to namespace ${namespace}`
+      return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command(facts, 'get', nameOf(facts), '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set await-change. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
     },
   },
   'credentials-expired': {

@@ -66,7 +66,13 @@ const targets = list(
     { ...kind, name: text },
     {
       selector: text,
-      clocks: object({ timeoutMs: clock, stallTimeoutMs: clock, milestoneTimeoutsMs: record(clock) }),
+      clocks: object({
+        timeoutMs: clock,
+        stallTimeoutMs: clock,
+        requireChangeMs: clock,
+        milestoneTimeoutsMs: record(clock),
+      }),
+      applied: text,
       source: complete({
         file: text,
         line: (value) => (Number.isSafeInteger(value) ? numberUpTo(Infinity, 1)(value) : []),

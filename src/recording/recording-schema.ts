@@ -39,6 +39,7 @@ const target = z
       .object({
         timeoutMs: z.number().optional(),
         stallTimeoutMs: z.number().optional(),
+        requireChangeMs: z.number().optional(),
         milestoneTimeoutsMs: z.record(z.string(), z.number()).optional(),
       })
       .describe('Its own clocks, in milliseconds; 0 is off'),
@@ -53,6 +54,7 @@ const target = z
       )
       .optional()
       .describe('The revisions that its operator must have deployed'),
+    applied: z.string().optional().describe('What kubectl printed about it: `unchanged`, `configured`'),
     source: z
       .object({ file: z.string(), line: z.number().int().positive() })
       .optional()

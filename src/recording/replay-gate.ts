@@ -116,12 +116,13 @@ async function resolve(
 
 /** A target without those of its clocks that have an override. */
 function withoutClocks(target: Target, overrides: Readonly<Record<string, string | undefined>>): Target {
-  const { timeoutMs, stallTimeoutMs, milestoneTimeoutsMs } = target.clocks
+  const { timeoutMs, stallTimeoutMs, milestoneTimeoutsMs, requireChangeMs } = target.clocks
   const unless = <T>(name: string, clock: T) => (overrides[name] === undefined ? clock : undefined)
   const clocks = definedClocks({
     timeoutMs: unless('timeout', timeoutMs),
     stallTimeoutMs: unless('stall-timeout', stallTimeoutMs),
     milestoneTimeoutsMs: unless('milestone-timeouts', milestoneTimeoutsMs),
+    requireChangeMs: unless('require-change', requireChangeMs),
   })
   return { ...target, clocks }
 }

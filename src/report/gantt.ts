@@ -3,7 +3,7 @@ import { fullNames } from '../plan/target.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
+import { beginOf, beginOfAll, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */
@@ -27,12 +27,13 @@ interface Gantt {
  * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */
 export function renderGantt(timeline: Timeline): Gantt | undefined {
-  const total = timeline.finishedAt - timeline.startedAt
+  const begin = beginOfAll(timeline)
+  const total = timeline.finishedAt - begin
   if (total < shortestDiagramMs) return undefined
   const inMinutes = total > 10 * 60_000
   const scale = (ms: number) => Math.round(inMinutes ? ms / 60 : ms)
   const sections = chooseSections(timeline).map(({ record, name }) => {
-    const tasks = barsOf(record, timeline).map(({ label, tag, from, to }) => {
+    const tasks = barsOf(record, timeline, begin).map(({ label, tag, from, to }) => {
       return `    ${mermaidTask(label)} :${tag}${scale(from)}, ${scale(to)}`
     })
     return { name, text: [`    section ${name}`, ...tasks].join('\n') }
@@ -64,21 +65,23 @@ function tickInterval(total: number): string {
 interface Bar {
   readonly label: string
   readonly tag: '' | 'crit, ' | 'active, '
-  /** Milliseconds since the gate's start. */
+  /** Milliseconds since the begin of the diagram. */
   readonly from: number
   readonly to: number
 }
 
 /** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
-function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[] {
-  const end = (record.endedAt ?? finishedAt) - startedAt
-  const visible = (finishedAt - startedAt) * shortestBar
+function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin: number): Bar[] {
+  const end = (record.endedAt ?? finishedAt) - begin
+  const visible = (finishedAt - begin) * shortestBar
   const bars: Bar[] = []
-  let from = 0
+  let from = Math.max(0, beginOf(record, startedAt) - begin)
   let last = ''
-  for (const { name, at } of stepsOf(record.milestones, startedAt)) {
-    const to = Math.min(Math.max(at - startedAt, from), end)
+  for (const { name, at, tookMs } of stepsOf(record, startedAt)) {
+    const to = Math.min(Math.max(at - begin, from), end)
     last = name
+    // It was done before the gate, at an unknown moment.
+    if (tookMs === 0 && at <= startedAt) from = to
     // Invisible steps are part of the next visible one.
     if (to - from < visible) continue
     bars.push({ label: name, tag: '', from, to })
@@ -95,7 +98,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline): Bar[
       to: Math.max(end, from + visible),
     })
   } else if (bars.length === 0) {
-    bars.push({ label: last || record.outcome, tag: '', from: 0, to: visible })
+    bars.push({ label: last || record.outcome, tag: '', from, to: from + visible })
   }
   return bars
 }

@@ -3,8 +3,17 @@ import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } fro
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
+import { lateGateMs } from '../thresholds.ts'
 import { plain, plainLines } from './escape.ts'
-import { capitalised, messageWithName, outcomeLabels, reasonHeadline } from './target-record.ts'
+import {
+  beginOf,
+  beginOfAll,
+  capitalised,
+  messageWithName,
+  outcomeLabels,
+  reasonHeadline,
+  tookMs,
+} from './target-record.ts'
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200
@@ -33,10 +42,12 @@ export function headline(timeline: Timeline): string {
   if (verdict === undefined && targets.length === 0) return 'Rollout not started yet'
   const outcome = verdict?.outcome ?? 'progressing'
   const { verb, preposition } = outcomeLabels[outcome]
-  const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}`
+  const took = `Rollout ${verb} ${preposition} ${duration(timeline.finishedAt - timeline.startedAt)}${sinceChange(timeline)}`
   const gate = decidingGate(timeline)
   const cause = verdict?.reason ? reasons[verdict.reason].title : ''
   const phrase = gate === undefined || cause === '' ? cause : `${gate.name}: ${cause}`
+  const unchanged = unchangedHeadline(timeline)
+  if (unchanged !== undefined) return join(unchanged, readySubject(timeline))
   if (outcome === 'misconfigured') return join(`Rollout ${verb}`, phrase)
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
@@ -49,6 +60,30 @@ export function headline(timeline: Timeline): string {
   const why = deciding.reason ? `: ${reasonHeadline(deciding)}` : ''
   const others = targets.filter(isFailing).length - 1
   return join(took, `${name}${why}${others > 0 ? ` (and ${others} more)` : ''}`)
+}
+
+/**
+ * If the change came well before the gate: ` (42 s after the change)`, or how long the change took if all was ready before the
+ * gate. Without it, the time is that of the gate.
+ */
+function sinceChange(timeline: Timeline): string {
+  const { targets, startedAt, finishedAt, verdict, gates } = timeline
+  const begin = beginOfAll(timeline)
+  if (gates !== undefined || startedAt - begin < lateGateMs) return ''
+  const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
+  const readyAt = Math.max(...ends)
+  return verdict?.outcome === 'ready' && readyAt < startedAt
+    ? `: its change took ${duration(readyAt - begin)}, before the gate`
+    : ` (${duration(finishedAt - begin)} after the change)`
+}
+
+/** `Ready, but nothing changed in the last 3 d`, if that is true of all targets. */
+function unchangedHeadline({ verdict, targets, startedAt }: Timeline): string | undefined {
+  const ages = targets.map(({ change, changedAt }) => (change === 'none' ? startedAt - (changedAt ?? startedAt) : 0))
+  if (verdict?.outcome !== 'ready' || ages.length === 0 || ages.includes(0)) return undefined
+  // The largest unit is enough.
+  const [count, unit] = duration(Math.min(...ages)).split(' ')
+  return `Ready, but nothing changed in the last ${count} ${unit}`
 }
 
 /** The gate that decided a merged timeline: the first with its outcome. Undefined if all are ready, or for one gate. */

@@ -84,10 +84,10 @@ function reportGate(gate: GateRecord): ReportGate {
 }
 
 function reportTarget(record: TargetRecord, entries: readonly Entry[], { startedAt, gates }: Timeline): ReportTarget {
-  const { target, outcome, reason, message, form, hint, endedAt, changes, notes } = record
+  const { target, outcome, reason, message, form, hint, endedAt, changedAt, change, changes, notes } = record
   const { apiVersion, kind, namespace, name, selector, source } = target
   const gate = gates?.find(({ name }) => name === target.gate)
-  const moment = (at: number) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
+  const moment = momentsOf(record, { startedAt, gates })
   const log = entries.flatMap(({ at, kind, outcome, text }) =>
     kind === 'heartbeat' ? [] : [{ at: moment(at), kind, outcome, text }],
   )
@@ -107,6 +107,8 @@ function reportTarget(record: TargetRecord, entries: readonly Entry[], { started
     hint,
     source: source && { file: source.file, line: source.line },
     endedAt: endedAt === undefined || outcome === 'progressing' ? undefined : moment(endedAt),
+    changedAt: changedAt === undefined ? undefined : moment(changedAt),
+    change,
     milestones: record.milestones.map((milestone) => reportMilestone(milestone, startedAt, moment)),
     problems: record.problems.map((problem) => reportProblem(problem, moment)),
     changes: changes && [...changes],
@@ -118,12 +120,22 @@ function reportTarget(record: TargetRecord, entries: readonly Entry[], { started
 /** A moment of the timeline as the report contains it. */
 type Moment = (at: number) => string
 
-function reportMilestone({ name, state, at, message }: MilestoneRecord, startedAt: number, moment: Moment) {
+/** The moments of a target as they were: those of a merged timeline are shifted. */
+export function momentsOf(
+  { target }: TargetRecord,
+  { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>,
+): Moment {
+  const gate = gates?.find(({ name }) => name === target.gate)
+  return (at) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
+}
+
+function reportMilestone({ name, state, at, source, message }: MilestoneRecord, startedAt: number, moment: Moment) {
   return {
     name,
     state,
     at: at === undefined ? undefined : moment(at),
-    seconds: at === undefined ? undefined : Math.max(0, at - startedAt) / 1_000,
+    seconds: at === undefined ? undefined : (at - startedAt) / 1_000,
+    source,
     message,
   }
 }

@@ -92,8 +92,10 @@ function propertiesOfGate({ verdict, context, serverVersion }: EndedTimeline): T
 }
 
 /** The outcome, and when each milestone was reached: seconds since the start of the gate. */
-function propertiesOfTarget({ outcome, milestones, target: { source } }: TargetRecord, startedAt: number) {
-  const steps = stepsOf(milestones, startedAt).map(
+function propertiesOfTarget(record: TargetRecord, startedAt: number) {
+  const { outcome, target } = record
+  const { source } = target
+  const steps = stepsOf(record, startedAt).map(
     ({ name, at }) => [`milestone.${name}`, seconds(at - startedAt)] as const,
   )
   return [

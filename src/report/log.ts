@@ -17,6 +17,7 @@ import {
   capitalised,
   clockTexts,
   formatElapsed,
+  formatMoment,
   isInMessage,
   messageBelowName,
   orderEvidence,
@@ -216,7 +217,7 @@ export function renderEvidence(timeline: Timeline, layout: LogLayout): string[] 
 }
 
 function elapsedColumn(at: number, { startedAt, elapsedWidth, color }: LogLayout): string {
-  return paint('dim', formatElapsed(at - startedAt).padStart(elapsedWidth), color)
+  return paint('dim', formatMoment(at - startedAt).padStart(elapsedWidth), color)
 }
 
 function verdictText({ at, outcome = 'progressing' }: Entry, text: string, { startedAt, color }: LogLayout): string {

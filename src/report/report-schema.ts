@@ -50,12 +50,14 @@ const milestone = z
   .object({
     name: z.string(),
     state: z.enum(['done', 'current', 'pending', 'failed', 'skipped']),
-    at: moment.optional().describe('When it was reached; the start of the gate if it was reached before'),
+    at: moment
+      .optional()
+      .describe('When it was reached; the start of the gate if it was reached before, and no object shows when'),
     seconds: z
       .number()
-      .nonnegative()
       .optional()
-      .describe('When it was reached, in seconds since the start of the gate'),
+      .describe('When it was reached, in seconds since the start of the gate; negative if before'),
+    source: z.literal('object').optional().describe('Present if an object shows when it was reached'),
     message: z.string(),
   })
   .meta({ id: 'Milestone' })
@@ -97,6 +99,13 @@ const target = z
       .optional()
       .describe('The place that names it: a manifest, or the input `resources`'),
     endedAt: moment.optional().describe('When it became ready or ended; absent while it is progressing'),
+    changedAt: moment.optional().describe('When its present version came; absent if unknown'),
+    change: z
+      .enum(['recent', 'none'])
+      .optional()
+      .describe(
+        'recent: that version came within `require-change` before the gate, else within an hour; none: it is older, and was ready when the gate began, or `require-change` did not accept it',
+      ),
     milestones: z.array(milestone),
     problems: z.array(problem),
     changes: z.array(z.string()).optional().describe('What differs from the previous revision'),

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { type Entry, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -10,6 +10,7 @@ import {
   maxRows,
   maxSummaryBytes,
   maxTimelineLines,
+  shownBeforeMs,
   unfoldedDetails,
   unfoldedRows,
 } from '../thresholds.ts'
@@ -28,7 +29,7 @@ import {
   section,
   targetStatus,
 } from './target-details.ts'
-import { clockTexts, outcomeLabels, reasonHeadline } from './target-record.ts'
+import { beginOfAll, clockTexts, outcomeLabels, reasonHeadline, stepsOf, tookMs } from './target-record.ts'
 
 interface SummaryOptions {
   /** Maximum size in bytes; the default is just below the 1 MiB that GitHub accepts for one step. */
@@ -229,7 +230,7 @@ const columns: readonly Column[] = [
   {
     title: 'Took',
     align: '--:',
-    cell: ({ record }, { startedAt, finishedAt }) => duration((record.endedAt ?? finishedAt) - startedAt),
+    cell: ({ record }, timeline) => duration(tookMs(record, timeline)),
   },
   {
     title: 'Longest wait',
@@ -331,14 +332,20 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
   if (gantt === undefined) return []
   const all = timeline.targets.length
   const words = `The diagram shows ${gantt.drawn} of ${counted(all, 'target')}: what is not ready, and the slowest.`
-  const note = gantt.drawn < all ? [`<sub>${words}</sub>`] : []
-  return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...note]
+  const beforeMs = timeline.startedAt - beginOfAll(timeline)
+  const notes = [
+    ...(gantt.drawn < all ? [words] : []),
+    ...(beforeMs < shownBeforeMs
+      ? []
+      : [`The diagram begins with the change, ${duration(beforeMs)} before this gate.`]),
+  ]
+  return [`\`\`\`mermaid\n${gantt.diagram}\n\`\`\``, ...(notes.length === 0 ? [] : [`<sub>${notes.join(' ')}</sub>`])]
 }
 
 function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
   const layout = layoutLog({ ...timeline, targets: timeline.targets.map(({ target }) => target) }, { color: false })
-  const entries = timeline.entries.filter(({ kind }) => kind !== 'heartbeat')
+  const entries = [...entriesBefore(timeline), ...timeline.entries.filter(({ kind }) => kind !== 'heartbeat')]
   const lines = renderEntries(entries, layout)
   if (lines.length === 0) return []
   const left = lines.length - timelineLines
@@ -388,6 +395,21 @@ function causes(timeline: Timeline, named: readonly NamedRecord[], shape: Shape,
   })
 }
 
+/** What is known of the time between the change and the gate: a line for the milestones that a target reached together. */
+function entriesBefore({ targets, startedAt }: Timeline): Entry[] {
+  return targets
+    .flatMap((record, target) => {
+      const known = new Set(record.milestones.flatMap(({ name, source }) => (source === undefined ? [] : name)))
+      const before = stepsOf(record, startedAt).filter(
+        ({ name, at }) => known.has(name) && at <= startedAt - shownBeforeMs,
+      )
+      return [...Map.groupBy(before, ({ at }) => at)].map(
+        ([at, steps]): Entry => ({ at, target, kind: 'progress', text: steps.map(({ name }) => name).join(', ') }),
+      )
+    })
+    .toSorted((one, other) => one.at - other.at)
+}
+
 function details(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
   if (timeline.verdict === undefined) return []
   const own = named.filter(({ cause }) => cause === undefined)
@@ -433,12 +455,14 @@ function footer(timeline: Timeline): string[] {
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
   const { timeout, stall } = clockTexts(timeline, targets, markdown)
+  const isEarlier = timeline.startedAt - beginOfAll(timeline) >= shownBeforeMs
   const parts = [
     context === '' ? '' : `context ${markdown(context)}`,
     serverVersion === '' ? '' : `Kubernetes ${markdown(serverVersion)}`,
     namespaces.length === 1 ? `namespace ${markdown(namespaces[0] ?? '')}` : '',
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
+    isEarlier ? 'elapsed: since the start of the gate; took: since the change' : '',
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }

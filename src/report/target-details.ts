@@ -8,7 +8,7 @@ import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import {
   capitalised,
-  formatElapsed,
+  formatMoment,
   isInMessage,
   messageBelowName,
   openMilestone,
@@ -190,14 +190,14 @@ interface MilestoneRow {
 /** Milestones of the same second share a row; the longest wait of a ready target is bold. */
 function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
-  const steps = stepsOf(record.milestones, startedAt)
+  const steps = stepsOf(record, startedAt)
   const open = openMilestone(record)
   const end = record.endedAt ?? finishedAt
   const rows: MilestoneRow[] = []
   for (const { name, state, message } of record.milestones) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
-    const elapsed = formatElapsed((step?.at ?? end) - startedAt)
+    const elapsed = formatMoment((step?.at ?? end) - startedAt)
     const tookMs = step?.tookMs ?? openMs(record, times)
     // A long message that is shown above is not repeated.
     const isAbove = message.length > 60 && record.message.includes(message)

@@ -11,7 +11,7 @@ import { fullNames, type Target } from '../plan/target.ts'
 import { placeOfProblem, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
-import { oldProblemMs } from '../thresholds.ts'
+import { oldProblemMs, recentVersionMs } from '../thresholds.ts'
 
 /** The icon and the words of an outcome. */
 interface OutcomeLabel {
@@ -50,6 +50,11 @@ export function formatElapsed(ms: number): string {
   const parts = [Math.floor(seconds / 60) % 60, seconds % 60].map((part) => String(part).padStart(2, '0'))
   const hours = Math.floor(seconds / 3600)
   return hours > 0 ? `${hours}:${parts.join(':')}` : parts.join(':').replace(/^0/, '')
+}
+
+/** Milliseconds since the gate's start as text; before it: `-0:42`. */
+export function formatMoment(ms: number): string {
+  return ms > -second ? formatElapsed(ms) : `-${formatElapsed(-ms)}`
 }
 
 /** Milliseconds as in the inputs: `1m30s`, `10m`; `off` for 0. */
@@ -146,6 +151,34 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
 
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
 
+/** When the timeline of a target begins: with its change if that is recent, else with the gate. */
+export function beginOf({ changedAt = Infinity }: Pick<TargetRecord, 'changedAt'>, startedAt: number): number {
+  return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
+}
+
+/**
+ * When the common timeline of all targets begins: with the earliest recent change. The change of a target of which nothing later
+ * is known, such as a ConfigMap, does not count.
+ */
+export function beginOfAll({ targets, startedAt }: Pick<Timeline, 'targets' | 'startedAt'>): number {
+  const begins = targets.flatMap((record) => {
+    const begin = beginOf(record, startedAt)
+    const isLater = ({ at = begin, source }: MilestoneRecord) => at > (source === undefined ? startedAt : begin)
+    return record.outcome !== 'ready' || record.milestones.some(isLater) ? [begin] : []
+  })
+  return Math.min(startedAt, ...begins)
+}
+
+/** How long a target took from the begin of its timeline, in milliseconds. It may have been ready before the gate. */
+export function tookMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
+  const { endedAt = finishedAt, outcome, milestones } = record
+  const done = milestones.filter(({ state }) => state === 'done')
+  const wasDone = outcome === 'ready' && done.every(({ at = endedAt }) => at <= startedAt)
+  const known = done.flatMap(({ at, source }) => (source === undefined || at === undefined ? [] : [at]))
+  const begin = beginOf(record, startedAt)
+  return wasDone && begin < startedAt ? Math.max(begin, ...known) - begin : endedAt - begin
+}
+
 /** A reached milestone, and the milliseconds from the previous one. */
 export interface Step {
   readonly name: string
@@ -155,14 +188,22 @@ export interface Step {
 
 type GateTimes = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
-/** The reached milestones by time; the first is measured from the gate's start. */
-export function stepsOf(milestones: readonly MilestoneRecord[], startedAt: number): readonly Step[] {
-  let before = startedAt
-  return milestones
-    .flatMap(({ name, state, at }) => (state === 'done' && at !== undefined ? [{ name, at }] : []))
+/**
+ * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the gate,
+ * at an unknown moment, took no known time.
+ */
+export function stepsOf(record: Pick<TargetRecord, 'milestones' | 'changedAt'>, startedAt: number): readonly Step[] {
+  const begin = beginOf(record, startedAt)
+  let before = begin
+  return record.milestones
+    .flatMap(({ name, state, at, source }) =>
+      state === 'done' && at !== undefined
+        ? [{ name, at: Math.max(at, begin), isKnown: source !== undefined || at > startedAt }]
+        : [],
+    )
     .toSorted((one, other) => one.at - other.at)
-    .map(({ name, at }) => {
-      const tookMs = Math.max(0, at - before)
+    .map(({ name, at, isKnown }) => {
+      const tookMs = isKnown ? at - before : 0
       before = at
       return { name, at, tookMs }
     })
@@ -177,7 +218,7 @@ export function openMilestone(record: TargetRecord): MilestoneRecord | undefined
 
 /** How long a target waited for the milestone that it has not reached, in milliseconds. */
 export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { at = startedAt } = stepsOf(record.milestones, startedAt).at(-1) ?? {}
+  const { at = beginOf(record, startedAt) } = stepsOf(record, startedAt).at(-1) ?? {}
   return Math.max(0, (record.endedAt ?? finishedAt) - at)
 }
 
@@ -188,7 +229,7 @@ export function slowestStep(
 ): (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true }) | undefined {
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)
   const steps: readonly (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true })[] = [
-    ...stepsOf(record.milestones, times.startedAt),
+    ...stepsOf(record, times.startedAt),
     ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times), isOpen: true } as const]),
   ]
   return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]

@@ -43,6 +43,7 @@ export function createSettings(overrides: Partial<GateSettings> = {}): GateSetti
     onSuperseded: 'fail',
     awaitChangeMs: 0,
     awaitRevisionMs: 600_000,
+    requireChangeMs: 0,
     expectImages: {},
     context: 'test',
     serverVersion: 'v1.34.4',

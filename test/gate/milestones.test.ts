@@ -25,6 +25,9 @@ import {
 
 const names = ['created', 'scheduled', 'ready']
 
+/** An assessment at this moment, of a gate that began at 0 and has seen the object before. */
+const later = (now: number) => ({ now, startedAt: 0, isFirstSight: false })
+
 function assessed(
   ...milestones: readonly (readonly [name: string, state: Milestone['state'], done?: number])[]
 ): Assessment {
@@ -46,7 +49,7 @@ function assessed(
 function progressAfter(...assessments: readonly Assessment[]): MilestoneProgress {
   return assessments.reduce(
     (progress, assessment, index) =>
-      updateMilestones(progress, assessment, index > 0 && index === assessments.length - 1 ? 9 : 5).progress,
+      updateMilestones(progress, assessment, later(index > 0 && index === assessments.length - 1 ? 9 : 5)).progress,
     createMilestones(names),
   )
 }
@@ -54,7 +57,7 @@ function progressAfter(...assessments: readonly Assessment[]): MilestoneProgress
 describe('milestones', () => {
   it('are reached in their order', () => {
     const assessment = assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'done'])
-    const { reached, progress } = updateMilestones(createMilestones(names), assessment, 5)
+    const { reached, progress } = updateMilestones(createMilestones(names), assessment, later(5))
     expect(reached.map(({ name }) => name)).toEqual(['created'])
     expect(currentMilestone(progress)).toBe('scheduled')
     expect(waitingSince(progress)).toBe(5)
@@ -62,7 +65,11 @@ describe('milestones', () => {
 
   it('stay reached while their target progresses', () => {
     const progress = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open']))
-    const again = updateMilestones(progress, assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']), 9)
+    const again = updateMilestones(
+      progress,
+      assessed(['created', 'done'], ['scheduled', 'open'], ['ready', 'open']),
+      later(9),
+    )
     expect(again).toMatchObject({ reached: [], moved: false })
     expect(milestoneRecords(again.progress, 'open')[1]).toEqual({
       name: 'scheduled',
@@ -74,7 +81,7 @@ describe('milestones', () => {
 
   it('that are skipped are passed and not reported as reached', () => {
     const assessment = assessed(['created', 'done'], ['scheduled', 'skipped'], ['ready', 'done'])
-    const { reached, progress } = updateMilestones(createMilestones(names), assessment, 5)
+    const { reached, progress } = updateMilestones(createMilestones(names), assessment, later(5))
     expect(reached.map(({ name }) => name)).toEqual(['created', 'ready'])
     expect(milestoneRecords(progress, 'ready')[1]).toEqual({
       name: 'scheduled',
@@ -92,7 +99,7 @@ describe('milestones', () => {
   it('progress only with a counter that exceeds its highest count', () => {
     let progress = createMilestones(names)
     const moves = [1, 1, 0, 1, 2].map((done) => {
-      const update = updateMilestones(progress, assessed(['created', 'open'], ['scheduled', 'open', done]), 5)
+      const update = updateMilestones(progress, assessed(['created', 'open'], ['scheduled', 'open', done]), later(5))
       progress = update.progress
       return update.moved
     })
@@ -103,7 +110,7 @@ describe('milestones', () => {
     let progress = createMilestones(names)
     const moves = [1, 2, 2, 0, 2, 3].map((step) => {
       const counters = new Map([['status.currentStepIndex', step]])
-      const update = updateMilestones(progress, { ...assessed(['created', 'open']), counters }, 5)
+      const update = updateMilestones(progress, { ...assessed(['created', 'open']), counters }, later(5))
       progress = update.progress
       return update.moved
     })
@@ -115,20 +122,20 @@ describe('milestones', () => {
       ...assessed(['created', 'done']),
       milestones: [{ name: 'ready', state: 'open', message: '', count: { done, total } }],
     })
-    const scaled = updateMilestones(progressAfter(counted(6, 20)), counted(3, 8), 9)
+    const scaled = updateMilestones(progressAfter(counted(6, 20)), counted(3, 8), later(9))
     expect(scaled.moved).toBe(false)
-    expect(updateMilestones(scaled.progress, counted(4, 8), 10).moved).toBe(true)
-    const grown = updateMilestones(progressAfter(counted(6, 8)), counted(3, 20), 9)
-    expect(updateMilestones(grown.progress, counted(4, 20), 10).moved).toBe(false)
+    expect(updateMilestones(scaled.progress, counted(4, 8), later(10)).moved).toBe(true)
+    const grown = updateMilestones(progressAfter(counted(6, 8)), counted(3, 20), later(9))
+    expect(updateMilestones(grown.progress, counted(4, 20), later(10)).moved).toBe(false)
   })
 
   it('are lost from the first that is open when their target falls back', () => {
     const ready = progressAfter(assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'done', 3]))
     const fallen = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 2])
-    const { progress } = updateMilestones(loseMilestones(ready, fallen, 9), fallen, 9)
+    const { progress } = updateMilestones(loseMilestones(ready, fallen, 9), fallen, later(9))
     expect(currentMilestone(progress)).toBe('ready')
     const again = assessed(['created', 'done'], ['scheduled', 'done'], ['ready', 'open', 3])
-    expect(updateMilestones(progress, again, 12).moved).toBe(true)
+    expect(updateMilestones(progress, again, later(12)).moved).toBe(true)
   })
 
   it.each([

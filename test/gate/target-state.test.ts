@@ -31,6 +31,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     rule: { milestones: ['created', 'observed', 'ready'], relatives: () => [], assess, ...revisionHooks, ...rule },
     settings,
     gateTime: createGateTime(settings),
+    changedAt: () => undefined,
     takeSnapshot: (object) => (object === undefined ? [] : [object]),
   }
 }

@@ -262,11 +262,11 @@ it.each([
   ['deployment/web --timout=5m', '"--timout" is not a flag of a reference. Did you mean --timeout?'],
   [
     'deployment/web -f x.yaml',
-    '"-f" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --revision, --selector, --stall-timeout, --timeout.',
+    '"-f" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --require-change, --revision, --selector, --stall-timeout, --timeout.',
   ],
   [
     'deployment/web -web',
-    '"-web" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --revision, --selector, --stall-timeout, --timeout.',
+    '"-web" is not a flag of a reference. A reference takes --all, --for, --milestone-timeouts, --namespace, --require-change, --revision, --selector, --stall-timeout, --timeout.',
   ],
   [
     'deployment/web -n Shop',

@@ -1,3 +1,4 @@
+import { firstOccurrence } from '../../cluster/event-order.ts'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import {
   type EventObject,
@@ -15,6 +16,7 @@ import { signalText } from '../../reasons/status.ts'
 import { lostClaimMs } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import { conditionSignal, ownProblem, presentConditions } from '../conditions.ts'
+import { lastWriteOf } from '../gate-time.ts'
 import { provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -64,11 +66,17 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
         : {
             name: 'provisioned',
             state: isBound || volume !== '' ? 'done' : 'open',
+            at: provisionedAt(claim, context),
             message: volume === '' ? 'waiting for a volume' : `volume ${volume}`,
           },
       isWaiting
         ? { name: 'bound', state: 'skipped', message: 'bound for its first consumer' }
-        : { name: 'bound', state: isBound ? 'done' : 'open', message: isBound ? 'bound' : `phase ${phase}` },
+        : {
+            name: 'bound',
+            state: isBound ? 'done' : 'open',
+            at: boundAt(claim, context),
+            message: isBound ? 'bound' : `phase ${phase}`,
+          },
     ],
     problems,
     failure: problems.find(({ proven }) => proven),
@@ -77,6 +85,23 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
       each.status === 'True' && resizing.test(each.type) ? [signalText(conditionSignal(each))] : [],
     ),
   })
+}
+
+/**
+ * When the volume of a claim was there, on the runner's clock: by the event of its provisioner, else by the write of its name,
+ * which precedes the phase Bound (bindClaimToVolume, pkg/controller/volume/persistentvolume).
+ */
+function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): number | undefined {
+  const event = context.events(claim).findLast(({ reason }) => reason === 'ProvisioningSucceeded')
+  const [writtenAt, boundBy] = [lastWriteOf(claim, context.time), boundAt(claim, context)]
+  const isOfBinding = writtenAt !== undefined && boundBy !== undefined && writtenAt <= boundBy
+  return event === undefined ? (isOfBinding ? writtenAt : undefined) : context.time(firstOccurrence(event))
+}
+
+/** When the phase became Bound, on the runner's clock: the only write of its status, unless conditions show others. */
+function boundAt(claim: PersistentVolumeClaim, { time }: RuleContext): number | undefined {
+  const isOnlyWrite = claim.status?.phase === 'Bound' && presentConditions(claim).length === 0
+  return isOnlyWrite ? lastWriteOf(claim, time, 'status') : undefined
 }
 
 /**

@@ -6,7 +6,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision, newestOf, templateCreatedAt } from './revision.ts'
+import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
 import {
   assessWorkload,
@@ -42,6 +42,8 @@ export const daemonSetRule: Rule<DaemonSet> = {
     selectedRequest('apps/v1', 'ControllerRevision', object),
     { apiVersion: 'v1', kind: 'Node' },
   ],
+  changedAt: (object, context) =>
+    becamePresentAt(object, isObserved(object) ? findTemplateRevision(object, context) : undefined, context),
   assess: assessDaemonSet,
 }
 
@@ -176,7 +178,7 @@ function updatedMilestone(updated: number, awaited: number, isUpdated: boolean, 
  * The ControllerRevision with the present template. If templates cannot be compared, the newest one, once the
  * controller counts updated pods.
  */
-function findTemplateRevision(set: DaemonSet, context: RuleContext): KubeObject | undefined {
+function findTemplateRevision(set: DaemonSet, context: Pick<RuleContext, 'owned'>): KubeObject | undefined {
   const revisions = context.owned(set.metadata.uid, 'ControllerRevision')
   return findRevision(set.spec?.template, revisions) ?? (updatedPods(set) > 0 ? newestOf(revisions) : undefined)
 }

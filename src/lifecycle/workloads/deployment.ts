@@ -5,14 +5,14 @@ import { standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { isSinceStart, provePersisted } from '../proof.ts'
-import { isObserved, type Rule } from '../rule.ts'
+import { type ChangeContext, isObserved, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { failingProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { findRevision, numberOf } from './revision.ts'
+import { becamePresentAt, createdAt, findRevision, isReused, numberOf } from './revision.ts'
 import { notesOf } from './revision-pods.ts'
 import {
   assessWorkload,
@@ -20,6 +20,7 @@ import {
   countSettled,
   type ExaminedPods,
   examineWorkloadPods,
+  momentOf,
   podCount,
   readyMilestone,
   readyText,
@@ -29,6 +30,8 @@ import {
 
 /** The reason of the condition `Progressing` after progressDeadlineSeconds without progress. */
 const deadlineExceeded = 'ProgressDeadlineExceeded'
+/** The reason of the condition `Progressing` after a complete rollout. */
+const completeReason = 'NewReplicaSetAvailable'
 
 /**
  * A Deployment: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status Ready by the
@@ -40,6 +43,10 @@ export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   hasPods: true,
   relatives: (object) => [replicaSetRequest(object), podRequest(object)],
+  changedAt: (object, context) => {
+    const present = isObserved(object) ? newReplicaSet(object, context) : undefined
+    return becamePresentAt(object, present, context, (writtenAt) => completedAt(object, present, context) ?? writtenAt)
+  },
   assess: assessDeployment,
 }
 
@@ -92,14 +99,20 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
     settled,
     removedPod: replicas === 0 ? removedPod : undefined,
-    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining),
+    revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, context),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.
     created: Math.min(replicas, Math.max(1, current?.spec?.replicas ?? replicas)),
     milestones: [
       readyMilestone(examined, readyPods, replicas),
-      countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
-      drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
+      {
+        ...countMilestone('available', Math.min(available, updated), replicas, 'available', isAvailable),
+        at: availableSince(deployment, examined),
+      },
+      {
+        ...drainedMilestone(isDrained, old, surplus, replicaSets.length > 1),
+        at: completedAt(deployment, current, context),
+      },
     ],
     problems: [
       ...(isRolledOut ? [] : pausedProblem(deployment, context)),
@@ -109,7 +122,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     // A scale keeps the reason of a complete rollout (DeploymentComplete, pkg/controller/deployment/util).
     stallHold: scaleHold(
       examined,
-      observed && old === 0 && condition(deployment, 'Progressing')?.reason === 'NewReplicaSetAvailable',
+      observed && old === 0 && condition(deployment, 'Progressing')?.reason === completeReason,
     ),
     explain: explainDeadline,
     notes: [
@@ -135,7 +148,7 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
  * compared (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count
  * as updated.
  */
-export function newReplicaSet(deployment: Deployment, context: RuleContext): ReplicaSet | undefined {
+export function newReplicaSet(deployment: Deployment, context: Pick<RuleContext, 'owned'>): ReplicaSet | undefined {
   const owned = context.owned(deployment.metadata.uid, 'ReplicaSet')
   const found = findRevision(deployment.spec?.template, owned)
   const isCreated = isObserved(deployment) && (deployment.status?.updatedReplicas ?? 0) > 0
@@ -155,6 +168,32 @@ function conditionsChangedAt(deployment: Deployment, context: RuleContext): numb
   return Math.max(0, ...changed)
 }
 
+/** When the last ready pod became available, on the runner's clock: minReadySeconds after it was ready. */
+function availableSince({ spec }: Deployment, { state }: ExaminedPods): number | undefined {
+  const readyAt = momentOf(state?.pods.filter((pod) => pod.ready) ?? [], 'ready')
+  return readyAt === undefined ? undefined : readyAt + (spec?.minReadySeconds ?? 0) * 1_000
+}
+
+/**
+ * When the controller reported the rollout of the present revision as complete, on the runner's clock: all replicas are
+ * available, and no other is left (DeploymentComplete, pkg/controller/deployment/util). Undefined if its report may be about
+ * an earlier rollout: a rollout that an older ReplicaSet is used for again changes it only once it progresses.
+ */
+function completedAt(
+  deployment: Deployment,
+  current: ReplicaSet | undefined,
+  { time }: ChangeContext,
+): number | undefined {
+  const progressing = condition(deployment, 'Progressing')
+  const at = progressing?.reason === completeReason ? time(progressing.lastUpdateTime) : undefined
+  if (at === undefined || current === undefined) return undefined
+  const { replicas = 0, updatedReplicas = 0 } = deployment.status ?? {}
+  const isOfCurrent = isReused(current)
+    ? updatedReplicas > 0 && updatedReplicas === replicas
+    : at >= (time(createdAt(current)) ?? Infinity)
+  return isOfCurrent ? at : undefined
+}
+
 /** @param draining the number of older pods that terminate: with the strategy Recreate, the controller waits for their end */
 function replicaSetMilestone(
   deployment: Deployment,
@@ -162,11 +201,13 @@ function replicaSetMilestone(
   isUpdated: boolean,
   isReadable: boolean,
   draining: number,
+  { time }: RuleContext,
 ): Milestone {
   if (current !== undefined) {
     return {
       name: 'replicaset',
       state: 'done',
+      at: isReused(current) ? undefined : time(createdAt(current)),
       message: `revision ${revisionOf(current)} → ReplicaSet ${current.metadata.name}`,
     }
   }

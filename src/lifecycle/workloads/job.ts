@@ -28,6 +28,7 @@ export const jobRule: Rule<Job> = {
   hasPods: true,
   relatives: (object) => (object.spec?.selector === undefined ? [] : [podRequest(object)]),
   lastState: (object, events) => lastState(object, events),
+  changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   assess: assessJob,
 }
 
@@ -43,7 +44,7 @@ function assessJob(job: Job, context: RuleContext): Assessment {
   return conclude(job, context, {
     ready: isComplete,
     readyMessage: succeeded > 0 ? `complete, ${succeeded} succeeded` : 'complete',
-    milestones: milestonesOf(job, examined, retry),
+    milestones: milestonesOf(job, examined, retry, context),
     problems,
     failure: ended ?? decisiveProblem(problems, state?.failure !== undefined),
     isEnd: ended !== undefined,
@@ -105,8 +106,14 @@ function isWorking(job: Job, state: PodsState | undefined): boolean {
   return isAnyWorking || (areCountsAll && (job.status?.ready ?? 0) > 0)
 }
 
-function milestonesOf(job: Job, { isComplete, lost }: ExaminedJob, retry: Retry | undefined): readonly Milestone[] {
+function milestonesOf(
+  job: Job,
+  { isComplete, lost }: ExaminedJob,
+  retry: Retry | undefined,
+  { time }: RuleContext,
+): readonly Milestone[] {
   const { status = {}, spec = {} } = job
+  const since = (type: string) => time(condition(job, type)?.lastTransitionTime ?? status.completionTime)
   const { succeeded = 0, active = 0, failed = 0 } = status
   const wanted = spec.completions ?? 1
   // The counts omit the failed pods that podFailurePolicy ignores.
@@ -114,17 +121,25 @@ function milestonesOf(job: Job, { isComplete, lost }: ExaminedJob, retry: Retry 
   return [
     createdMilestone,
     hasStarted
-      ? { name: 'started', state: 'done', message: active > 0 ? `started, ${active} active` : 'started' }
+      ? {
+          name: 'started',
+          state: 'done',
+          at: time(status.startTime),
+          message: active > 0 ? `started, ${active} active` : 'started',
+        }
       : { name: 'started', state: 'open', message: startText(job) },
     {
       name: 'succeeded',
       state: isComplete || (spec.completions !== undefined && succeeded >= wanted) ? 'done' : 'open',
       count: { done: Math.min(succeeded, wanted), total: wanted },
+      // The controller reports it before Complete, while it removes the finalizers of the pods.
+      at: since('SuccessCriteriaMet'),
       message: progressText(job, retry),
     },
     {
       name: 'complete',
       state: isComplete ? 'done' : 'open',
+      at: since('Complete'),
       message: isComplete ? 'complete' : 'waiting for the controller to report Complete',
     },
   ]

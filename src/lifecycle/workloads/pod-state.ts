@@ -1,8 +1,9 @@
+import { firstOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
-import { earliest, earliestAfter } from '../proof.ts'
+import { earliest, earliestAfter, latestOfAll } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
@@ -32,6 +33,7 @@ export interface PodState {
    * if longer), or has started without a death.
    */
   readonly better: boolean
+  readonly moments: PodMoments
   readonly problems: readonly Problem[]
   /** For which the next containers wait: `init container migrate is running`. */
   readonly runningStep?: string
@@ -40,6 +42,20 @@ export interface PodState {
   /** Its node, if that may be lost: nothing has been reported about the pod for long. */
   readonly quietNode?: string
   readonly recheckAt?: number
+}
+
+/**
+ * When a pod reached its milestones, as its status and its events show it: milliseconds since the epoch on the runner's clock.
+ * Undefined if they do not show it, or if it has not reached the milestone.
+ */
+interface PodMoments {
+  readonly scheduled: number | undefined
+  readonly initialized: number | undefined
+  readonly pulled: number | undefined
+  readonly started: number | undefined
+  /** By the kubelet alone, before its containers have settled. */
+  readonly ready: number | undefined
+  readonly settled: number | undefined
 }
 
 /** The state of a pod without problems, everything that it depends on, and from when to when it holds. */
@@ -121,6 +137,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     settled: ready && settlesAt === undefined,
     settlesAt,
     better: (ready && now >= availableAt) || (running && hasNoDeaths),
+    moments: momentsOf(pod, containers, { readySince, settledAt }, context),
     problems,
     runningStep: runningStep(containers, isHookRunning),
     stallHold:
@@ -130,6 +147,55 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     recheckAt,
   }
   return { state, until: earliest([recheckAt, earliestAfter(now, [availableAt])]) }
+}
+
+/**
+ * @param readySince since when the kubelet reports it as ready; undefined while it is not
+ * @param settledAt when its containers have settled
+ */
+function momentsOf(
+  pod: Pod,
+  containers: readonly PodContainer[],
+  { readySince, settledAt }: { readonly readySince: number | undefined; readonly settledAt: number },
+  context: RuleContext,
+): PodMoments {
+  const { time } = context
+  const since = (type: string) => {
+    const found = condition(pod, type)
+    return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
+  }
+  const events = context.events(pod)
+  // The first one: each restart repeats them, and the status has only the last starts.
+  const eventAt = ({ container }: PodContainer, reason: string) =>
+    earliest(
+      events
+        .filter((event) => event.reason === reason && containerOfEvent(event) === container.name)
+        .map((event) => time(firstOccurrence(event))),
+    )
+  const startedAt = (each: PodContainer) => earliest([eventAt(each, 'Started'), firstStartOf(each, pod, context)])
+  return {
+    scheduled: since('PodScheduled'),
+    initialized: since('Initialized'),
+    pulled: latestOfAll(
+      containers.map((each) => earliest([eventAt(each, 'Pulled'), firstStartOf(each, pod, context)])),
+    ),
+    started: latestOfAll(
+      containers.map((each) => (each.isInit ? time(each.status?.state?.terminated?.finishedAt) : startedAt(each))),
+    ),
+    ready: readySince,
+    settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
+  }
+}
+
+/**
+ * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the runtime never
+ * started it, which it dates 1970.
+ */
+function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: RuleContext): number | undefined {
+  const { state, lastState } = status ?? {}
+  const createdAt = time(metadata.creationTimestamp) ?? -Infinity
+  const starts = [state?.running, state?.terminated, lastState?.terminated].map((each) => time(each?.startedAt))
+  return earliest(starts.filter((at) => at !== undefined && at >= createdAt))
 }
 
 /** The moments until which a pod may wait for its containers. */

@@ -3,7 +3,7 @@ import type { OwnerReference, Pod } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { isStale, ownProblem } from '../conditions.ts'
-import { earliest } from '../proof.ts'
+import { earliest, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container-problems.ts'
@@ -22,6 +22,7 @@ export const podRule: Rule<Pod> = {
   relatives: () => [],
   concernedBy: ['ReplicaSet'],
   optionalRelatives: (object) => (replicaSetOf(object) === undefined ? [] : [replicaSetsRequest(object)]),
+  changedAt: ({ metadata }, { time }) => time(metadata.creationTimestamp),
   assess: assessPod,
 }
 
@@ -41,7 +42,7 @@ function assessPod(pod: Pod, context: RuleContext): Assessment {
   return conclude(pod, context, {
     ready: succeeded || (state.settled && pending === undefined),
     readyMessage: succeeded ? 'succeeded' : 'running and ready',
-    milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending)],
+    milestones: [createdMilestone, ...milestones(pod, state, succeeded, pending, context)],
     problems,
     failure,
     stallHold: state.stallHold,
@@ -112,29 +113,55 @@ function pendingChange(pod: Pod, isTakenUp: boolean): string | undefined {
   return `waiting for the kubelet to change its resources${why === '' ? '' : `: ${why}`}`
 }
 
-function milestones(pod: Pod, state: PodState, succeeded: boolean, pending: string | undefined): readonly Milestone[] {
-  const step = (name: string, done: boolean, reached: string, waiting: string): Milestone =>
-    done || succeeded ? { name, state: 'done', message: reached } : { name, state: 'open', message: waiting }
+function milestones(
+  pod: Pod,
+  state: PodState,
+  succeeded: boolean,
+  pending: string | undefined,
+  context: RuleContext,
+): readonly Milestone[] {
+  const { moments } = state
+  const step = (name: string, done: boolean, at: number | undefined, reached: string, waiting: string): Milestone =>
+    done || succeeded ? { name, state: 'done', at, message: reached } : { name, state: 'open', message: waiting }
   const inits = containersOf(pod).filter(({ isInit }) => isInit)
   const running = pod.status?.phase === 'Running'
   return [
-    step('scheduled', state.scheduled, `scheduled on ${pod.spec?.nodeName ?? 'a node'}`, 'waiting for a node'),
+    step(
+      'scheduled',
+      state.scheduled,
+      moments.scheduled,
+      `scheduled on ${pod.spec?.nodeName ?? 'a node'}`,
+      'waiting for a node',
+    ),
     inits.length === 0
       ? { name: 'initialized', state: 'skipped', message: 'no init containers' }
-      : step('initialized', state.initialized, 'init containers done', `init containers: ${initProgress(inits)}`),
-    step('pulled', state.pulled, 'images pulled', state.runningStep ?? 'pulling images'),
-    step('started', state.started, 'containers started', state.runningStep ?? 'starting containers'),
-    step('running', running, 'running', 'waiting for all containers to run'),
+      : step(
+          'initialized',
+          state.initialized,
+          moments.initialized,
+          'init containers done',
+          `init containers: ${initProgress(inits)}`,
+        ),
+    step('pulled', state.pulled, moments.pulled, 'images pulled', state.runningStep ?? 'pulling images'),
+    step('started', state.started, moments.started, 'containers started', state.runningStep ?? 'starting containers'),
+    // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
+    step('running', running, moments.started, 'running', 'waiting for all containers to run'),
     {
       ...step(
         'ready',
         state.settled && pending === undefined,
+        succeeded ? endedAt(pod, context) : moments.settled,
         'ready',
         pending ?? (state.ready ? 'ready, settling' : notReadyText(pod)),
       ),
       settlesAt: pending === undefined ? state.settlesAt : undefined,
     },
   ]
+}
+
+/** When the last container of a succeeded pod ended, on the runner's clock; undefined if one does not show it. */
+function endedAt({ status }: Pod, { time }: RuleContext): number | undefined {
+  return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
 
 /** A pod with a completed container is not Ready (GenerateContainersReadyCondition, pkg/kubelet/status). */

@@ -7,7 +7,9 @@ import {
   type OwnerReference,
   type PodTemplate,
 } from '../../cluster/objects.ts'
-import type { GateTime } from '../gate-time.ts'
+import { type GateTime, lastWriteOf, specWrittenAt } from '../gate-time.ts'
+import { timestampUnitMs } from '../proof.ts'
+import type { ChangeContext } from '../rule.ts'
 import { isSameTemplate } from './template.ts'
 
 /** The label of a pod with the revision of its StatefulSet or DaemonSet. */
@@ -92,7 +94,12 @@ export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
   return numbers.filter((number) => !Number.isNaN(number))
 }
 
-function createdAt({ metadata }: KubeObject): string {
+/** Whether a rollback has made an older ReplicaSet the present one again: its creation is not when it became so. */
+export function isReused(revision: KubeObject): boolean {
+  return formerNumbersOf(revision).length > 0
+}
+
+export function createdAt({ metadata }: KubeObject): string {
   return metadata.creationTimestamp ?? ''
 }
 
@@ -141,6 +148,42 @@ export function templateChangedAt(
   const own = revisions.get({ apiVersion, kind, name, namespace })
   const deployment = own?.metadata.ownerReferences?.find(({ controller }) => controller)
   return newestCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
+}
+
+/** Whether no revision has a higher number than this one: the controller has made it the present one. */
+function hasHighestNumber(revision: KubeObject, revisions: readonly KubeObject[]): boolean {
+  return !revisions.some((other) => numberOf(other) > numberOf(revision))
+}
+
+/**
+ * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the creation
+ * of its revision.
+ * @param present the revision of the present template; undefined while its controller has not observed the template
+ * @param reusedAt when a rollback made an older revision the present one again; `writtenAt` is the last write of the spec
+ */
+export function becamePresentAt(
+  workload: KubeObject,
+  present: KubeObject | undefined,
+  context: ChangeContext,
+  reusedAt: (writtenAt: number | undefined) => number | undefined = (writtenAt) => writtenAt,
+): number | undefined {
+  // No version is younger than the last write of the spec.
+  const writtenAt = specWrittenAt(workload, context)
+  if (present === undefined) return writtenAt
+  const revisions = context.owned(workload.metadata.uid, present.kind)
+  if (!hasHighestNumber(present, revisions)) return writtenAt
+  const at = context.time(createdAt(present))
+  const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
+  return isOlder || isReused(present) || isRenumbered(present, at, context) ? reusedAt(writtenAt) : (at ?? writtenAt)
+}
+
+/**
+ * Whether a ControllerRevision was written after its creation: a rollback gives it the next number. Newer ones may be gone
+ * (revisionHistoryLimit).
+ */
+function isRenumbered(revision: KubeObject, createdAt: number | undefined, { time }: ChangeContext): boolean {
+  const writtenAt = revision.kind === 'ControllerRevision' ? lastWriteOf(revision, time) : undefined
+  return writtenAt !== undefined && createdAt !== undefined && writtenAt > createdAt + timestampUnitMs
 }
 
 /**

@@ -8,7 +8,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { podRequest, selectedRequest } from '../selector.ts'
 import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
-import { findRevision, hashLabel, templateCreatedAt } from './revision.ts'
+import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods, type PodsState } from './revision-pods.ts'
 import {
   assessWorkload,
@@ -42,6 +42,8 @@ export const statefulSetRule: Rule<StatefulSet> = {
   concernedBy: ['Service'],
   isConcernedBy: (object, { metadata }) => metadata.name === object.spec?.serviceName,
   optionalRelatives: (object) => governingServiceRequests(object),
+  changedAt: (object, context) =>
+    becamePresentAt(object, isObserved(object) ? findUpdateRevision(object, context) : undefined, context),
   assess: assessStatefulSet,
 }
 
@@ -158,7 +160,10 @@ function oldPodsHold(oldPods: PodsState, minReadySeconds: number | undefined, co
 }
 
 /** The ControllerRevision that the status names, else the one with the present template. */
-function findUpdateRevision({ metadata, spec, status }: StatefulSet, context: RuleContext): KubeObject | undefined {
+function findUpdateRevision(
+  { metadata, spec, status }: StatefulSet,
+  context: Pick<RuleContext, 'owned'>,
+): KubeObject | undefined {
   const revisions = context.owned(metadata.uid, 'ControllerRevision')
   return status?.updateRevision === undefined
     ? findRevision(spec?.template, revisions)

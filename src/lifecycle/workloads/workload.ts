@@ -5,12 +5,12 @@ import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import type { RemovedPod } from '../pod-history.ts'
-import { earliest, earliestAfter } from '../proof.ts'
+import { earliest, earliestAfter, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition } from './pod-fields.ts'
-import { examinePod } from './pod-state.ts'
+import { examinePod, type PodState } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -240,7 +240,8 @@ export function readyMilestone(
   isDone?: boolean,
   doing = 'ready',
 ): Milestone {
-  const milestone = countMilestone('ready', ready, total, doing, isDone)
+  const at = momentOf(state?.pods.filter((pod) => pod.settled) ?? [], 'settled')
+  const milestone = { ...countMilestone('ready', ready, total, doing, isDone), at }
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
   const moments = readyPods.flatMap(({ settlesAt }) => settlesAt ?? [])
   if (milestone.state === 'done' || readyPods.length < total || moments.length === 0) return milestone
@@ -255,22 +256,24 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
       state: 'skipped',
       message: 'pods cannot be read',
     }))
-  const count = (passed: (pod: PodsState['pods'][number]) => boolean) => state.pods.filter(passed).length
   const pulls = state.pods.flatMap(({ pullMs }) => pullMs ?? [])
   const slowest = pulls.length === 0 ? '' : ` (slowest pull ${(Math.max(...pulls) / 1000).toFixed(1)} s)`
   const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
   const running = step === undefined ? '' : `, ${step}`
-  const scheduled = count((pod) => pod.scheduled)
-  const pulled = count((pod) => pod.pulled)
-  const started = count((pod) => pod.started)
+  const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
+    const passed = state.pods.filter((pod) => pod[name])
+    return { ...countMilestone(name, passed.length, replicas, doing), at: momentOf(passed, name) }
+  }
   return [
-    countMilestone('scheduled', scheduled, replicas, 'scheduled'),
-    withText(
-      countMilestone('pulled', pulled, replicas, replicas === 1 ? 'has pulled its image' : 'have pulled their images'),
-      running,
-    ),
-    withText(countMilestone('started', started, replicas, `started${slowest}`), running),
+    milestone('scheduled', 'scheduled'),
+    withText(milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images'), running),
+    withText(milestone('started', `started${slowest}`), running),
   ]
+}
+
+/** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
+export function momentOf(pods: readonly PodState[], name: keyof PodState['moments']): number | undefined {
+  return latestOfAll(pods.map(({ moments }) => moments[name]))
 }
 
 /** The images of the next containers are pulled when an init container or a postStart hook has ended. */

@@ -1,0 +1,50 @@
+import { duration } from '../duration.ts'
+import type { Rule } from '../lifecycle/rule.ts'
+import type { Target } from '../plan/target.ts'
+import { recentVersionMs } from '../thresholds.ts'
+import type { GateSettings } from './settings.ts'
+import { type Verdict, type VersionAge, verdictOf } from './timeline.ts'
+
+/** What decides whether the present version of a target is this change. */
+interface VersionContext {
+  readonly target: Pick<Target, 'clocks' | 'applied'>
+  readonly rule: Pick<Rule, 'requiresChange'>
+  readonly settings: Pick<GateSettings, 'startedAt' | 'requireChangeMs'>
+}
+
+/** The `require-change` of a target in milliseconds: that of its reference, else that of the gate; 0 if there is none. */
+function requiredMsOf({ target, settings }: VersionContext): number {
+  return target.clocks.requireChangeMs ?? settings.requireChangeMs
+}
+
+/**
+ * The verdict of a target whose present version is older than `require-change`. Undefined if it is not, if its age is unknown,
+ * or if its kind runs no pods: others only show their age.
+ * @param changedAt when the present version came, in milliseconds since the epoch
+ */
+export function unchangedVerdict(
+  changedAt: number | undefined,
+  context: VersionContext,
+): Verdict<'failed'> | undefined {
+  const requiredMs = requiredMsOf(context)
+  const ageMs = context.settings.startedAt - (changedAt ?? Infinity)
+  if (!context.rule.requiresChange || requiredMs === 0 || ageMs <= requiredMs) return undefined
+  return verdictOf('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
+}
+
+/**
+ * The age of a target's present version, for the report.
+ * @param wasReady the target was ready when the gate first saw it, and has been since
+ */
+export function versionAge(changedAt: number | undefined, wasReady: boolean, context: VersionContext): VersionAge {
+  if (changedAt === undefined) return {}
+  const ageMs = context.settings.startedAt - changedAt
+  if (ageMs <= (requiredMsOf(context) || recentVersionMs)) return { changedAt, change: 'recent' }
+  const isOld = wasReady && ageMs > recentVersionMs
+  return isOld || unchangedVerdict(changedAt, context) !== undefined ? { changedAt, change: 'none' } : { changedAt }
+}
+
+/** `unchanged for 3 d 4 h`; empty if the target has changed, or its age is unknown. */
+export function unchangedText({ changedAt, change }: VersionAge, startedAt: number): string {
+  return changedAt === undefined || change !== 'none' ? '' : `unchanged for ${duration(startedAt - changedAt)}`
+}

@@ -1,0 +1,260 @@
+import type { Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
+import { reasons } from '../../src/reasons/reasons.ts'
+import {
+  complete,
+  createContainer,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  iso,
+  ownedBy,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, createTarget, createWorkload, modified, run, runUntil, synced } from './builders.ts'
+
+const web = createWorkload('web')
+const minute = 60
+const day = 86_400
+/** The age of the present version in these tests. */
+const old = -(3 * day + 4 * 3_600)
+
+const wrote = (manager: string, seconds: number, subresource?: string): ManagedFields => ({
+  manager,
+  operation: 'Update',
+  time: iso(seconds),
+  ...(subresource && { subresource }),
+})
+
+/** A healthy Deployment whose ReplicaSet was created at this second. */
+function version(seconds: number, metadata: object = {}, spec: object = {}, status = complete()): Observation[] {
+  const deployment = web.deployment(status, { metadata: { creationTimestamp: iso(old), ...metadata }, spec })
+  const annotations = { 'deployment.kubernetes.io/revision': '7' }
+  const set = createReplicaSet({ metadata: { creationTimestamp: iso(seconds), annotations } }, deployment)
+  return added(deployment, set, createPod({ status: readyStatus(seconds + 3) }, set))
+}
+
+const settings = { requireChangeMs: 30 * minute * 1_000 }
+const image = (name: string) => createTemplate({ containers: [createContainer({ image: name })] })
+const manifestOf = (template: object) => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web' },
+  spec: { template },
+})
+
+describe('a deploy that changes nothing fails with require-change, and is named without it', () => {
+  const cases: readonly (readonly [string, Observation[]])[] = [
+    ['the same tag was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', old)] })],
+    ['the same digest was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', -20)] })],
+    [
+      'only the number of replicas was changed',
+      version(old, { managedFields: [wrote('kubectl', old), wrote('kube-controller-manager', -20, 'scale')] }),
+    ],
+    [
+      'another manager applied the same by server-side apply',
+      version(old, { managedFields: [wrote('kubectl', old), { ...wrote('argocd', -20), operation: 'Apply' }] }),
+    ],
+    ['the apply went to another namespace', version(old)],
+    ['the job of an earlier deploy runs again', version(old, { managedFields: [wrote('kubectl', old)] })],
+    ['the image updater is late', version(old, { managedFields: [wrote('argocd-image-updater', old)] })],
+    ['only a label was changed', version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl-label', -20)] })],
+  ]
+
+  it.each(cases)('%s', (_, objects) => {
+    const steps = [at(0, objects, allSynced)]
+    const failed = run(steps, { settings })
+    expect(failed).toMatchObject({
+      outcome: 'failed',
+      reason: 'not-changed',
+      seconds: 0,
+      message: 'deployment/web has been unchanged for 3 d 4 h, and require-change is 30 m',
+    })
+    const shown = run(steps)
+    expect(shown).toMatchObject({ outcome: 'ready', seconds: 0 })
+    expect(shown.entries).toEqual(['0 verdict unchanged for 3 d 4 h, revision 7, 1 of 1 pod available'])
+    expect(shown.timeline.targets[0]).toMatchObject({ change: 'none' })
+  })
+
+  it('only a ConfigMap was changed: its Deployment is named, and the ConfigMap has changed', () => {
+    const configMap = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', -20)] },
+    }
+    const targets = [createTarget(), createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
+    const steps = [at(0, version(old), added(configMap), allSynced, synced('ConfigMap'))]
+    expect(run(steps, { settings, targets })).toMatchObject({ outcome: 'failed', reason: 'not-changed' })
+    expect(run(steps, { targets }).timeline.targets.map(({ change }) => change)).toEqual(['none', 'recent'])
+  })
+
+  it('a CronJob that was not changed shows its age, and never fails', () => {
+    const cronJob = {
+      apiVersion: 'batch/v1',
+      kind: 'CronJob',
+      metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', old)] },
+      spec: { schedule: '@daily' },
+    }
+    const steps = [
+      at(0, added(cronJob), synced('Event'), [
+        { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'CronJob', namespace: 'shop' },
+      ]),
+    ]
+    const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'CronJob' })]
+    const { outcome, entries } = run(steps, { settings, targets })
+    expect(outcome).toBe('ready')
+    expect(entries).toEqual(['0 verdict unchanged for 3 d 4 h, exists, runs at "@daily"'])
+  })
+})
+
+describe('require-change', () => {
+  it.each<[string, number, string]>([
+    ['passes a version that came within it', -29 * minute, 'ready'],
+    ['fails one that is older', -31 * minute, 'failed'],
+  ])('%s', (_, seconds, outcome) => {
+    expect(run([at(0, version(seconds), allSynced)], { settings }).outcome).toBe(outcome)
+  })
+
+  it('of a reference applies only to it, and 0 turns that of the gate off', () => {
+    const outcome = (requireChangeMs: number) =>
+      run([at(0, version(old), allSynced)], { settings, targets: [createTarget({ clocks: { requireChangeMs } })] })
+        .outcome
+    expect(outcome(0)).toBe('ready')
+    expect(outcome(100 * day * 1_000)).toBe('ready')
+    const own = [createTarget({ clocks: { requireChangeMs: 60_000 } })]
+    expect(run([at(0, version(-61), allSynced)], { targets: own }).reason).toBe('not-changed')
+  })
+
+  it('never fails a target whose age is unknown', () => {
+    const unlisted = [at(0, added(web.deployment(complete())), synced('Deployment', 'Pod', 'Event'))]
+    expect(runUntil(5, unlisted, { settings }).targets).toMatchObject([{ reason: '' }])
+  })
+
+  it.each<[string, KubeObject, number]>([
+    ['a Job', { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'web' } }, 1],
+    ['a Service', { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } }, 0],
+    ['a custom resource', { apiVersion: 'acme.io/v1', kind: 'Widget', metadata: { name: 'web' } }, 0],
+  ])('of %s that is old', (_, { apiVersion, kind, metadata }, failures) => {
+    const own = { namespace: 'shop', uid: 'u', creationTimestamp: iso(old), managedFields: [wrote('kubectl', old)] }
+    const object = { apiVersion, kind, metadata: { ...metadata, ...own } }
+    const steps = [
+      at(0, added(object), [{ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }], synced('Event', 'Pod')),
+    ]
+    const { targets } = runUntil(1, steps, { settings, targets: [createTarget({ apiVersion, kind })] })
+    expect(targets.filter(({ reason }) => reason === 'not-changed')).toHaveLength(failures)
+  })
+
+  it('asks by the kind, also where --for decides what is ready', () => {
+    const targets = [createTarget({ waitFor: { type: 'create' } })]
+    const written = web.deployment(complete(), { metadata: { managedFields: [wrote('kubectl', old)] } })
+    expect(run([at(0, added(written), allSynced)], { settings, targets }).reason).toBe('not-changed')
+  })
+
+  it('does not fail an undo that the controller has not observed, or whose rollout goes on', () => {
+    const next = { template: image('acme/web:v2') }
+    const annotations = (number: string) => ({ 'deployment.kubernetes.io/revision': number })
+    const now = web.deployment(complete(), {
+      metadata: { generation: 3, managedFields: [wrote('kubectl-rollout', -2)], annotations: annotations('2') },
+    })
+    const before = createReplicaSet({ metadata: { creationTimestamp: iso(old), annotations: annotations('1') } }, now)
+    const undone = createReplicaSet(
+      { metadata: { name: 'web-2', creationTimestamp: iso(old + day), annotations: annotations('2') }, spec: next },
+      now,
+    )
+    const pod = createPod({ status: readyStatus(old) }, undone)
+    expect(runUntil(1, [at(0, added(now, before, undone, pod), allSynced)], { settings }).outcome).toBeUndefined()
+  })
+
+  it('fails at once also a target that is not ready', () => {
+    const broken = version(old, {}, {}, complete(1, { availableReplicas: 0 }))
+    expect(run([at(0, broken, allSynced)], { settings })).toMatchObject({ reason: 'not-changed', seconds: 0 })
+  })
+
+  describe('with await-change', () => {
+    const awaiting = { ...settings, awaitChangeMs: 120_000 }
+
+    it('is asked when the clock has run out', () => {
+      expect(run([at(0, version(old), allSynced)], { settings: awaiting })).toMatchObject({
+        outcome: 'failed',
+        reason: 'not-changed',
+        seconds: 120,
+      })
+    })
+
+    it('leaves a version that is young enough, but came before the gate, to await-change', () => {
+      expect(run([at(0, version(-60), allSynced)], { settings: awaiting })).toMatchObject({
+        outcome: 'stalled',
+        reason: 'change-not-seen',
+        seconds: 120,
+      })
+    })
+
+    it('is asked when the change has arrived: here only a label', () => {
+      const manifest = { ...manifestOf({}), metadata: { name: 'web', labels: { a: 'b' } } }
+      const labelled = version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl', 50)] }).slice(0, 1)
+      const steps = [
+        at(0, version(old), allSynced),
+        at(50, modified(...labelled.flatMap((each) => ('object' in each ? each.object : [])))),
+      ]
+      const targets = [createTarget({ manifest })]
+      expect(run(steps, { settings: awaiting, targets })).toMatchObject({ reason: 'not-changed', seconds: 50 })
+    })
+
+    it('passes a change that arrives', () => {
+      const next = web.deployment(complete(1, { observedGeneration: 2 }), {
+        metadata: { generation: 2, managedFields: [wrote('kubectl', 50)] },
+        spec: { template: image('acme/web:v2') },
+      })
+      const set = createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, next)
+      const pod = createPod(
+        {
+          metadata: { name: 'web-2-a', creationTimestamp: iso(50), ownerReferences: ownedBy(set) },
+          status: readyStatus(51),
+        },
+        set,
+      )
+      const steps = [at(0, version(old), allSynced), at(50, modified(next), added(set, pod))]
+      expect(run(steps, { settings: awaiting })).toMatchObject({ outcome: 'ready', seconds: 60 })
+    })
+  })
+
+  it('has a hint that lists what to look at', () => {
+    const hint = reasons['not-changed'].hint({ target: { kind: 'Deployment', name: 'web', namespace: 'shop' } })
+    for (const words of ['the image built', 'namespace shop', 'await-change', 'ConfigMap'])
+      expect(hint).toContain(words)
+  })
+})
+
+describe('what kubectl printed about a target', () => {
+  it('stands in its line and in its record', () => {
+    const { entries, timeline } = run([at(0, version(old), allSynced)], {
+      targets: [createTarget({ applied: 'configured' })],
+    })
+    expect(entries).toEqual(['0 verdict unchanged for 3 d 4 h, revision 7, 1 of 1 pod available · kubectl: configured'])
+    expect(timeline.targets[0]?.notes).toEqual(['kubectl: configured'])
+  })
+
+  it('stands in the message of not-changed', () => {
+    const targets = [createTarget({ applied: 'unchanged' })]
+    expect(run([at(0, version(old), allSynced)], { settings, targets }).message).toMatch(
+      /; kubectl reported it as unchanged$/,
+    )
+  })
+})
+
+describe('a target is reported as unchanged', () => {
+  it.each<[string, number, string | undefined]>([
+    ['when its version is older than an hour', -61 * minute, 'none'],
+    ['not when its version came within the last hour', -59 * minute, 'recent'],
+  ])('%s', (_, seconds, change) => {
+    expect(run([at(0, version(seconds), allSynced)]).timeline.targets[0]?.change).toBe(change)
+  })
+
+  it('not if it was not ready at first sight', () => {
+    const broken = version(old, {}, {}, complete(1, { availableReplicas: 0 }))
+    const steps = [at(0, broken, allSynced), at(5, modified(web.deployment(complete())))]
+    const { outcome, timeline } = run(steps)
+    expect(outcome).toBe('ready')
+    expect(timeline.targets[0]?.change).toBeUndefined()
+  })
+})
