@@ -2,9 +2,9 @@ import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { type Annotation, buildAnnotations, buildWarnings } from '../report/annotations.ts'
 import { title } from '../report/headline.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import type { Extra, Shared } from './extra.ts'
+import type { Close, Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, type Links, summaryLimit } from './texts.ts'
+import { belowNote, boundedSummary, findLinks, type Links, summaryLimit } from './texts.ts'
 import { isOfEarlierAttempt, markOf, requestOf } from './workflow-run.ts'
 
 /** Limits of https://docs.github.com/rest/checks/runs */
@@ -96,13 +96,23 @@ export class CheckRun implements Extra {
   }
 }
 
+export const closeCheck: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
+  const check = { ...requestOf(run, signal), check_run_id: id }
+  const found = await ifPresent(octokit.rest.checks.get(check))
+  if (found === undefined || found.data.status === 'completed') return false
+  const summary = belowNote(title, found.data.output.summary ?? '')
+  const conclusion = outcome === undefined ? 'cancelled' : conclusionOf(outcome)
+  await octokit.rest.checks.update({ ...check, status: 'completed', conclusion, output: { title, summary } })
+  return true
+}
+
 interface CheckOutput {
   readonly title: string
   readonly summary: string
 }
 
 /** The check passes only if everything is ready. */
-export function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
+function conclusionOf(outcome: Outcome): 'success' | 'cancelled' | 'failure' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' ? 'cancelled' : 'failure'
 }

@@ -1,7 +1,7 @@
 import type { Timeline } from '../gate/timeline.ts'
-import type { Extra, Shared } from './extra.ts'
+import type { Close, Extra, Shared } from './extra.ts'
 import { ifPresent } from './failure.ts'
-import { boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
+import { belowNote, boundedSummary, findLinks, type Links, shortHash } from './texts.ts'
 import { requestOf } from './workflow-run.ts'
 
 /** GitHub accepts comments of 65,536 characters. The difference leaves space for the marker. */
@@ -77,6 +77,17 @@ export function commentMarker(name: string): string {
 
 /** The hidden line of a comment that shows no outcome yet. */
 export const openMarker = '<!-- rollout-gate open -->'
+
+export const closeComment: Close = async ({ octokit, run, title }, { id, name }, signal) => {
+  const comment = { ...requestOf(run, signal), comment_id: id }
+  const found = await ifPresent(octokit.rest.issues.getComment(comment))
+  // A later step of the job may have written the outcome.
+  if (!found?.data.body?.includes(openMarker)) return false
+  const marker = commentMarker(name)
+  const body = found.data.body.replace(marker, '').replace(openMarker, '').trimStart()
+  await octokit.rest.issues.updateComment({ ...comment, body: belowNote(title, body, `${marker}\n`) })
+  return true
+}
 
 /** The markers, then the summary. */
 export function commentBody(timeline: Timeline, name: string, links: Links): string {

@@ -1,8 +1,8 @@
 import type { Outcome, Timeline } from '../gate/timeline.ts'
 import { title } from '../report/headline.ts'
-import type { Extra, Shared } from './extra.ts'
+import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit } from './texts.ts'
-import { requestOf } from './workflow-run.ts'
+import { isOfRun, requestOf } from './workflow-run.ts'
 
 /** A status of the commit: one line, and a link to the log of the job. A branch rule can require it by its name. */
 export class CommitStatus implements Extra {
@@ -31,8 +31,27 @@ export class CommitStatus implements Extra {
   }
 }
 
+const latestStatuses = 100
+
+export const closeCommitStatus: Close = async ({ octokit, run, outcome, title }, { headSha, name }, signal) => {
+  const request = requestOf(run, signal)
+  const list = { ...request, ref: headSha, per_page: latestStatuses }
+  const { data } = await octokit.rest.repos.listCommitStatusesForRef(list)
+  const latest = data.find(({ context }) => context === name)
+  if (latest?.state !== 'pending' || !isOfRun(latest.target_url ?? '', run)) return false
+  await octokit.rest.repos.createCommitStatus({
+    ...request,
+    sha: headSha,
+    context: name,
+    state: outcome === undefined ? 'error' : commitState(outcome),
+    description: title.slice(0, descriptionLimit),
+    target_url: latest.target_url ?? '',
+  })
+  return true
+}
+
 /** Only `success` satisfies a branch rule. `error`: the rollout was not judged to the end. */
-export function commitState(outcome: Outcome): 'success' | 'failure' | 'error' {
+function commitState(outcome: Outcome): 'success' | 'failure' | 'error' {
   if (outcome === 'ready') return 'success'
   return outcome === 'cancelled' || outcome === 'unknown' ? 'error' : 'failure'
 }

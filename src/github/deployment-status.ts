@@ -4,9 +4,9 @@ import type { Reference } from '../plan/reference.ts'
 import { namespacesOf } from '../plan/target.ts'
 import { plain } from '../report/escape.ts'
 import { title } from '../report/headline.ts'
-import type { Extra, Shared } from './extra.ts'
+import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
-import { isOfEarlierAttempt, markOf, requestOf } from './workflow-run.ts'
+import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.ts'
 
 /** A limit of https://docs.github.com/rest/deployments/deployments */
 const environmentLimit = 255
@@ -115,8 +115,23 @@ export class DeploymentStatus implements Extra {
   }
 }
 
+export const closeDeployment: Close = async ({ octokit, run, outcome, title }, { id }, signal) => {
+  const request = { ...requestOf(run, signal), deployment_id: id }
+  const { data } = await octokit.rest.repos.listDeploymentStatuses({ ...request, per_page: perPage })
+  const latest = latestOf(data)
+  if (latest?.state !== 'in_progress' || !isOfRun(latest.log_url ?? '', run)) return false
+  await octokit.rest.repos.createDeploymentStatus({
+    ...request,
+    state: outcome === undefined ? 'error' : deploymentState(outcome),
+    description: title.slice(0, descriptionLimit),
+    log_url: latest.log_url ?? '',
+    ...(latest.environment_url ? { environment_url: latest.environment_url } : {}),
+  })
+  return true
+}
+
 /** The status that counts: GitHub's list is in no documented order. */
-export function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
+function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T | undefined {
   return statuses.toSorted((one, other) => other.id - one.id)[0]
 }
 
@@ -161,7 +176,7 @@ function asList<T>(value: readonly T[] | null | undefined): readonly T[] {
  * Only `success` satisfies a branch rule and makes earlier deployments to the environment inactive. `error`: the rollout
  * may have succeeded, but could not be seen. `inactive`: the wait was cancelled.
  */
-export function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
+function deploymentState(outcome: Outcome): Exclude<State, 'in_progress'> {
   switch (outcome) {
     case 'ready':
       return 'success'

@@ -1,5 +1,5 @@
 import type { GitHub } from '@actions/github/lib/utils'
-import type { Timeline } from '../gate/timeline.ts'
+import type { Outcome, Timeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
 import { originLookupMs } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -43,6 +43,22 @@ export interface Opened {
   /** The name of the check, and the context of the status: a new status of this context replaces the open one. */
   readonly name: string
 }
+
+/** What closes an open object from another process than the one that opened it. */
+export interface Closing {
+  readonly octokit: Octokit
+  readonly run: WorkflowRun
+  /** Undefined without an outcome. */
+  readonly outcome: Outcome | undefined
+  /** The outcome in one line, or that there is none. */
+  readonly title: string
+}
+
+/**
+ * Gives what an extra has opened the outcome; without one, the check becomes `cancelled`, and status and deployment become
+ * `error`. Resolves to false if it shows an outcome already. Rejects with octokit's error.
+ */
+export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>
 
 /** A client of GitHub's API with the user's token. */
 export type Octokit = InstanceType<typeof GitHub>

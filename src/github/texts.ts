@@ -161,3 +161,9 @@ export function boundedSummary(
   const more = `The summary is too long to show here: ${counted(timeline.targets.length, 'target')}. See the job summary.`
   return `### ${markdown(title(timeline))}\n\n${more}\n\n${footer}`
 }
+
+/** The summary of the last update, below a note with the outcome of a job that was killed. */
+export function belowNote(title: string, summary: string, start = ''): string {
+  const note = `${start}> [!WARNING]\n> ${markdown(title)}. Below is the last state that was shown; the log has all.\n\n`
+  return note + summary.slice(0, summaryLimit - note.length)
+}

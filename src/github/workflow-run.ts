@@ -284,6 +284,12 @@ export function logUrlOf({ repositoryUrl, runId, attempt }: WorkflowRun, jobId?:
   return attempt === undefined ? run : `${run}/attempts/${attempt}`
 }
 
+/** Whether a page belongs to this run: another run of the same commit may have written the latest status. */
+export function isOfRun(url: string, run: WorkflowRun): boolean {
+  const page = logUrlOf({ ...run, attempt: undefined })
+  return url === page || url.startsWith(`${page}/`)
+}
+
 /** The run as reports contain it: gates of one run and commit may be merged. */
 export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): ReportRun {
   return { id: String(runId), attempt, commit: headSha }
