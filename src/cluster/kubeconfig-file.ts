@@ -55,6 +55,7 @@ const inClusterContext = 'in-cluster'
  * Reads the kubeconfig. `given` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `given`,
  * reads `$KUBECONFIG`, then `~/.kube/config`, as kubectl does. The service account of this pod is read only for
  * the context `in-cluster`: on a self-hosted runner it belongs to the runner's cluster, which is seldom the gated one.
+ * client-node reads less, and fails at what kubectl accepts (`test/cluster-api/libraries.test.ts`).
  * Throws a `UserError` that quotes no secret.
  */
 export function readKubeconfig(
