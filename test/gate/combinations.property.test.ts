@@ -137,7 +137,7 @@ const rollouts = (versions: readonly Version[]) =>
     isNew: fc.boolean(),
     changedBefore: fc.constantFrom(0, 0, 5, 20, 60),
   })
-const runs = { ...parameters, numRuns: isThorough ? 80 : 8 }
+const runs = { ...parameters, numRuns: isThorough ? 80 : 4 }
 
 describe.each(Object.keys(workloads))('whatever happens during a rollout of a %s', (kind) => {
   it('the gate is ready with a good version once the rollout is complete, unless another one supersedes it', () => {

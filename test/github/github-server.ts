@@ -109,6 +109,8 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
     respond(incoming, outgoing).catch((error) => breaches.push(String(error)))
   }
   const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener)
+  // On a busy machine, a client may render for longer than the 5 s after which Node closes an idle connection.
+  server.keepAliveTimeout = 60_000
   async function respond(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
     let text = ''
     for await (const chunk of incoming.setEncoding('utf8')) text += chunk

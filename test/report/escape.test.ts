@@ -177,12 +177,12 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]
 const isPrintable = (json: string) => !json.split('\n').some((line) => unsafe.test(line) || isCommand(line))
 
 test('JSON has no character of Unicode that a terminal obeys or hides, and is equal when parsed', () => {
-  const all = Array.from({ length: 0x11_0000 }, (_, code) => String.fromCodePoint(code))
-  for (let start = 0; start < all.length; start += 0x1000) {
-    const characters = all.slice(start, start + 0x1000)
+  for (let start = 0; start < 0x11_0000; start += 0x1000) {
+    // The characters stand apart, so that no two of them are one, as a surrogate pair is.
+    const characters = Array.from({ length: 0x1000 }, (_, code) => String.fromCodePoint(start + code)).join(' ')
     const json = printableJson(characters)
     expect(isPrintable(json)).toBe(true)
-    expect(JSON.parse(json)).toEqual(characters)
+    expect(JSON.parse(json) === characters).toBe(true)
   }
 })
 
