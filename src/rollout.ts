@@ -68,6 +68,10 @@ export interface Rollout extends RolloutInputs {
   readonly clock: Clock
   /** Whether a recording that cannot be written is an error. */
   readonly requiresRecording?: boolean
+  /** Whether selectors do not wait for their first match. */
+  readonly isLook?: boolean
+  /** Finds the references in the cluster, instead of `references`. */
+  readonly findReferences?: (cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>
 }
 
 type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'>
@@ -251,12 +255,14 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
 }
 
 async function planTargets(
-  rollout: Rollout,
+  written: Rollout,
   cluster: Cluster,
   kinds: readonly ApiResource[],
   healthChecks: readonly HealthCheck[],
   until: AbortSignal,
 ): Promise<LivePlan> {
+  const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
+  const rollout = { ...written, references }
   const resolving = resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
   const [resolution, streamed] = await resolving.catch((error) => {
     throw withStaleGroups(error, cluster.staleGroups)
@@ -272,7 +278,8 @@ async function planTargets(
     release === undefined || releases === undefined
       ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
       : releases.namesOf({ ...request, release })
-  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, matchWait(rollout, until)))
+  const wait = rollout.isLook ? undefined : matchWait(rollout, until)
+  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, wait))
   const annotated = await withLiveAnnotations(rollout.inputs, plan, cluster)
   return {
     ...annotated,
@@ -433,7 +440,7 @@ export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
 
 /**
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
- * @param options.isEndless continues after the outcome, until the job is cancelled
+ * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is cancelled
  * @param options.checker asks what the gate asks for
  */
 export async function followGate(
@@ -443,7 +450,10 @@ export async function followGate(
   cluster: Cluster,
   exit: Exit,
   onEvent: OnEvent,
-  { isEndless = false, checker }: { readonly isEndless?: boolean; readonly checker?: Checker | undefined } = {},
+  {
+    consumerOf,
+    checker,
+  }: { readonly consumerOf?: (gate: Gate) => EventConsumer; readonly checker?: Checker | undefined } = {},
 ): Promise<Gate> {
   const { startedAt, serverOffsetMs } = settings
   const { LiveLogs } = plan.streamed.size === 0 ? {} : await import('./logs/live-logs.ts')
@@ -471,7 +481,7 @@ export async function followGate(
       startedAt: startedAt + serverOffsetMs,
       listener: { onEntry: exit.onEntry, onLog: exit.onLog, onWarning: exit.onWarning, cancelled },
     })
-  const consumer = isEndless ? beyondOutcome(gate) : gate
+  const consumer = consumerOf?.(gate) ?? gate
   const ask = () => checker?.update(gate.questions)
   const onEach = (event: FeedEvent) => {
     evidence?.observe(event)
@@ -488,7 +498,7 @@ export async function followGate(
     onWarning: exit.onWarning,
   })
   evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines.count)
-  const cancel = () => (isEndless ? follower.stop() : follower.observe({ type: 'CANCEL' }))
+  const cancel = () => (consumerOf !== undefined ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)
   exit.texts.follow(() => gate.requests)
@@ -512,7 +522,8 @@ export async function followGate(
   return gate
 }
 
-function beyondOutcome(gate: Gate): EventConsumer {
+/** Continues after the outcome of a gate. */
+export function beyondOutcome(gate: Gate): EventConsumer {
   return {
     isOver: false,
     get requests() {

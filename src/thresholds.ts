@@ -556,6 +556,9 @@ export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
 
+/** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */
+export const lookMs = 5_000
+
 /** How long the end of the gate waits for the evidence. */
 export const evidenceFinishMs = 5_000
 

@@ -100,12 +100,41 @@ export const commands: readonly Command[] = [
     run: wait,
   },
   {
+    name: 'why',
+    usage: '[REFERENCE…]',
+    summary: 'look once: what is not ready, and why; without a reference, in the whole namespace',
+    description:
+      'Looks once, without waiting: the reasons, evidence and hints that the gate would give if its clocks ran out now, the worst first. What only waits for another resource is a line under its cause. ' +
+      'Without a REFERENCE, it looks at everything in the namespace that needs more than to exist.\n\n' +
+      'Exit codes: 1 if something has failed or has a problem that stands in its way, 0 if all is ready or progresses without a problem, 2 invalid input. With --json the outcome of the report is then progressing.',
+    examples: [
+      ['why', 'everything in the namespace of the context'],
+      ['why -A', 'everything in all namespaces'],
+      ['why -n shop deployment/web service/web', 'two resources'],
+      ['why -l app=web --json', 'everything with that label; the report as JSON'],
+      ['why --recording=web.ndjson.gz --at=0:34', 'the resources of a recorded gate at that moment'],
+    ],
+    takes: 'references',
+    referenceOptions: ['namespace', 'selector', 'all', 'for'],
+    flags: [
+      filenameFlag,
+      { name: 'all-namespaces', short: 'A', description: 'Look at everything in all namespaces.' },
+      ...recordingFlags,
+      ...inputFlagsNamed('settle-time', 'max-restarts', 'health-checks', 'log-lines'),
+      ...clusterFlags,
+      jsonFlag,
+      colorFlag,
+    ],
+    // Loaded when used, to keep the start of the other commands short.
+    run: async (args, context) => (await import('./why.ts')).why(args, context),
+  },
+  {
     name: 'replay',
     usage: 'FILE…',
     summary: 'replay recordings: the verdict and the log of each',
     description:
       'Runs the gate on recordings, without a cluster and on a virtual clock. Flags replace the recorded inputs, to show the effect of other settings. ' +
-      'The exit code is that of wait, for several files the worst. trace, status and changes show a recording at any moment: trace --recording=FILE --at=0:34.',
+      'The exit code is that of wait, for several files the worst. trace, status, changes and why show a recording at any moment: trace --recording=FILE --at=0:34.',
     examples: [
       ['replay incident.ndjson.gz', 'the log and the verdict of that gate'],
       ['replay incident.ndjson.gz --stall-timeout=2m', 'with a stall timeout of 2 minutes'],

@@ -2,7 +2,7 @@ import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
 import { counted } from '../reasons/wording.ts'
 import { describeWriteFailure, startRecording } from '../recording/writer.ts'
-import { followGate, gateRollout, type OnEvent, type Rollout, withPlan } from '../rollout.ts'
+import { beyondOutcome, followGate, gateRollout, type OnEvent, type Rollout, withPlan } from '../rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
 import {
@@ -68,7 +68,7 @@ function recordRollout(path: string, rollout: Rollout): Promise<number | undefin
       return []
     }
     try {
-      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, { isEndless: true })
+      await followGate(rollout, plan, { ...settings, ...clocks }, cluster, exit, onEvent, { consumerOf: beyondOutcome })
     } finally {
       await recording.end(clock.now())
     }

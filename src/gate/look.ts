@@ -1,10 +1,11 @@
-import { joinSubject } from '../reasons/spec.ts'
+import { joinSubject, type ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
 import { gravest } from './outcome.ts'
 import { problemVerdict, wasDeleted } from './target-state.ts'
 import {
   type GateProblem,
   type Outcome,
+  type TargetOutcome,
   type TargetRecord,
   type Timeline,
   type Verdict,
@@ -14,18 +15,45 @@ import {
 /**
  * What an endless gate finds at `now`, as if its clocks had run out: a target has the problem that stands in its way as its
  * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
- * target that is. The timeline has a verdict unless all that is not ready progresses.
+ * target that is. The worst comes first. The timeline has a verdict unless all that is not ready progresses.
  */
 export function lookAt(gate: Gate, now: number): Timeline<GateProblem> {
   const timeline = gate.timeline(now)
-  const records = timeline.targets.map((record, index) => lookAtTarget(record, gate.judgedTarget(index)))
-  const targets = records.map((record, index) =>
-    record.causedBy !== undefined && records[record.causedBy]?.outcome === 'progressing'
-      ? (timeline.targets[index] ?? record)
-      : record,
+  const looks = timeline.targets.map((record, index) => ({
+    index,
+    before: record,
+    name: gate.judgedTarget(index).gated.name,
+    record: lookAtTarget(record, gate.judgedTarget(index)),
+  }))
+  const sorted = looks
+    .map((look) => ({ ...look, record: isHeldByProgress(look.record, looks) ? look.before : look.record }))
+    .toSorted((a, b) => gravityOf(a.record) - gravityOf(b.record))
+  const targets = sorted.map(({ record: { causedBy, ...record } }) =>
+    causedBy === undefined ? record : { ...record, causedBy: sorted.findIndex(({ index }) => index === causedBy) },
   )
-  const names = timeline.targets.map((_, index) => gate.judgedTarget(index).gated.name)
-  return { ...timeline, entries: [], targets, verdict: verdictOfLook(targets, names) }
+  const verdict = verdictOfLook(
+    targets,
+    sorted.map(({ name }) => name),
+  )
+  return { ...timeline, entries: [], targets, verdict }
+}
+
+/** Whether a target only waits for one that progresses. */
+function isHeldByProgress(
+  { causedBy = -1 }: TargetRecord,
+  looks: readonly { readonly record: TargetRecord }[],
+): boolean {
+  return looks[causedBy]?.record.outcome === 'progressing'
+}
+
+const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'stalled', 'progressing', 'ready']
+const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
+
+/** Less is worse. */
+function gravityOf({ outcome, reason, problems }: TargetRecord): number {
+  const problem = problems.find((each) => each.reason === reason)
+  const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)
+  return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
 function lookAtTarget(record: TargetRecord<GateProblem>, { gated, isAbsent }: JudgedTarget): TargetRecord<GateProblem> {

@@ -44,6 +44,11 @@ export function viewSettings(settings: GateSettings): GateSettings {
   return { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
 }
 
+/** The settings of one look, which has no time to wait for what explains a state. */
+export function lookSettings(settings: GateSettings): GateSettings {
+  return { ...viewSettings(settings), isLook: true }
+}
+
 /** The timeout of a milestone: that of the reference, else that of the gate; 0 if there is none. */
 export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: GateSettings): number {
   const own = clocks.milestoneTimeoutsMs ?? {}

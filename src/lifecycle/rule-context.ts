@@ -60,6 +60,8 @@ export interface LifecycleSettings {
   readonly settleTimeMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
+  /** One look: what is not as it should be has been so since its own timestamps, although it is seen only now. */
+  readonly isLook?: boolean
 }
 
 /** The settings of lifecycle rules, from the inputs. */

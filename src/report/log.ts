@@ -265,9 +265,12 @@ function renderGroup(
 }
 
 /** `1 failed, 1 waiting for it, 2 ready`: a target that only waits for another one is no failure. */
-export function tally(targets: readonly TargetRecord[]): string {
+export function tally(
+  targets: readonly TargetRecord[],
+  verbOf = (outcome: TargetOutcome): string => outcomeLabels[outcome].verb,
+): string {
   const byVerb = Map.groupBy(targets, ({ outcome, causedBy }) =>
-    causedBy === undefined ? outcomeLabels[outcome].verb : 'waiting for another target',
+    causedBy === undefined ? verbOf(outcome) : 'waiting for another target',
   )
   return [...byVerb].map(([verb, { length }]) => `${length} ${verb}`).join(', ')
 }

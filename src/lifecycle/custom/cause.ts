@@ -69,7 +69,7 @@ export function withCause(rule: Rule, behind: Behind): Rule {
     if (own.ready || object.metadata.deletionTimestamp !== undefined) return own
     const { firstSeenAt, specSeenAt } = context.history
     const seenAt = Math.max(firstSeenAt, specSeenAt)
-    const isUrgent = behind.isWorkload || own.problems.some(isReported)
+    const isUrgent = context.settings.isLook === true || behind.isWorkload || own.problems.some(isReported)
     const waited = provePersisted(seenAt, isUrgent ? 0 : causeSearchMs, context.now)
     if (!waited.proven) return { ...own, recheckAt: earliest([own.recheckAt, waited.recheckAt]) }
     const found = search(object, { custom: object, behind, context })

@@ -40,7 +40,9 @@ export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefin
   const assigned = scheduled?.status === 'True' ? scheduled.lastTransitionTime : undefined
   // A pod whose manifest names its node needs no scheduler.
   const waitsSince = context.time(scheduled === undefined ? metadata.creationTimestamp : assigned)
-  return waitsSince === undefined ? undefined : Math.max(waitsSince, context.podHistory(pod).seenAt) + acknowledgedMs
+  if (waitsSince === undefined) return undefined
+  const seenAt = context.settings.isLook ? waitsSince : context.podHistory(pod).seenAt
+  return Math.max(waitsSince, seenAt) + acknowledgedMs
 }
 
 /**

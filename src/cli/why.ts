@@ -1,0 +1,162 @@
+import { systemClock } from '../cluster/clock.ts'
+import { isFailure } from '../cluster/feed.ts'
+import type { EventConsumer } from '../cluster/follower.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
+import { explain } from '../diagnosis/explain.ts'
+import type { Mistake } from '../errors.ts'
+import { UserError } from '../errors.ts'
+import type { Reporter } from '../exit.ts'
+import { Gate } from '../gate/gate.ts'
+import { lookAt } from '../gate/look.ts'
+import { lookSettings } from '../gate/settings.ts'
+import { type GateProblem, misconfiguredTimeline, type Timeline } from '../gate/timeline.ts'
+import { isJudged } from '../lifecycle/rules.ts'
+import { namespaceObjects } from '../plan/namespace-objects.ts'
+import { plain, printableJson } from '../report/escape.ts'
+import { buildReport } from '../report/json-report.ts'
+import { renderLook } from '../report/why.ts'
+import { followGate, type Rollout, withPlan } from '../rollout.ts'
+import { lookMs, releaseListsAtOnce } from '../thresholds.ts'
+import type { Arguments } from './arguments.ts'
+import { flagAsWritten, readCommandInputs } from './inputs.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  connectionOf,
+  endWithMistakes,
+  isInteractive,
+  printLines,
+  printMessage,
+  usesColor,
+} from './output.ts'
+import { runRecordedView } from './recorded-views.ts'
+
+/**
+ * `why`: one look at what is not ready, and why. Returns 1 if something failed or has a problem that stands in its way, else 0,
+ * also while it progresses.
+ */
+export async function why(args: Arguments, context: CommandContext): Promise<number> {
+  const mistakes = flagMistakes(args)
+  if (args.flags.has('recording')) {
+    return runRecordedView('why', args, context, mistakes, async ({ settings, index, targets, until, play }) => {
+      const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
+      await play((event) => gate.handle(event))
+      gate.advance(until)
+      return print(explain(lookAt(gate, until), gate.store, settings.serverOffsetMs), args, context)
+    })
+  }
+  const startedAt = systemClock.now()
+  try {
+    const read = await readCommandInputs(args, context, 'why', mistakes, { needsReference: false })
+    if (read === undefined) return cancelledCode
+    const { cancelled, stderr } = context
+    const connection = connectionOf(context)
+    const rollout: Rollout = { ...read, reporter: quietReporter(stderr), ...connection, cancelled, isLook: true }
+    const isUnnamed = read.references.references.length === 0 && read.references.skipped.length === 0
+    const timeline = await read.located(() =>
+      look(isUnnamed ? { ...rollout, ...wholeNamespace(args) } : rollout, startedAt),
+    )
+    return timeline === undefined || cancelled.aborted ? cancelledCode : print(timeline, args, context)
+  } catch (error) {
+    if (args.flags.has('json') && error instanceof UserError)
+      printReportOf(misconfiguredTimeline(error, startedAt, systemClock.now()), context)
+    return endWithMistakes(error, context)
+  }
+}
+
+function flagMistakes(args: Arguments): readonly Mistake[] {
+  if (!args.flags.has('all-namespaces') || args.references.length === 0) return []
+  const message =
+    'It stands for everything in all namespaces. Leave the references out, or name their namespace with -n.'
+  return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
+}
+
+/** Finds what a look without references is about. */
+function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'findReferences'> {
+  const slots = new Semaphore(releaseListsAtOnce)
+  return {
+    findReferences: (cluster, kinds) => {
+      const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
+      const scope = { namespace, labelSelector: referenceFlags.get('selector') }
+      return namespaceObjects(kinds, scope, isJudged, (request) => slots.run(() => cluster.selectMetadata(request)))
+    },
+  }
+}
+
+/**
+ * Looks at the targets once: reads the first lists, and the evidence of what is not ready.
+ * @returns undefined if cancelled
+ * @throws UserError for invalid input
+ */
+function look(rollout: Rollout, startedAt: number): Promise<Timeline<GateProblem> | undefined> {
+  return withPlan(rollout, startedAt, async (plan, settings, cluster, exit) => {
+    const consumerOf = (gate: Gate) => untilListed(gate, systemClock.now() + lookMs)
+    const gate = await followGate(rollout, plan, lookSettings(settings), cluster, exit, () => [], { consumerOf })
+    const now = systemClock.now()
+    gate.advance(now)
+    return exit.redact(explain(lookAt(gate, now), gate.store, settings.serverOffsetMs, plan.manifests))
+  })
+}
+
+/** A gate until all first lists have arrived, or until `endsAt`. */
+function untilListed(gate: Gate, endsAt: number): EventConsumer {
+  let isOver = gate.isComplete
+  return {
+    get requests() {
+      return gate.requests
+    },
+    get isOver() {
+      return isOver
+    },
+    handle(event) {
+      gate.handle(event)
+      if (event.type === 'SYNCED' || isFailure(event)) isOver = gate.isComplete
+    },
+    nextDeadline: () => ({ at: endsAt, needsAnswers: false }),
+    advance() {
+      isOver = true
+    },
+    requestsToConfirm: () => [],
+  }
+}
+
+/** Prints only what concerns the inputs. */
+function quietReporter(stderr: CommandContext['stderr']): Reporter {
+  return {
+    onHead: ({ notices }) =>
+      printLines(
+        stderr,
+        notices.map((text) => plain(text)),
+      ),
+    onEntry: () => {},
+    onLog: () => {},
+    onWarning: (text) => printMessage(stderr, `Warning: ${text}`),
+  }
+}
+
+function print(timeline: Timeline, { flags }: Arguments, context: CommandContext): number {
+  const { stdout, env } = context
+  if (flags.has('json')) printReportOf(timeline, context)
+  else
+    printLines(
+      stdout,
+      renderLook(timeline, {
+        color: usesColor(stdout, flags.get('color')),
+        groups: env['GITHUB_ACTIONS'] === 'true' && !isInteractive(stdout, env),
+      }),
+    )
+  const { verdict } = timeline
+  return verdict === undefined || verdict.outcome === 'ready' ? 0 : 1
+}
+
+/** The report of a gate; while nothing stands in the way of what is not ready, its outcome is `progressing`. */
+function printReportOf({ verdict, ...timeline }: Timeline, { stdout }: CommandContext): void {
+  const open = timeline.targets.filter(({ outcome }) => outcome === 'progressing').length
+  const progress = {
+    outcome: 'progressing',
+    reason: '',
+    message: `${open} of ${timeline.targets.length} in progress`,
+  } as const
+  const report = buildReport({ ...timeline, verdict: verdict ?? { ...progress, outcome: 'ready' } })
+  stdout.write(`${printableJson(verdict === undefined ? { ...report, ...progress } : report)}\n`)
+}

@@ -1,0 +1,78 @@
+import { readdirSync } from 'node:fs'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { nameOf } from '../../src/cluster/objects.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import { lookAt } from '../../src/gate/look.ts'
+import { lookSettings } from '../../src/gate/settings.ts'
+import type { Timeline } from '../../src/gate/timeline.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { nameKey, targetId } from '../../src/plan/target.ts'
+import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { indexRecording } from '../../src/recording/recording-index.ts'
+import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { operatorRecordingsFolder, recordingPath, recordingsFolder, replayRecording } from '../support/recordings.ts'
+import { isThorough } from '../support/thorough.ts'
+
+/** One look at the objects of a recording as they were at `end`, by a gate that has seen nothing before. */
+async function lookAtEnd(path: string, end: number): Promise<Timeline> {
+  const header = await readHeader(path)
+  const targets = header.targets ?? []
+  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets), startedAt: end }
+  const index = await indexRecording(path)
+  const last = new Map<string, FeedEvent>()
+  for await (const event of readEvents(path, () => {})) {
+    if (event.at > end) break
+    if (event.type === 'DISCOVERY') last.set('', event)
+    if (!('object' in event)) continue
+    const key = nameKey(nameOf(event.object))
+    if (event.type === 'DELETED') last.delete(key)
+    else last.set(key, { ...event, type: 'ADDED' })
+  }
+  const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
+  for (const event of last.values()) gate.handle({ ...event, at: end })
+  for (const request of index.answered) gate.handle({ type: 'SYNCED', ...request, at: end })
+  gate.advance(end)
+  return lookAt(gate, end)
+}
+
+/** What only a gate that has watched can know, by recording. */
+const needsHistory: Readonly<Record<string, string>> = {
+  'argo-rollouts-changed-during': 'another version was gated',
+  'change-not-seen': 'the awaited change did not come',
+  deleted: 'the object existed before',
+  'evicted-again-and-again': 'earlier pods were evicted too',
+  'image-of-a-removed-job': 'the Job succeeded before it was removed',
+  'job-longer-than-a-literal-stall-timeout': 'nothing moved for the time that the user wrote',
+  'job-removed-after-success': 'the Job succeeded before it was removed',
+  'kruise-rollouts-stale': 'nothing moved',
+  'kubelet-lost-during-a-pull': 'nothing moved',
+  'old-restarts-and-a-blink': 'the container has run long enough since the gate saw it',
+  'readiness-comes-and-goes': 'the pod lost its readiness several times',
+  'scaled-to-zero-after-a-crash-loop': 'the pods that crashed are gone',
+}
+
+/** Outcomes that are about the time, or about an earlier version. */
+const judged: ReadonlySet<string> = new Set(['ready', 'failed', 'stalled', 'timed-out'])
+
+const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder) =>
+  readdirSync(folder)
+    .filter((file) => file.endsWith('.ndjson.gz'))
+    .map((file) => file.slice(0, -'.ndjson.gz'.length))
+    .filter((name) => needsHistory[name] === undefined)
+    .map((name) => [name, recordingPath(name, folder)] as const),
+)
+const sample = isThorough ? recordings : recordings.filter((_, index) => index % 12 === 0)
+
+test.each(sample)('one look at the end of %s finds the reasons of its gate', async (_, path) => {
+  const { timeline } = await replayRecording(path)
+  const look = await lookAtEnd(path, timeline.finishedAt)
+  const reasonsOf = ({ targets }: Timeline) =>
+    targets
+      .filter(({ target }) => ended.has(targetId(target)))
+      .map(({ target, outcome, reason }) => `${targetId(target)} ${outcome === 'ready' ? 'ready' : reason}`)
+      .toSorted()
+  const ended = new Set(
+    timeline.targets.filter(({ outcome }) => judged.has(outcome)).map(({ target }) => targetId(target)),
+  )
+  expect(reasonsOf(look)).toEqual(reasonsOf(timeline))
+})
