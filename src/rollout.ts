@@ -34,6 +34,7 @@ import {
   type ResolvedPlan,
   resolveTargets,
 } from './plan/resolve-targets.ts'
+import { gitNameOf } from './plan/revision.ts'
 import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './plan/stream-logs.ts'
 import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
@@ -280,7 +281,7 @@ async function planTargets(
       : releases.namesOf({ ...request, release })
   const wait = rollout.isLook ? undefined : matchWait(rollout, until)
   const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, wait))
-  const annotated = await withLiveAnnotations(rollout.inputs, plan, cluster)
+  const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
   return {
     ...annotated,
     notices: [...annotated.notices, ...(releases?.notices ?? [])],
@@ -341,6 +342,29 @@ async function resolveKinds(
 
 function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
   return written.has('timeout') ? timeoutMs : undefined
+}
+
+/** Adds to each awaited revision which commits of the checkout are before and after it. */
+async function withCommits<P extends ResolvedPlan>(plan: P): Promise<P> {
+  if (plan.targets.every(({ revisions }) => revisions === undefined)) return plan
+  const { findCommitsAround } = await import('./workspace.ts')
+  const workspace = process.env['GITHUB_WORKSPACE'] || '.'
+  const dated = await Promise.all(
+    plan.targets.map(async (target): Promise<Target> => {
+      if (target.revisions === undefined) return target
+      const revisions = target.revisions.map(async (each) => ({
+        ...each,
+        ...(await findCommitsAround(gitNameOf(each.revision), workspace)),
+      }))
+      return { ...target, revisions: await Promise.all(revisions) }
+    }),
+  )
+  const manifests = plan.targets.map((target, index) => [dated[index] ?? target, plan.manifests.get(target)] as const)
+  return {
+    ...plan,
+    targets: dated,
+    manifests: new Map(manifests.flatMap(([target, manifest]) => (manifest === undefined ? [] : [[target, manifest]]))),
+  }
 }
 
 async function withLiveAnnotations(inputs: Inputs, plan: ResolvedPlan, cluster: Cluster): Promise<ResolvedPlan> {

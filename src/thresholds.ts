@@ -733,6 +733,9 @@ export const selectorPollMs = 1_000
 /** Time limit of git, which answers in some 5 ms. */
 export const gitMs = 5_000
 
+/** How many commits before and after an awaited revision are read from the checkout: a recording contains them. */
+export const maxCommitsAround = 200
+
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
 

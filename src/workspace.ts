@@ -2,7 +2,7 @@ import { existsSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { type Mistake, quote } from './errors.ts'
 import type { Inputs } from './inputs.ts'
-import { gitMs } from './thresholds.ts'
+import { gitMs, maxCommitsAround } from './thresholds.ts'
 
 /** Whether a path is a folder or below it. Both are absolute. */
 export function isInside(folder: string, path: string): boolean {
@@ -129,12 +129,52 @@ function checkoutOf(folder: string, known: Map<string, string | undefined>): str
   return root
 }
 
+/** The commits before and after one of the checkout. */
+export interface CommitsAround {
+  readonly older: readonly string[]
+  readonly newer: readonly string[]
+}
+
+/**
+ * The commits around a revision in the history of the checkout, as far as that was fetched: the latest of each side. Undefined without
+ * git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
+ * @param revision a commit or a tag
+ */
+export async function findCommitsAround(
+  revision: string,
+  workspace: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<CommitsAround | undefined> {
+  const root = checkoutOf(resolve(workspace), new Map())
+  if (root === undefined || !/^[\w.][\w./-]*$/.test(revision)) return undefined
+  const [commit = ''] = await runGit(root, ['rev-parse', '--verify', '--quiet', `${revision}^{commit}`], env)
+  if (!/^[0-9a-f]{40,64}$/.test(commit)) return undefined
+  const list = (...args: readonly string[]) => runGit(root, ['rev-list', ...args], env)
+  const [older, newer] = await Promise.all([
+    list(`--max-count=${maxCommitsAround + 1}`, commit),
+    list(`--max-count=${maxCommitsAround}`, '--ancestry-path', '--all', `^${commit}`),
+  ])
+  const isCommit = (line: string) => line !== '' && line !== commit
+  return { older: older.filter(isCommit), newer: newer.filter(isCommit) }
+}
+
 /** Name and type of each object, such as `0123abc blob`; empty if git fails. */
-async function readObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+function readObjects(root: string, names: readonly string[], env: NodeJS.ProcessEnv): Promise<readonly string[]> {
+  const args = ['cat-file', '--batch-check=%(objectname) %(objecttype)']
+  return runGit(root, args, env, names.map((name) => `${name}\n`).join(''))
+}
+
+/** The lines that a command of git prints, which only reads; none if it fails. */
+async function runGit(
+  root: string,
+  command: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input = '',
+): Promise<readonly string[]> {
   // A gate without manifests starts faster without it.
   const { execFile } = await import('node:child_process')
   // In a container, another user owns the checkout. The command only reads objects, and runs no hook.
-  const args = ['-c', 'safe.directory=*', '-C', root, 'cat-file', '--batch-check=%(objectname) %(objecttype)']
+  const args = ['-c', 'safe.directory=*', '-C', root, ...command]
   // The action's inputs are secret, and the variables of a git hook name another repository.
   const omitted = /^(INPUT_.*|GIT_(DIR|WORK_TREE|COMMON_DIR|OBJECT_DIRECTORY|NAMESPACE))$/
   const variables = Object.entries(env).filter(([name]) => !omitted.test(name))
@@ -149,7 +189,7 @@ async function readObjects(root: string, names: readonly string[], env: NodeJS.P
     }
     try {
       const git = execFile('git', args, options, (error, stdout) => resolve(error ? [] : stdout.split('\n')))
-      git.stdin?.on('error', () => {}).end(names.map((name) => `${name}\n`).join(''))
+      git.stdin?.on('error', () => {}).end(input)
     } catch {
       resolve([])
     }

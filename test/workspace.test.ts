@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readInputs } from '../src/inputs.ts'
-import { findTrackedFiles, linkMistakes } from '../src/workspace.ts'
+import { findCommitsAround, findTrackedFiles, linkMistakes } from '../src/workspace.ts'
 
 describe('paths inside the workspace', () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-test-')))
@@ -163,5 +163,21 @@ describe('files that can be linked', () => {
     expect(await find(['web.yaml'], ['0123abc'])).toEqual(new Map())
     const sha = commit('', 'web.yaml')
     expect(await find(['web.yaml'], [sha], { PATH: '/nowhere' })).toEqual(new Map())
+  })
+
+  test('has commits before and after one of them, by its hash, its short hash or its tag', async () => {
+    const first = commit('', 'web.yaml')
+    const next = () => {
+      git('', 'commit', '-qm', 'y', '--allow-empty')
+      return git('', 'rev-parse', 'HEAD')
+    }
+    const [second, third] = [next(), next()]
+    git('', 'tag', 'v2', second)
+    git('', 'checkout', '-q', second)
+    for (const revision of [second, second.slice(0, 8), 'v2'])
+      expect(await findCommitsAround(revision, workspace)).toEqual({ older: [first], newer: [third] })
+    for (const revision of ['v3', '--all', first.replaceAll(/./g, '0')])
+      expect(await findCommitsAround(revision, workspace)).toBeUndefined()
+    expect(await findCommitsAround(second, workspace, { PATH: '/nowhere' })).toBeUndefined()
   })
 })

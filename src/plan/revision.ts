@@ -59,6 +59,11 @@ function partsOf(revision: string): RevisionParts {
   return { name: (digest === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), digest }
 }
 
+/** The commit or tag of a revision, as git names it. */
+export function gitNameOf(revision: string): string {
+  return partsOf(revision).digest || revision
+}
+
 /** The digest that Flux appends to the version of a chart from an OCI registry: `1.4.2+0123456789ab`. */
 const appendedDigest = /\+[0-9a-f]{12}$/
 
