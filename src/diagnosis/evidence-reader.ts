@@ -13,7 +13,14 @@ import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
 import { targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import { maxEvidenceContainers, maxEvidenceNodes } from '../thresholds.ts'
-import { loggedContainers, namespaceBehind, nodeBehind, TargetFacts, unexplainedPods } from './target-facts.ts'
+import {
+  isQuotable,
+  loggedContainers,
+  namespaceBehind,
+  nodeBehind,
+  TargetFacts,
+  unexplainedPods,
+} from './target-facts.ts'
 
 /** The parts of a cluster that the reader uses. */
 interface Readable {
@@ -97,7 +104,8 @@ export class EvidenceReader {
 
   #read(record: TargetRecord<GateProblem>): void {
     const facts = new TargetFacts(record, this.#gate.store)
-    if (this.#tailLines > 0) for (const container of loggedContainers(record)) this.#readLogs(container, facts)
+    if (this.#tailLines > 0 && isQuotable(record.target, this.#gate.store))
+      for (const container of loggedContainers(record)) this.#readLogs(container, facts)
     const nodes = [
       ...record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? []),
       ...unexplainedPods(record, facts).flatMap(({ spec }) => spec?.nodeName ?? []),

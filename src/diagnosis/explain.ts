@@ -14,7 +14,7 @@ import type { PodReport } from '../reasons/pods.ts'
 import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
 import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
-import { changesSincePreviousRevision, TargetFacts, unexplainedPods } from './target-facts.ts'
+import { changesSincePreviousRevision, isQuotable, TargetFacts, unexplainedPods } from './target-facts.ts'
 
 const longestLogLine = 200
 
@@ -93,6 +93,7 @@ function explainTarget(
   const { target, reason } = record
   const facts = new TargetFacts(whole, context.store)
   const manifest = context.manifests.get(target)
+  const isQuoted = isQuotable(target, context.store)
   const lost = lostNodeProblem(record, facts, context)
   const found = lost ?? waitingPodProblem(record, facts, context)
   const problems = [...(found === undefined ? [] : [found]), ...record.problems].map((problem) => ({
@@ -100,14 +101,13 @@ function explainTarget(
     chain: chainOf(problem, target, facts),
     evidence: [
       ...manifestEvidence(problem, manifest),
-      ...evidenceFor(problem, facts, context),
-      ...namesakeEvidence(problem, record, context),
+      ...(isQuoted ? [...evidenceFor(problem, facts, context), ...namesakeEvidence(problem, record, context)] : []),
     ],
   }))
   // Without the node, its pods cannot become ready: this problem has the hint.
   const deciding = (lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0]
   const place = deciding && placeOf(deciding, manifest)
-  const changes = changesSincePreviousRevision(target, facts)
+  const changes = isQuoted ? changesSincePreviousRevision(target, facts) : []
   const details: HintDetails = {
     object: facts.get(target),
     denied: context.denied,

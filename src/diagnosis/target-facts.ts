@@ -10,6 +10,7 @@ import {
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
 import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
+import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
@@ -168,4 +169,14 @@ function previousTemplate(
     .toSorted((a, b) => order(b) - order(a))
     .map(templateOf)
     .find((each) => each !== undefined && templateChanges(each, template).length > 0)
+}
+
+/**
+ * Whether events and logs of a target may be shown. The status of an operator's object names what it deployed, and whoever may
+ * write that status chooses the names: in another namespace, an object counts as deployed only with the operator's mark.
+ */
+export function isQuotable({ deployedBy, ...target }: Target, store: Store): boolean {
+  if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true
+  const object = store.get(target)
+  return object !== undefined && isMarkedBy(object, deployedBy)
 }

@@ -20,7 +20,7 @@ import { isSinceStart } from '../lifecycle/proof.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
-import { definedClocks, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
@@ -370,17 +370,18 @@ export class GatedTargets {
 
   /** What an operator has deployed becomes targets of the gate, which are judged at once. */
   #addDeployed(deployer: GatedTarget, { deployed }: Assessment): void {
-    const { clocks, source } = deployer.target
-    const names = deployed?.names.filter((each) => this.named(each).length === 0) ?? []
-    if (deployed === undefined || names.length === 0) return
+    const { clocks, source, apiVersion, kind, namespace, name } = deployer.target
+    const deployedBy = { apiVersion, kind, namespace, name }
+    const names = deployed?.filter((each) => this.named(each).length === 0) ?? []
+    if (names.length === 0) return
     const { stallTimeoutMs } = clocks
     const targets = names.map((each): Target => {
-      return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy: deployed.by }
+      return { ...each, clocks: definedClocks({ stallTimeoutMs }), source, deployedBy }
     })
     this.#version += 1
     for (const gated of this.#add(targets, this.#now())) {
       this.#deployers.set(gated, deployer)
-      this.#log({ kind: 'note', text: `deployed by ${deployed.by}`, target: gated.index, added: gated.target })
+      this.#log({ kind: 'note', text: `deployed by ${deployer.name}`, target: gated.index, added: gated.target })
       const object = this.#store.get(gated.target)
       this.judge(gated, () => {
         if (object !== undefined) this.#applyChange(gated, { after: object })
@@ -392,7 +393,7 @@ export class GatedTargets {
   #assessAbsent(gated: GatedTarget): void {
     const { deployedBy } = gated.target
     if (deployedBy !== undefined && !wasDeleted(gated.state) && this.#isUnreadable(gated.target)) {
-      const text = `the credentials cannot read it: it counts by the word of ${deployedBy}`
+      const text = `the credentials cannot read it: it counts by the word of ${displayName(deployedBy)}`
       this.apply(gated, { type: 'unreadable', text })
       return
     }

@@ -45,8 +45,8 @@ export interface AssessedFacts {
    * stall clock of that other target runs.
    */
   readonly awaits?: readonly ObjectName[]
-  /** The objects that it has deployed, which become targets too; `by`: its readable name. */
-  readonly deployed?: { readonly by: string; readonly names: readonly ObjectName[] } | undefined
+  /** The objects that it has deployed, which become targets too. */
+  readonly deployed?: readonly ObjectName[] | undefined
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */

@@ -358,7 +358,10 @@ export async function loadChecks(
   if (targets.every(({ revisions }) => revisions === undefined)) return { catalogue: await catalogueFor(targets) }
   const { withRevision } = await import('./custom/revision.ts')
   const served = resources.map((each) => ({ apiVersion: apiVersionOf(each), kind: each.kind }))
-  return { catalogue: await catalogueFor([...targets, ...served]), withRevision }
+  return {
+    catalogue: await catalogueFor([...targets, ...served]),
+    withRevision: (rule, target) => withRevision(rule, target, isJudged),
+  }
 }
 
 /** The rule of a kind: the user's health check, else the catalogue's entry, else its own rule. */

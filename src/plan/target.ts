@@ -56,8 +56,8 @@ export interface Target {
   readonly source?: Source
   /** The revisions that its operator must have deployed (`--revision`), of one source each. */
   readonly revisions?: readonly WantedRevision[]
-  /** Set if a GitOps operator deployed it: the readable name of the target that it belongs to, `application/shop`. */
-  readonly deployedBy?: string
+  /** Set if a GitOps operator deployed it: the target that it belongs to, such as an Application. */
+  readonly deployedBy?: ObjectName
   /** What kubectl printed about it: `unchanged`, `configured`, `created`. */
   readonly applied?: string
   /** The name of its gate, where the reports of several gates are merged. */

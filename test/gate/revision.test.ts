@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { createStatus, iso } from '../lifecycle/builders.ts'
+import { createEvent, createStatus, iso } from '../lifecycle/builders.ts'
 import { runCommand } from '../support/command.ts'
 import {
   added,
@@ -373,7 +373,7 @@ const races: readonly Race[] = [
     ends: ready(0),
   },
   {
-    title: 'does not gate hooks and what is to be pruned',
+    title: 'does not gate hooks, what is to be pruned, and what is ready once it exists',
     steps: [
       begin(
         application({
@@ -381,6 +381,7 @@ const races: readonly Race[] = [
           history: [wanted],
           resources: [
             webResource,
+            { version: 'v1', kind: 'ConfigMap', namespace: 'shop', name: 'settings', status: 'Synced' },
             { ...hook, hook: true, name: 'gone' },
             { ...webResource, name: 'old', requiresPruning: true },
           ],
@@ -390,6 +391,16 @@ const races: readonly Race[] = [
     ends: ready(0),
   },
 ]
+
+/** The replay of a recording with these steps. */
+async function replayed(steps: Steps) {
+  const inputs = { resources: [`application/shop -n argocd --revision=${wanted.slice(0, 8)}`] }
+  const folder = mkdtempSync(join(tmpdir(), 'revision-'))
+  writeFileSync(join(folder, 'shop.ndjson'), createRecording(inputs, steps))
+  const run = await runCommand(['replay', '--json', join(folder, 'shop.ndjson')])
+  rmSync(folder, { recursive: true })
+  return run
+}
 
 describe('an Application at a revision', () => {
   it.each(races)('$title', ({ steps, ends, message, target }) => {
@@ -402,17 +413,35 @@ describe('an Application at a revision', () => {
 
   it('ends in the replay of a recording as in the live gate', async () => {
     const steps = [begin(before, web.creating), then(5, synced(5)), at(8, modified(pulling))]
-    const inputs = { resources: [`application/shop -n argocd --revision=${wanted.slice(0, 8)}`] }
-    const folder = mkdtempSync(join(tmpdir(), 'revision-'))
-    writeFileSync(join(folder, 'shop.ndjson'), createRecording(inputs, steps))
-    const { code, stdout } = await runCommand(['replay', '--json', join(folder, 'shop.ndjson')])
-    rmSync(folder, { recursive: true })
+    const { code, stdout } = await replayed(steps)
     const { outcome, reason, targets } = JSON.parse(stdout)
     expect({ code, outcome, reason }).toEqual({ code: 1, outcome: 'failed', reason: 'image-never-pull' })
     expect(targets.map(({ target, namespace }: Record<string, string>) => [target, namespace])).toEqual([
       ['application.argoproj.io/shop', 'argocd'],
       ['deployment.apps/web', 'shop'],
     ])
+  })
+
+  it.each([
+    ['shows', { 'argocd.argoproj.io/tracking-id': 'shop:apps/Deployment:shop/web' }],
+    ['does not show', {}],
+  ])('%s the events of a pod in another namespace, by the mark of Argo CD', async (shows, annotations) => {
+    const marked = web.deployment(progressing, { metadata: { annotations } })
+    const dead = web.pod({
+      containerStatuses: [
+        createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
+      ],
+    })
+    const failure = createEvent(dead, {
+      type: 'Warning',
+      reason: 'Failed',
+      message: 'text of the event',
+      lastTimestamp: iso(1),
+    })
+    const steps = [begin(synced(0), added(marked, web.replicaSet, dead, failure))]
+    const { stdout } = await replayed(steps)
+    expect(JSON.parse(stdout)).toMatchObject({ reason: 'image-never-pull' })
+    expect(stdout.includes('text of the event')).toBe(shows === 'shows')
   })
 
   it('counts the timeout from the arrival, unless the user wrote one', () => {

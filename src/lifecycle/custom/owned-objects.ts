@@ -110,6 +110,21 @@ function refersTo(named: KubeObject, owner: KubeObject): boolean {
   )
 }
 
+/**
+ * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: Flux as in `refersTo`; Argo CD
+ * the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of its own
+ * namespace, or a label with the same value
+ * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
+ */
+export function isMarkedBy({ metadata }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
+  const { labels = {}, annotations = {} } = metadata
+  const group = groupOf(apiVersion)
+  if (labels[`${group}/name`] === name && labels[`${group}/namespace`] === namespace) return true
+  const [tracked] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? []
+  const marks = [tracked, labels['app.kubernetes.io/instance'], labels['argocd.argoproj.io/instance']]
+  return marks.some((mark) => mark === name || mark === `${namespace}_${name}`)
+}
+
 /** Whether an object has an owner reference to another one, which is in its namespace or in none. */
 export function isOwnedBy({ metadata }: KubeObject, { metadata: { uid, namespace } }: KubeObject): boolean {
   const isInScope = namespace === undefined || namespace === metadata.namespace

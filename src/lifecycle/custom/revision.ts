@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Fields, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
+import type { Fields, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
 import { isObject } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import {
@@ -9,7 +9,7 @@ import {
   shortRevision,
   type WantedRevision,
 } from '../../plan/revision.ts'
-import { displayName, type Target } from '../../plan/target.ts'
+import type { Target } from '../../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
@@ -467,9 +467,22 @@ function wrongRevision(
 /**
  * The rule of an object at a revision (`--revision`). Until its operator deploys that revision, it is not judged; then it is
  * ready as its own rule finds it, and what it deployed is gated too.
+ * @param isJudged whether objects of a kind need more than to exist, which the operator's report shows
  */
-export function withRevision(rule: Rule, { revisions = [] }: Pick<Target, 'revisions'>): Rule {
-  const read = (object: KubeObject) => readerOf(object)(object, revisions)
+export function withRevision(
+  rule: Rule,
+  { revisions = [] }: Pick<Target, 'revisions'>,
+  isJudged: (kind: KindName) => boolean,
+): Rule {
+  const read = (object: KubeObject): OperatorReport => {
+    const report = readerOf(object)(object, revisions)
+    const { objects, applied } = report
+    return {
+      ...report,
+      objects: typeof objects === 'string' ? objects : objects.filter(isJudged),
+      applied: applied.filter(isJudged),
+    }
+  }
   const awaiting: Rule = {
     ...rule,
     arrival: (object, known): Arrival => {
@@ -519,7 +532,7 @@ function judge(
       const { isRetried, message } = standing
       const started = {
         ...open(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
-        deployed: deployedBy(object, report.applied),
+        deployed: report.applied,
       }
       return isRetried ? started : { ...started, stallHold: `${report.operator} is deploying it` }
     }
@@ -568,7 +581,7 @@ function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHea
   const draft = {
     ...own,
     notes: [...own.notes, ...notes],
-    deployed: deployedBy(object, listed),
+    deployed: listed,
     awaits: [...(own.awaits ?? []), ...listed],
   }
   const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
@@ -580,10 +593,6 @@ function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHea
     ...(each.name === 'ready' ? { message } : {}),
   }))
   return { ...draft, ready: true, message, problems: [], milestones, recheckAt: undefined }
-}
-
-function deployedBy(object: KubeObject, names: readonly ObjectName[]): Draft['deployed'] {
-  return names.length === 0 ? undefined : { by: displayName({ ...object, name: object.metadata.name }), names }
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */

@@ -151,7 +151,7 @@ function arrivalOf(
     firstSeenAt: start,
     time: (text?: string | null) => (text ? Date.parse(text) : undefined),
   }
-  return withRevision(genericRule, { revisions: [{ revision }] }).arrival?.(object, {
+  return withRevision(genericRule, { revisions: [{ revision }] }, () => true).arrival?.(object, {
     ...facts,
     wasDeployed,
     wasAttempted,
