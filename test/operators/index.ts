@@ -1,17 +1,19 @@
 import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
 import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
+import { flux, fluxScenarios } from './flux.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 
 /** Every operator. */
-export const operators: readonly Operator[] = [argoRollouts, certManager, externalSecrets, prometheusOperator]
+export const operators: readonly Operator[] = [argoRollouts, certManager, externalSecrets, flux, prometheusOperator]
 
 /** Every scenario, in the order of the table. */
 export const operatorScenarios: readonly OperatorScenario[] = [
   ...argoRolloutsScenarios,
   ...certManagerScenarios,
   ...externalSecretsScenarios,
+  ...fluxScenarios,
   ...prometheusScenarios,
 ]
 

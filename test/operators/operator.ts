@@ -12,6 +12,8 @@ export interface Operator {
   readonly files?: Readonly<Record<string, string>>
   /** Files of the module with its CustomResourceDefinitions, or folders of such files. */
   readonly definitions: readonly string[]
+  /** The same of another module (`path@version`). */
+  readonly otherDefinitions?: { readonly module: string; readonly paths: readonly string[] }
   /** Those of their kinds that scenarios create. */
   readonly kinds: readonly string[]
   /** The environment contains `KUBECONFIG` too. */

@@ -75,7 +75,14 @@ async function startProcess({ name, args, started }: Operator, program: string, 
 }
 
 /** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */
-async function definitionsOf({ module, definitions }: Operator): Promise<KubeObject[]> {
+async function definitionsOf({ module, definitions, otherDefinitions }: Operator): Promise<KubeObject[]> {
+  const own = await definitionsIn(module, definitions)
+  return otherDefinitions === undefined
+    ? own
+    : [...own, ...(await definitionsIn(otherDefinitions.module, otherDefinitions.paths))]
+}
+
+async function definitionsIn(module: string, definitions: readonly string[]): Promise<KubeObject[]> {
   const folder = await moduleFolder(module)
   const files = definitions
     .map((path) => join(folder, path))
