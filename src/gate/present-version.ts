@@ -17,9 +17,14 @@ function requiredMsOf({ target, settings }: VersionContext): number {
   return target.clocks.requireChangeMs ?? settings.requireChangeMs
 }
 
+/** Whether `require-change` asks for the age of a target: the kinds that run no pods only show theirs. */
+export function isChangeRequired(context: VersionContext): boolean {
+  return context.rule.requiresChange === true && requiredMsOf(context) > 0
+}
+
 /**
  * The verdict of a target whose present version is older than `require-change`. Undefined if it is not, if its age is unknown,
- * or if its kind runs no pods: others only show their age.
+ * or if that is not asked.
  * @param changedAt when the present version came, in milliseconds since the epoch
  */
 export function unchangedVerdict(
@@ -28,7 +33,7 @@ export function unchangedVerdict(
 ): Verdict<'failed'> | undefined {
   const requiredMs = requiredMsOf(context)
   const ageMs = context.settings.startedAt - (changedAt ?? Infinity)
-  if (!context.rule.requiresChange || requiredMs === 0 || ageMs <= requiredMs) return undefined
+  if (!isChangeRequired(context) || ageMs <= requiredMs) return undefined
   return verdictOf('failed', 'not-changed', { ageMs, requiredMs, applied: context.target.applied })
 }
 

@@ -20,7 +20,7 @@ import {
   restartCounters,
   updateMilestones,
 } from './milestones.ts'
-import { unchangedText, unchangedVerdict, versionAge } from './present-version.ts'
+import { isChangeRequired, unchangedText, unchangedVerdict, versionAge } from './present-version.ts'
 import { type GateSettings, milestoneTimeoutMs } from './settings.ts'
 import {
   type Entry,
@@ -696,9 +696,14 @@ const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [tar
 /** One array: the gate compares them by identity. */
 const noRequests: readonly WatchRequest[] = []
 
-/** The watches that only the warnings of the target need. Its first assessment waits for them while they answer. */
-export function optionalRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
-  return state.seen?.optionalRequests ?? noRequests
+/**
+ * The watches that only the warnings of the target need, or the age of what is there while its change is awaited. Its first
+ * assessment, and the end of `await-change`, waits for them while they answer.
+ */
+export function optionalRequestsOf(gated: GatedTarget): readonly WatchRequest[] {
+  const { state, rule } = gated
+  if (state.type !== 'awaiting-change') return state.seen?.optionalRequests ?? noRequests
+  return state.listed !== undefined && isChangeRequired(gated) ? rule.relatives(state.listed) : noRequests
 }
 
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */

@@ -73,7 +73,7 @@ function sinceChange(timeline: Timeline): string {
   const ends = targets.map((record) => beginOf(record, startedAt) + tookMs(record, timeline))
   const readyAt = Math.max(...ends)
   return verdict?.outcome === 'ready' && readyAt < startedAt
-    ? `: its change took ${duration(readyAt - begin)}, before the gate`
+    ? ` (its change took ${duration(readyAt - begin)}, before this gate)`
     : ` (${duration(finishedAt - begin)} after the change)`
 }
 

@@ -152,7 +152,9 @@ export function orderEvidence(evidence: readonly Evidence[]): readonly Evidence[
 const evidenceOrder: readonly Evidence['type'][] = ['condition', 'log', 'event', 'manifest']
 
 /** When the timeline of a target begins: with its change if that is recent, else with the gate. */
-export function beginOf({ changedAt = Infinity }: Pick<TargetRecord, 'changedAt'>, startedAt: number): number {
+export function beginOf(record: Pick<TargetRecord, 'changedAt' | 'change'>, startedAt: number): number {
+  const { changedAt = Infinity, change } = record
+  if (change === 'none') return startedAt
   return startedAt - changedAt > 0 && startedAt - changedAt <= recentVersionMs ? changedAt : startedAt
 }
 
@@ -192,7 +194,10 @@ type GateTimes = Pick<Timeline, 'startedAt' | 'finishedAt'>
  * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the gate,
  * at an unknown moment, took no known time.
  */
-export function stepsOf(record: Pick<TargetRecord, 'milestones' | 'changedAt'>, startedAt: number): readonly Step[] {
+export function stepsOf(
+  record: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
+  startedAt: number,
+): readonly Step[] {
   const begin = beginOf(record, startedAt)
   let before = begin
   return record.milestones

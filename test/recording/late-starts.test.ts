@@ -1,5 +1,4 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { KubeObject } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
@@ -8,6 +7,7 @@ import type { Target } from '../../src/plan/target.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { lateEvents } from '../support/late-gate.ts'
 import {
   type Expectation,
   incidentsFolder,
@@ -48,31 +48,6 @@ const recordings = folders.flatMap((folder): Recording[] =>
     truth: 'truth' in expected ? expected.truth : [expected.outcome],
   })),
 )
-
-/** The events of a gate that starts at `cutAt`: first the objects of that moment, then what the recording has later. */
-function lateEvents(events: readonly FeedEvent[], cutAt: number): readonly FeedEvent[] {
-  const present = new Map<string, KubeObject>()
-  const before = events.filter(({ at }) => at <= cutAt)
-  for (const event of before) {
-    if (!('object' in event)) continue
-    const { uid, name, namespace } = event.object.metadata
-    const key = `${event.object.kind} ${uid ?? `${namespace}/${name}`}`
-    if (event.type === 'DELETED') present.delete(key)
-    else present.set(key, event.object)
-  }
-  // A kind that could not be read stays unreadable; an outage has ended.
-  const lists = before.filter(
-    (event) =>
-      event.type === 'DISCOVERY' || event.type === 'SYNCED' || (event.type === 'REFUSED' && event.what === 'access'),
-  )
-  const added = [...present.values()].map((object): FeedEvent => ({ at: cutAt, type: 'ADDED', object }))
-  const [discovery, listed] = [
-    lists.filter(({ type }) => type === 'DISCOVERY'),
-    lists.filter(({ type }) => type !== 'DISCOVERY'),
-  ]
-  const atCut = (event: FeedEvent): FeedEvent => ({ ...event, at: cutAt })
-  return [...discovery.map(atCut), ...added, ...listed.map(atCut), ...events.filter(({ at }) => at > cutAt)]
-}
 
 /** Whether every target is in the first list of the late gate, or comes later, and is not being deleted. */
 function hasTargets(targets: readonly Target[], events: readonly FeedEvent[]): boolean {

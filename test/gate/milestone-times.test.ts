@@ -1,0 +1,252 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import {
+  complete,
+  condition,
+  createBarePod,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  iso,
+  readyStatus,
+  start,
+  terminated,
+} from '../lifecycle/builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createPodTarget,
+  createTarget,
+  createWorkload,
+  modified,
+  run,
+  synced,
+} from './builders.ts'
+
+const web = createWorkload('web')
+const wrote = (manager: string, seconds: number, subresource?: string) => ({
+  manager,
+  operation: 'Update',
+  time: iso(seconds),
+  ...(subresource && { subresource }),
+})
+
+/** The moments that objects show, in seconds since the gate's start; the others in brackets. */
+function moments(timeline: ReturnType<typeof run>['timeline']) {
+  const [record] = timeline.targets
+  return Object.fromEntries(
+    (record?.milestones ?? []).flatMap(({ name, state, at = start, source }) => {
+      const seconds = (at - start) / 1_000
+      return state === 'done' ? [[name, source === 'object' ? seconds : `(${seconds})`]] : []
+    }),
+  )
+}
+
+const probed = { containers: [{ name: 'app', image: 'acme/web:v1', readinessProbe: {} }] }
+
+/** A Deployment that was written at -60 s and complete at -18 s, and its pod. */
+function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}): KubeObject[] {
+  const deployment = web.deployment(
+    complete(1, {
+      conditions: [condition('Progressing', 'True', { reason: 'NewReplicaSetAvailable', lastUpdateTime: iso(-18) })],
+    }),
+    { metadata: { creationTimestamp: iso(-900), managedFields: [wrote('kubectl', -60), wrote('kcm', -18, 'status')] } },
+  )
+  const set = createReplicaSet({ metadata: { creationTimestamp: iso(-59) } }, deployment)
+  const running = { running: { startedAt: iso(restartCount > 0 ? -25 : -40) } }
+  const pod = createPod(
+    {
+      metadata: { creationTimestamp: iso(-59) },
+      ...(isProbed ? { spec: probed } : {}),
+      status: {
+        ...readyStatus(-40),
+        conditions: [
+          condition('PodScheduled', 'True', { lastTransitionTime: iso(-58) }),
+          condition('Ready', 'True', { lastTransitionTime: iso(-20) }),
+        ],
+        containerStatuses: [createStatus({ ready: true, restartCount, state: running })],
+      },
+    },
+    set,
+  )
+  const event = (reason: string, first: number) =>
+    createEvent(pod, {
+      reason,
+      container: 'app',
+      type: 'Normal',
+      firstTimestamp: iso(first),
+      lastTimestamp: iso(-25),
+      count: 2,
+    })
+  return [deployment, set, pod, ...(hasEvents ? [event('Pulled', -42), event('Started', -41)] : [])]
+}
+
+const events = synced('Event')
+
+describe('a milestone that was reached before the gate has the time that the object shows', () => {
+  it('of a Deployment: creation, writes, conditions of its pods, events, and its own condition', () => {
+    const { timeline } = run([at(0, added(...finished()), events, allSynced)])
+    expect(moments(timeline)).toEqual({
+      created: -900,
+      observed: -60,
+      replicaset: -59,
+      scheduled: -58,
+      pulled: -42,
+      started: -41,
+      ready: -20,
+      available: -20,
+      drained: -18,
+    })
+  })
+
+  it('of a container without events: its start', () => {
+    const { timeline } = run([at(0, added(...finished({ hasEvents: false })), allSynced)])
+    expect(moments(timeline)).toMatchObject({ pulled: -40, started: -40 })
+  })
+
+  it('of a restarted container: its first start, which only the event keeps', () => {
+    const { timeline } = run([at(0, added(...finished({ restartCount: 1 })), events, allSynced)])
+    expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41 })
+  })
+
+  it('of a pod without a probe: ready after the settle time', () => {
+    const late = run([at(0, added(...finished({ isProbed: false })), allSynced)], {
+      settings: { settleTimeMs: 30_000 },
+    })
+    expect(moments(late.timeline)).toMatchObject({ ready: -10, available: -20 })
+  })
+
+  it('on the clock of the runner', () => {
+    const { timeline } = run([at(0, added(...finished()), allSynced)], { settings: { serverOffsetMs: 5_000 } })
+    expect(moments(timeline)).toMatchObject({ observed: -65, ready: -25 })
+  })
+
+  it('of a Job: its own times', () => {
+    const job = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'web', namespace: 'shop', uid: 'j', creationTimestamp: iso(-50) },
+      status: {
+        startTime: iso(-49),
+        completionTime: iso(-9),
+        succeeded: 1,
+        conditions: [
+          condition('SuccessCriteriaMet', 'True', { lastTransitionTime: iso(-10) }),
+          condition('Complete', 'True', { lastTransitionTime: iso(-9) }),
+        ],
+      },
+    }
+    const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job' })]
+    expect(moments(run([at(0, added(job), events)], { targets }).timeline)).toEqual({
+      created: -50,
+      started: -49,
+      succeeded: -10,
+      complete: -9,
+    })
+  })
+
+  it('of a claim: the writes of its binding', () => {
+    const claim = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: {
+        name: 'web',
+        namespace: 'shop',
+        uid: 'c',
+        creationTimestamp: iso(-50),
+        managedFields: [
+          wrote('kubectl', -50),
+          wrote('kube-controller-manager', -41),
+          wrote('kube-controller-manager', -40, 'status'),
+        ],
+      },
+      spec: { volumeName: 'pv' },
+      status: { phase: 'Bound' },
+    }
+    const targets = [createTarget({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' })]
+    expect(moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).timeline)).toEqual({
+      created: -50,
+      provisioned: -41,
+      bound: -40,
+    })
+  })
+
+  it('of a custom resource: the transition of its condition, unless that is older than the last write of its spec', () => {
+    const resource = (writtenAt: number) => ({
+      apiVersion: 'acme.io/v1',
+      kind: 'Widget',
+      metadata: {
+        name: 'web',
+        namespace: 'shop',
+        uid: 'w',
+        generation: 2,
+        creationTimestamp: iso(-900),
+        managedFields: [wrote('kubectl', writtenAt)],
+      },
+      status: {
+        observedGeneration: 2,
+        conditions: [condition('Ready', 'True', { observedGeneration: 2, lastTransitionTime: iso(-30) })],
+      },
+    })
+    const targets = [createTarget({ apiVersion: 'acme.io/v1', kind: 'Widget' })]
+    const of = (writtenAt: number) => moments(run([at(0, added(resource(writtenAt)), events)], { targets }).timeline)
+    expect(of(-40)).toEqual({ created: -900, observed: -40, ready: -30 })
+    expect(of(-20)).toEqual({ created: -900, observed: -20, ready: '(0)' })
+  })
+
+  it('of a bare Pod that succeeded: the end of its containers', () => {
+    const pod = createBarePod({
+      metadata: { creationTimestamp: iso(-60) },
+      status: { phase: 'Succeeded', containerStatuses: [createStatus({ state: terminated(0, -20) })] },
+    })
+    const { timeline } = run([at(0, added(pod), events)], { targets: [createPodTarget()] })
+    expect(moments(timeline)).toMatchObject({ created: -60, started: -21, ready: -20 })
+  })
+})
+
+describe('what no object shows keeps the start of the gate', () => {
+  it('as for a Deployment with an unknown start of its container, or a clock in the future', () => {
+    const [deployment, set, pod] = finished({ hasEvents: false })
+    const status = {
+      ...readyStatus(-20),
+      containerStatuses: [createStatus({ ready: true, state: { running: { startedAt: iso(500) } } })],
+    }
+    const strange = { ...pod, spec: { ...probed, nodeName: 'node-1' }, status } as KubeObject
+    const { timeline } = run([at(0, added(deployment ?? strange, set ?? strange, strange), allSynced)])
+    expect(moments(timeline)).toMatchObject({ scheduled: '(0)', pulled: '(0)', started: '(0)' })
+  })
+})
+
+describe('the live gate uses the same times', () => {
+  const steps = [
+    at(0, allSynced),
+    at(
+      2.5,
+      added(
+        web.deployment(undefined, { metadata: { creationTimestamp: iso(2), managedFields: [wrote('kubectl', 2)] } }),
+      ),
+    ),
+    at(29, added(createReplicaSet({ metadata: { creationTimestamp: iso(3) } }, web.deployment()))),
+    at(30, added(createPod({ spec: probed, status: readyStatus(20) }, createReplicaSet({}, web.deployment())))),
+    at(30, modified(web.deployment(complete()))),
+  ]
+
+  it('where the object shows them, also if it is seen later', () => {
+    const { timeline } = run(steps)
+    expect(moments(timeline)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
+  })
+
+  it('and its clocks and verdicts do not: it is ready when it is seen', () => {
+    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 30 })
+    const { outcome, reason } = run(steps, { settings: { milestoneTimeoutsMs: { created: 30_000, ready: 1 } } })
+    expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
+  })
+
+  it('but never a moment before its start for what it has seen happen: objects know whole seconds', () => {
+    const created = web.deployment(complete(), { metadata: { creationTimestamp: iso(0) } })
+    const begin = { startedAt: start + 400 }
+    const { timeline } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })
+    expect(moments(timeline)['created']).toBe(0.4)
+  })
+})

@@ -1,0 +1,82 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { covers } from '../../src/cluster/store.ts'
+import { Gate } from '../../src/gate/gate.ts'
+import type { Timeline } from '../../src/gate/timeline.ts'
+import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { indexRecording } from '../../src/recording/recording-index.ts'
+import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { lateEvents } from '../support/late-gate.ts'
+import { readExpectations, recordingPath, replayOnce } from '../support/recordings.ts'
+
+/**
+ * The same rollout gated live and late: a minute after its last state, another gate finds the objects of each recording. They show
+ * when each milestone was reached, in whole seconds.
+ */
+
+const lateMs = 60_000
+const unitSeconds = 1
+/** The last pod that counts now may be younger than those that reached these live: a rolling update creates others later. */
+const ofFirstPods: ReadonlySet<string> = new Set(['scheduled', 'pulled', 'started'])
+/** The template, the object or its pods were replaced after the milestone was reached live, or access to it came late. */
+const replacedLater: ReadonlySet<string> = new Set([
+  'annotation-followed',
+  'half-open-while-it-is-replaced',
+  'restarted-twice',
+  'role-binding-restored-healthy',
+  'statefulset-canary-undone',
+])
+
+const recordings = Object.keys(readExpectations())
+
+async function gateLate(name: string): Promise<Timeline> {
+  const path = recordingPath(name)
+  const header = await readHeader(path)
+  const targets = header.targets ?? []
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(path, () => {})) events.push(event)
+  const startedAt = (events.at(-1)?.at ?? 0) + lateMs
+  const { answered } = await indexRecording(path)
+  const settings = {
+    ...settingsOf(header),
+    startedAt,
+    awaitChangeMs: 0,
+    requireChangeMs: 30 * 60_000,
+    catalogue: await loadCatalogue(targets),
+  }
+  const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)))
+  for (const event of lateEvents(events, startedAt)) gate.handle(event)
+  gate.handle({ type: 'CANCEL', at: startedAt + 5_000 })
+  return gate.timeline()
+}
+
+test.each(recordings)('no real change is called unchanged, live or late: %s', async (name) => {
+  const timelines = [(await replayOnce(name)).timeline, await gateLate(name)]
+  const wrong = timelines.flatMap(({ targets }) =>
+    targets.filter(({ change, reason }) => change === 'none' || reason === 'not-changed'),
+  )
+  expect(wrong).toEqual([])
+})
+
+test.each(recordings)('a late gate dates what it finds as the live gate did: %s', async (name) => {
+  const [{ timeline: live }, late] = [await replayOnce(name), await gateLate(name)]
+  const differences = late.targets.flatMap((record, index) => {
+    const before = live.targets[index]
+    if (before?.outcome !== 'ready' || record.outcome !== 'ready' || replacedLater.has(name)) return []
+    return record.milestones.flatMap(({ name, at, source }) => {
+      const known = before.milestones.find((each) => each.name === name)?.at
+      if (source === undefined || at === undefined || known === undefined) return []
+      const seconds = (at - known) / 1_000
+      return Math.abs(seconds) <= unitSeconds || (ofFirstPods.has(name) && seconds > 0) ? [] : [[name, seconds]]
+    })
+  })
+  expect(differences).toEqual([])
+})
+
+test('most milestones of late gates have a time of their own', async () => {
+  const milestones = (await Promise.all(recordings.map(gateLate))).flatMap(({ targets }) =>
+    targets.flatMap((record) => (record.outcome === 'ready' ? record.milestones : [])),
+  )
+  const done = milestones.filter(({ state }) => state === 'done')
+  expect(done.filter(({ source }) => source === 'object').length).toBeGreaterThan(0.9 * done.length)
+})

@@ -1,0 +1,152 @@
+import type { EndedTimeline, MilestoneRecord, TargetRecord } from '../../src/gate/timeline.ts'
+import { buildOutputs } from '../../src/outputs.ts'
+import { renderGantt } from '../../src/report/gantt.ts'
+import { headline } from '../../src/report/headline.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import { tookMs } from '../../src/report/target-record.ts'
+import {
+  at,
+  createEntry,
+  createMilestone,
+  createTarget,
+  createTargetRecord,
+  createTimeline,
+  start,
+} from './builders.ts'
+
+/** Milestones that an object shows, in seconds since the start of the gate. */
+function shown(moments: Readonly<Record<string, number>>): MilestoneRecord[] {
+  return Object.entries(moments).map(([name, seconds]) =>
+    createMilestone({ name, at: at(seconds), source: 'object', message: name }),
+  )
+}
+
+const day = 86_400
+const files = { report: 'r', summary: 's' }
+
+/** A gate that begins a minute after the change, which took 42 s. */
+const late = (milestones: readonly MilestoneRecord[] = [], overrides: Partial<TargetRecord> = {}): EndedTimeline => {
+  const record = createTargetRecord({
+    changedAt: at(-72),
+    change: 'recent',
+    endedAt: at(0.2),
+    milestones: [
+      ...shown({ created: -3 * day, observed: -72, scheduled: -70, pulled: -60, ready: -30 }),
+      ...milestones,
+    ],
+    ...overrides,
+  })
+  return createTimeline({
+    finishedAt: at(0.2),
+    targets: [record],
+    entries: [createEntry({ kind: 'verdict', at: at(0.2) })],
+  })
+}
+const updated = createMilestone({ name: 'updated', at: at(0) })
+
+describe('a gate that begins after the change', () => {
+  it('states in its headline how long the change took, and that it was before the gate', () => {
+    expect(headline(late())).toBe('Rollout ready in 0.2 s (its change took 42 s, before this gate) · deployment/web')
+  })
+
+  it('names the slowest milestone of the change, and not the age of the object or of what is unknown', () => {
+    expect(buildOutputs(late([updated]), files)['slowest-milestone']).toBe('deployment.apps/web ready 30.0s')
+  })
+
+  it('draws the diagram from the change on', () => {
+    const { diagram } = renderGantt(late([updated])) ?? { diagram: '' }
+    expect(diagram).toContain('scheduled :0, 2000')
+    expect(diagram).toContain('pulled :2000, 12000')
+    expect(diagram).toContain('ready :12000, 42000')
+    expect(diagram).not.toContain('updated')
+  })
+
+  it('begins its text timeline with the change', () => {
+    const text = renderSummary(late([updated]))
+    expect(text).toContain('-1:12  deployment/web  created, observed')
+    expect(text).toContain('-0:30  deployment/web  ready')
+    expect(text).toContain('The diagram begins with the change, 1 m 12 s before this gate.')
+    expect(text).toContain('elapsed: since the start of the gate; took: since the change')
+    expect(text).not.toContain('deployment/web  updated')
+  })
+
+  it('counts from the change what a target took that becomes ready later', () => {
+    const milestones = [...shown({ scheduled: -70, pulled: -60 }), createMilestone({ name: 'ready', at: at(12) })]
+    const timeline = { ...late([], { milestones, endedAt: at(12) }), finishedAt: at(12) }
+    expect(headline(timeline)).toBe('Rollout ready in 12 s (1 m 24 s after the change) · deployment/web')
+    expect(tookMs(timeline.targets[0] ?? createTargetRecord(), timeline)).toBe(84_000)
+  })
+})
+
+it('a change of more than an hour ago does not move the beginning of a timeline', () => {
+  const timeline = late([], { changedAt: at(-3_601), change: undefined })
+  expect(headline(timeline)).toBe('Rollout ready in 0.2 s · deployment/web')
+  expect(renderGantt(timeline)).toBeUndefined()
+  expect(buildOutputs(timeline, files)['slowest-milestone']).toBe('deployment.apps/web created 0.0s')
+})
+
+it('a target of which nothing is known but its change, as a ConfigMap, does not move the beginning for the others', () => {
+  const configMap = createTargetRecord({
+    target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap' }),
+    changedAt: at(-3_000),
+    change: 'recent',
+    milestones: [...shown({ created: -3_000 }), createMilestone({ name: 'ready', at: at(0) })],
+    endedAt: at(0.1),
+  })
+  const timeline = createTimeline({ targets: [createTargetRecord(), configMap] })
+  expect(headline(timeline)).toBe('Rollout ready in 31 s · 2 targets')
+  expect(renderSummary(timeline)).not.toContain('The diagram begins with the change')
+})
+
+describe('the headline when nothing has changed', () => {
+  const unchanged = (seconds: number) =>
+    createTargetRecord({ changedAt: at(-seconds), change: 'none', endedAt: at(0.1) })
+
+  it('states since when, by the youngest of all targets', () => {
+    const targets = [unchanged(9 * day), unchanged(3 * day + 4 * 3_600), unchanged(5 * day), unchanged(4 * day)]
+    expect(headline(createTimeline({ targets }))).toBe('Ready, but nothing changed in the last 3 d · 4 targets')
+  })
+
+  it('is that of a rollout if one target has changed', () => {
+    const targets = [unchanged(9 * day), createTargetRecord({ changedAt: at(-5), change: 'recent' })]
+    expect(headline(createTimeline({ targets }))).toMatch(/^Rollout ready in 31 s/)
+  })
+})
+
+describe('the output changed', () => {
+  const read = (...targets: TargetRecord[]) =>
+    JSON.parse(buildOutputs(createTimeline({ targets }), files).changed) as unknown
+
+  it('contains the targets whose version is this change, in the order of the input', () => {
+    const recent = (name: string, seconds: number) =>
+      createTargetRecord({ target: createTarget({ name }), changedAt: at(seconds), change: 'recent' })
+    const old = createTargetRecord({ changedAt: at(-9 * day), change: 'none' })
+    expect(read(recent('web', -5), old, recent('api', 3), createTargetRecord())).toEqual([
+      { target: 'deployment.apps/web', namespace: 'shop', changedAt: '2025-01-15T11:59:55.000Z' },
+      { target: 'deployment.apps/api', namespace: 'shop', changedAt: '2025-01-15T12:00:03.000Z' },
+    ])
+  })
+
+  it('is an empty array if nothing has changed', () => {
+    expect(read(createTargetRecord())).toEqual([])
+  })
+
+  it('of a merge contains the moments of each gate', () => {
+    const gates = [
+      {
+        name: 'eu',
+        path: 'eu',
+        outcome: 'ready',
+        reason: '',
+        message: '',
+        context: '',
+        serverVersion: '',
+        startedAt: start + 60_000,
+        finishedAt: start + 61_000,
+      },
+    ] as const
+    const target = createTargetRecord({ target: createTarget({ gate: 'eu' }), changedAt: at(-5), change: 'recent' })
+    const { changed } = buildOutputs(createTimeline({ targets: [target], gates }), files)
+    expect(JSON.parse(changed)).toMatchObject([{ gate: 'eu', changedAt: '2025-01-15T12:00:55.000Z' }])
+  })
+})
