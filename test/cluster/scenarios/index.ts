@@ -2,6 +2,7 @@ import type { Scenario } from '../scenario.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
 import { alreadyFailing } from './already-failing.ts'
+import { changeTimes } from './change-times.ts'
 import { componentFaults } from './component-faults.ts'
 import { connections } from './connections.ts'
 import { crashes } from './crashes.ts'
@@ -50,6 +51,7 @@ const groups: readonly (readonly Scenario[])[] = [
   access,
   deletions,
   unreadableKinds,
+  changeTimes,
 ]
 
 /** Every scenario, in the order of the result table. */
