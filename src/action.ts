@@ -7,7 +7,7 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import type { Reporter } from './exit.ts'
-import { compareWithHistory, exportJunit } from './exports.ts'
+import { compareWithHistory, exportJunit, exportToCollector } from './exports.ts'
 import { passes } from './gate/outcome.ts'
 import { redactTimeline } from './gate/redact-timeline.ts'
 import {
@@ -100,6 +100,7 @@ export async function runAction(action: ActionName): Promise<void> {
     const reported = timelineOfReport(timeline, job)
     publish(timeline, reported, compared, job, links)
     await exportJunit(reported, read.inputs, exported)
+    await exportToCollector(reported, process.env, exported)
     await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)

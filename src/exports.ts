@@ -39,6 +39,35 @@ export async function compareWithHistory(
   }
 }
 
+/** The variables that name a collector: https://opentelemetry.io/docs/specs/otel/protocol/exporter */
+const endpointNames = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']
+
+/**
+ * Sends the timeline as spans if the environment names a collector of OpenTelemetry. Its modules are loaded only then. Never
+ * rejects.
+ * @param timeline redacted
+ */
+export async function exportToCollector(
+  timeline: EndedTimeline,
+  env: Readonly<Record<string, string | undefined>>,
+  { run, onWarning }: ExportContext,
+): Promise<void> {
+  const endpoints = endpointNames.flatMap((name) => (env[name] ? [{ name, url: env[name] }] : []))
+  if (endpoints.length === 0 || env['OTEL_SDK_DISABLED'] === 'true') return
+  // The exporter would use its default instead.
+  const invalid = endpoints.find(({ url }) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+  if (invalid !== undefined) {
+    onWarning(`${invalid.name} is no URL like http://127.0.0.1:4318, so no spans were sent.`)
+    return
+  }
+  try {
+    const { exportSpans } = await import('./telemetry/spans.ts')
+    await exportSpans(timeline, env, run)
+  } catch (error) {
+    onWarning(`The spans could not be sent to the collector of ${endpoints[0]?.name}: ${errorText(error)}`)
+  }
+}
+
 /**
  * Writes the JUnit report of the input `junit`. Its module is loaded only if the input is set. Never rejects.
  * @param timeline with the logs that may be in a report

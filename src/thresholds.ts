@@ -633,6 +633,9 @@ export const maxShownProblems = 5
 /** How many changes of the template the details of a target contain. */
 export const maxShownChanges = 20
 
+/** How long spans may take to send: a cancelled job has 7.5 s in all. */
+export const spansExportMs = 3_000
+
 /** How many gates a history keeps, and of how many good ones of a target the median is taken: those of the last weeks. */
 export const historyGates = 200
 export const historyGoodRuns = 20

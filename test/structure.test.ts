@@ -22,7 +22,7 @@ const layers: readonly (readonly string[])[] = [
   ['src/diagnosis'],
   ['src/report'],
   ['src/recording', 'src/merge', 'src/checks', 'src/logs', 'src/github', 'src/trace', 'src/outputs.ts'],
-  ['src/history'],
+  ['src/history', 'src/telemetry'],
   ['src/exit.ts'],
   ['src/rollout.ts', 'src/exports.ts'],
   ['src/action.ts', 'src/cli'],

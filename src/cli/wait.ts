@@ -1,5 +1,5 @@
 import { systemClock } from '../cluster/clock.ts'
-import { compareWithHistory, exportJunit } from '../exports.ts'
+import { compareWithHistory, exportJunit, exportToCollector } from '../exports.ts'
 import type { EndedTimeline } from '../gate/timeline.ts'
 import type { Inputs } from '../inputs.ts'
 import { slowerThanUsual } from '../report/comparison.ts'
@@ -24,6 +24,7 @@ async function exportResults(timeline: EndedTimeline, inputs: Inputs, context: C
   for (const text of slowerThanUsual(await compareWithHistory(timeline, inputs, exported)))
     printMessage(isJson ? stderr : stdout, `  slower than usual: ${text}`)
   await exportJunit(timeline, inputs, exported)
+  await exportToCollector(timeline, context.env, exported)
 }
 
 /** `wait`: gates a rollout. Returns the exit code. */
