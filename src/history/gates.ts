@@ -4,7 +4,7 @@ import type { EndedTimeline, TargetRecord } from '../gate/timeline.ts'
 import { fullNames, type Target, targetId } from '../plan/target.ts'
 import type { ComparedMilestone, ComparedTarget } from '../report/comparison.ts'
 import { type ReportRun, reportSchema } from '../report/report-schema.ts'
-import { openMilestone, openMs, stepsOf } from '../report/target-record.ts'
+import { openMilestone, openMs, stepsOf, tookMs } from '../report/target-record.ts'
 import { historyFewestRuns, historyGoodRuns } from '../thresholds.ts'
 
 const seconds = z.number().nonnegative()
@@ -16,7 +16,7 @@ const pastTarget = z.object({
   reason: z.string(),
   /** The target that it only waited for. */
   causedBy: z.string().optional(),
-  /** From the start of the gate until it was ready or ended. */
+  /** From its change, or the start of the gate, until it was ready or ended. */
   seconds,
   /** How long each reached milestone took, from the one before. Empty if it was ready at first sight. */
   milestones: z.record(z.string(), seconds),
@@ -68,7 +68,7 @@ export function gateOf(timeline: EndedTimeline, run: ReportRun | undefined): Pas
       outcome: record.outcome,
       reason: record.reason,
       causedBy: record.causedBy === undefined ? undefined : causeId(targets[record.causedBy]),
-      seconds: toSeconds((record.endedAt ?? finishedAt) - startedAt),
+      seconds: toSeconds(tookMs(record, timeline)),
       milestones: tookSeconds(record, startedAt),
     })),
   }

@@ -27,7 +27,7 @@ const unjudged: ReadonlySet<string> = new Set(['progressing', 'cancelled', 'misc
 const shownMilestones = 3
 const shownReasons = 3
 
-/** A run of a target, with the moment at which it ended in milliseconds since the epoch. */
+/** A run of a target, with the moment at which its gate ended in milliseconds since the epoch. */
 interface Run {
   readonly past: PastTarget
   readonly endedAt: number
@@ -58,10 +58,10 @@ function indented(line: string): string {
 function runsByTarget(gates: readonly PastGate[]): ReadonlyMap<string, readonly Run[]> {
   const runs = gates
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
-    .flatMap(({ at, context, targets }) =>
+    .flatMap(({ at, seconds, context, targets }) =>
       targets
         .filter(({ outcome }) => !unjudged.has(outcome))
-        .map((past) => ({ past, context, endedAt: Date.parse(at) + past.seconds * 1_000 })),
+        .map((past) => ({ past, context, endedAt: Date.parse(at) + seconds * 1_000 })),
     )
   return Map.groupBy(runs, ({ past: { target, namespace }, context }) =>
     [target, namespace === undefined ? '' : `-n ${namespace}`, context === '' ? '' : `on ${context}`]

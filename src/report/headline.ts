@@ -3,7 +3,7 @@ import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } fro
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
-import { lateGateMs } from '../thresholds.ts'
+import { failFastMs, lateGateMs } from '../thresholds.ts'
 import { plain, plainLines } from './escape.ts'
 import {
   beginOf,
@@ -168,6 +168,13 @@ export function waitingLines(timeline: Pick<Timeline, 'targets'>): ReadonlyMap<n
     return [[index, `${who} ${waiters.length === 1 ? 'waits' : 'wait'} for ${names[index]}`]]
   })
   return new Map(lines)
+}
+
+/** Why the gate took longer than the target that failed first: `ended 5 s after the first failure (fail-fast)`; else empty. */
+export function lateEnd({ verdict, targets, finishedAt }: Timeline): string {
+  const ends = targets.flatMap((record) => (record.outcome === 'ready' ? [] : (record.endedAt ?? [])))
+  const isLate = verdict !== undefined && finishedAt - Math.min(...ends) === failFastMs
+  return isLate ? `ended ${duration(failFastMs)} after the first failure (fail-fast)` : ''
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */

@@ -12,7 +12,7 @@ import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten } from './escape.ts'
-import { conclude, decidingTarget, headline, isJudged, waitingLines } from './headline.ts'
+import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
 import {
   capitalised,
   clockTexts,
@@ -196,7 +196,9 @@ export function renderVerdict(timeline: Timeline, { color }: LogLayout): string[
     ...(isShownAbove ? [] : messages.map((message) => `  ${plain(message)}`)),
     ...(hint === undefined ? [] : plainLines(hint).map((line, index) => `  ${index === 0 ? '→' : ' '} ${line}`)),
     ...waiting.map((line) => `  ${plain(line)}`),
-    ...(judged.length > 1 && verdict.outcome !== 'ready' ? [`  ${tally(judged)}`] : []),
+    ...(judged.length > 1 && verdict.outcome !== 'ready'
+      ? [`  ${[tally(judged), lateEnd(timeline)].filter(Boolean).join(' · ')}`]
+      : []),
   ]
 }
 

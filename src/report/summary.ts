@@ -18,7 +18,7 @@ import type { TrackedFiles } from '../workspace.ts'
 import { type ComparedTarget, renderComparison } from './comparison.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
-import { conclude, decidingTarget, headline, isFailing, isJudged, urgency } from './headline.ts'
+import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
 import {
   type DetailOptions,
@@ -463,6 +463,7 @@ function footer(timeline: Timeline): string[] {
     `timeout ${timeout}`,
     `stall timeout ${stall}`,
     isEarlier ? 'elapsed: since the start of the gate; took: since the change' : '',
+    lateEnd(timeline),
   ]
   return [`<sub>${parts.filter((part) => part !== '').join(' · ')}</sub>`]
 }

@@ -14,7 +14,7 @@ import { subjectText } from '../cluster/objects.ts'
 import type { EndedTimeline, TargetRecord } from '../gate/timeline.ts'
 import { fullNames, targetId } from '../plan/target.ts'
 import type { ReportRun } from '../report/report-schema.ts'
-import { openMilestone, outcomeLabels, stepsOf } from '../report/target-record.ts'
+import { beginOf, beginOfAll, openMilestone, outcomeLabels, stepsOf } from '../report/target-record.ts'
 import { spansExportMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 
@@ -85,7 +85,7 @@ function parentOf(traceparent: string | undefined): Context {
 }
 
 function writeSpans(timeline: EndedTimeline, tracer: Tracer, parent: Context, run: ReportRun | undefined): void {
-  const { startedAt, finishedAt, verdict, context, serverVersion, targets } = timeline
+  const { finishedAt, verdict, context, serverVersion, targets } = timeline
   const names = fullNames(targets.map(({ target }) => target))
   const attributes = {
     'rollout_gate.outcome': verdict.outcome,
@@ -94,7 +94,7 @@ function writeSpans(timeline: EndedTimeline, tracer: Tracer, parent: Context, ru
     'k8s.version': serverVersion,
     ...(run && { 'cicd.pipeline.run.id': run.id, 'vcs.ref.head.revision': run.commit }),
   }
-  const span = tracer.startSpan('rollout', { startTime: moment(startedAt), attributes }, parent)
+  const span = tracer.startSpan('rollout', { startTime: moment(beginOfAll(timeline)), attributes }, parent)
   if (verdict.outcome !== 'ready') span.setStatus({ code: SpanStatusCode.ERROR, message: verdict.message })
   const own = trace.setSpan(parent, span)
   for (const [index, record] of targets.entries())
@@ -120,7 +120,7 @@ function writeTarget(record: TargetRecord, name: string, { timeline, tracer, par
     ...(target.namespace !== undefined && { 'k8s.namespace.name': target.namespace }),
     ...(cause !== undefined && { 'rollout_gate.caused_by': targetId(cause) }),
   }
-  const span = tracer.startSpan(name, { startTime: moment(startedAt), attributes }, parent)
+  const span = tracer.startSpan(name, { startTime: moment(beginOf(record, startedAt)), attributes }, parent)
   for (const problem of problems) {
     const details = {
       'rollout_gate.class': problem.class,
@@ -139,13 +139,13 @@ function writeTarget(record: TargetRecord, name: string, { timeline, tracer, par
 
 /** A span for each reached milestone, from the one before, and one for the milestone that was not reached. */
 function writeMilestones(record: TargetRecord, endedAt: number, { timeline, tracer, parent }: Parent): void {
-  let from = timeline.startedAt
+  let from = beginOf(record, timeline.startedAt)
   const write = (name: string, to: number): Span => {
     const span = tracer.startSpan(name, { startTime: moment(from) }, parent)
     from = Math.max(from, to)
     return span
   }
-  for (const { name, at } of stepsOf(record.milestones, timeline.startedAt)) write(name, at).end(moment(from))
+  for (const { name, at } of stepsOf(record, timeline.startedAt)) write(name, at).end(moment(from))
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)
   if (open === undefined) return
   const span = write(open.name, endedAt)
