@@ -734,7 +734,11 @@ export function describeState(state: TargetState): string {
 export function describeOpen({ state, target }: GatedTarget, cause: GatedTarget | undefined): string {
   const [problem] = problemsOf(state)
   if (cause !== undefined) return `waits for ${cause.name}`
-  return problem === undefined ? describeState(state) : problemHeadline(problem, target)
+  const description = describeState(state)
+  // Where the state is the problem, it is more than its headline.
+  return problem === undefined || sentenceOf(problem).text === description
+    ? description
+    : problemHeadline(problem, target)
 }
 
 /** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */

@@ -273,7 +273,7 @@ function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape):
   const shown = [...groups.values()].flatMap((group) => group.flatMap(withWaiters).slice(0, each)).slice(0, shape.rows)
   const further = notReady.filter((one) => !shown.includes(one)).slice(0, shape.rows - shown.length)
   const hidden = notReady.length - shown.length - further.length
-  const ready = isReadyShown(timeline, named, shape) ? named.filter(isReady) : []
+  const ready = readyRows(timeline, named, shape)
   return [
     ...(shown.length + ready.length === 0 ? [] : [rows([...shown, ...ready])]),
     ...(further.length === 0 ? [] : [folded(`${counted(further.length, 'more target')} not ready`, rows(further))]),
@@ -285,18 +285,36 @@ function isReady({ record }: NamedRecord): boolean {
   return record.outcome === 'ready'
 }
 
-/** Whether the table contains the ready targets: they are folded if they are many, and below what failed. */
-function isReadyShown({ verdict }: Timeline, named: readonly NamedRecord[], { readyRows }: Shape): boolean {
-  const hasFailed = verdict !== undefined && verdict.outcome !== 'ready'
-  return readyRows && !hasFailed && named.filter(isReady).length <= unfoldedRows
+/** Ready at first sight, with a version that is older than this change. */
+function isUnchanged(each: NamedRecord): boolean {
+  return isReady(each) && each.record.change === 'none'
 }
 
-/** The ready targets, if the table above does not contain them. */
+/** The ready targets in the table: none if something failed, or they are many. Several unchanged ones are folded. */
+function readyRows({ verdict }: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
+  const hasFailed = verdict !== undefined && verdict.outcome !== 'ready'
+  const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
+  const rows = named.filter((each) => isReady(each) && !isFolded(each))
+  return shape.readyRows && !hasFailed && rows.length <= unfoldedRows ? rows : []
+}
+
+/** The ready targets that the table does not contain: one line for those that are unchanged, one for the others. */
 function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
-  const ready = named.filter(isReady)
-  if (ready.length === 0 || timeline.targets.length < 2 || isReadyShown(timeline, named, shape)) return []
-  const title = `✅ ${counted(ready.length, 'target')} ready`
-  return [shape.readyRows ? folded(title, rowsOf(ready, named, timeline)) : `${title}.`]
+  if (timeline.targets.length < 2) return []
+  const shown = readyRows(timeline, named, shape)
+  const rest = named.filter((each) => isReady(each) && !shown.includes(each))
+  const fold = (ready: readonly NamedRecord[], noun: string) => {
+    const title = `✅ ${counted(ready.length, noun)} ready`
+    if (ready.length === 0) return []
+    return [shape.readyRows ? folded(title, rowsOf(ready, named, timeline)) : `${title}.`]
+  }
+  return [
+    ...fold(
+      rest.filter((each) => !isUnchanged(each)),
+      'target',
+    ),
+    ...fold(rest.filter(isUnchanged), 'unchanged target'),
+  ]
 }
 
 /** The gates of a merged timeline. */

@@ -170,6 +170,17 @@ it('a Service waits for nothing that is ready', () => {
   expect(causes(end)).toEqual([])
 })
 
+it('the heartbeat names the known cause, and which targets only wait for it', () => {
+  const pending = condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/1 nodes are available' })
+  const steps = [at(0, added(service(), slice, ...workload({ conditions: [pending] })), lists)]
+  const heartbeat = gate(steps, [targets.service, targets.deployment]).entries.find((entry) =>
+    entry.includes('heartbeat'),
+  )
+  expect(heartbeat).toBe(
+    '30 heartbeat still waiting for service/web (waits for deployment/web), deployment/web (no node can take the pods)',
+  )
+})
+
 it('an Ingress waits for the Service that it names, and does not exist', () => {
   const end = gate([at(0, added(ingress), lists)], [targets.ingress, targets.service])
   expect(end).toMatchObject({ outcome: 'failed', reason: 'not-found' })

@@ -22,6 +22,31 @@ describe('a container that crashes', () => {
     )
   })
 
+  it('has a hint with the line that looks like the error, if there is one', () => {
+    const logLine = { text: 'panic: no database', isError: true }
+    expect(hint('crash-loop', { exitCode: 3 }, { logLine })).toContain(
+      'The last error that it logged is "panic: no database".',
+    )
+  })
+
+  it('has a hint without a command for a log that the node no longer has', () => {
+    const lostLogs = { present: true, previous: true }
+    expect(hint('crash-loop', { exitCode: 3 }, { lostLogs })).toBe(
+      'Find out why container app exits. Its log is gone from the node. With `stream-logs`, the job log shows it while it is written.',
+    )
+    const logLine = { text: 'no database', isError: false }
+    expect(hint('crash-loop', { exitCode: 3 }, { lostLogs, logLine })).not.toContain('kubectl logs')
+  })
+
+  it('has a hint with the command for the run whose log the node still has', () => {
+    expect(hint('crash-loop', { exitCode: 3 }, { lostLogs: { present: false, previous: true } })).toContain(
+      '`kubectl logs pod/web-1-a -c app -n shop`',
+    )
+    expect(hint('crash-loop', { exitCode: 3 }, { lostLogs: { present: true, previous: false } })).toContain(
+      '`kubectl logs pod/web-1-a -c app --previous -n shop`',
+    )
+  })
+
   it.each<[ReasonCode, ReasonDetails[ReasonCode]]>([
     ['crash-loop', { exitCode: 255 }],
     ['bad-command', { exitCode: 126, message: '', isNotExecutable: true }],

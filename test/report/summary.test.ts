@@ -231,3 +231,20 @@ it('of a gate that never began names no clocks', () => {
   const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
   expect(renderSummary(misconfiguredTimeline(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })
+
+it('several ready targets that are unchanged are one line, below those that changed', () => {
+  const unchanged = ['a', 'b', 'c'].map((name) =>
+    createTargetRecord({ target: createTarget({ name }), change: 'none', changedAt: at(-90_000) }),
+  )
+  const text = renderSummary(createTimeline({ targets: [createTargetRecord(), ...unchanged] }))
+  expect(text).toContain('<details><summary>✅ 3 unchanged targets ready</summary>')
+  expect(text.indexOf('deployment/web')).toBeLessThan(text.indexOf('✅ 3 unchanged targets ready'))
+  expect(text.slice(0, text.indexOf('✅ 3 unchanged'))).not.toMatch(/\| deployment\/a /)
+})
+
+it('a gate that ended after its first failure states why', () => {
+  const failed = createTargetRecord({ outcome: 'failed', reason: 'crash-loop', endedAt: at(36) })
+  const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'deployment/web: crashed' } as const
+  const text = renderSummary(createTimeline({ finishedAt: at(41), verdict, targets: [failed, createTargetRecord()] }))
+  expect(text).toContain('ended 5 s after the first failure (fail-fast)')
+})
