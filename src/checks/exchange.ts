@@ -65,6 +65,8 @@ export function exchange(
       return { status, seconds: (clock.now() - startedAt) / 1000, body: text, location: headers.location }
     } finally {
       request.destroy()
+      // With the header `Connection: keep-alive`, a complete request leaves its connection open.
+      request.socket?.destroy()
     }
   })
 }

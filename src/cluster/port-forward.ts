@@ -60,10 +60,12 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
   }
   socket.once('open', () => resolve(connection))
   socket.once('error', reject)
-  socket.once('unexpected-response', (outgoing, response) => {
+  socket.once('unexpected-response', (_, response) => {
+    // Its connection would be kept open, and belongs to no agent.
+    const { socket: refused } = response
     void apiErrorOf(response, clock.now()).then((error) => {
       reject(error)
-      outgoing.destroy()
+      refused.destroy()
     })
   })
   signal.addEventListener('abort', abort)

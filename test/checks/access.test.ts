@@ -93,6 +93,26 @@ test('without a review, forwarding is tried before the proxy', async () => {
   expect(tried).toEqual(['portforward', 'proxy'])
 })
 
+test('a refused forwarding leaves no connection open', async () => {
+  const { server, access } = await start()
+  server.deny({ ...forwarding, verb: 'get' })
+  await runPod(server, (_, response) => response.end())
+  const refused = server.ports.untilRefusedIsClosed()
+  await access.askPod(pod, plain, query, signal)
+  await refused
+})
+
+test('a request that asks to keep its connection leaves none open', async () => {
+  const { access } = await start()
+  const closed = Promise.withResolvers<void>()
+  const server = createServer((_, response) => response.end('v2')).on('connection', (socket) =>
+    socket.on('close', closed.resolve),
+  )
+  const url = new URL(`http://127.0.0.1:${await listen(server)}/`)
+  await access.askUrl(url, { ...query, headers: [['Connection', 'keep-alive']] }, signal)
+  await closed.promise
+})
+
 test('the missing access of all lines is one error with the rules to add', async () => {
   const { server, access } = await start()
   for (const resource of ['pods/portforward', 'pods/proxy', 'services/proxy'])

@@ -14,7 +14,7 @@ import { Discovery } from './discovery.ts'
 import { type FailureOptions, Failures, type ReceivedRequest } from './failures.ts'
 import { type Answer, handle, verbOf } from './handlers.ts'
 import { type LogRef, LogStore } from './logs.ts'
-import { PodPorts, type PodRequest, readPodRequest, refuseUpgrade } from './pod-ports.ts'
+import { PodPorts, type PodRequest, readPodRequest } from './pod-ports.ts'
 import { BUILT_IN_RESOURCES } from './resources.ts'
 import { ApiError } from './status.ts'
 import { type Change, type Manifest, Store } from './store.ts'
@@ -379,7 +379,7 @@ export class ApiServer {
       if (/^v1\.(3[5-9]|[4-9]\d)/.test(this.#version)) this.#checkPodAccess(forwarded, 'create')
       this.ports.forward(request, socket, head, forwarded)
     } catch (error) {
-      refuseUpgrade(socket, (error instanceof ApiError ? error : new ApiError(500, String(error))).status)
+      this.ports.refuse(socket, (error instanceof ApiError ? error : new ApiError(500, String(error))).status)
     }
   }
 

@@ -28,6 +28,7 @@ export function readPodRequest(url: string): PodRequest | undefined {
 export class PodPorts {
   readonly #ports = new Map<string, number>()
   readonly #sockets = new Set<WebSocket>()
+  #onRefused: (socket: Duplex) => void = () => {}
   readonly #upgrades = new WebSocketServer({ noServer: true })
 
   /** Makes a port of an object lead to a port of this machine. */
@@ -38,6 +39,22 @@ export class PodPorts {
   /** Ends all forwarded connections without a closing handshake, as a restarted API server does. */
   breakConnections(): void {
     for (const socket of this.#sockets) socket.terminate()
+  }
+
+  /** Resolves when the connection of the next refused upgrade is closed. */
+  untilRefusedIsClosed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onRefused = (socket) => socket.once('close', () => resolve())
+    })
+  }
+
+  /** Answers an upgrade with an error. The connection stays open for further requests, as that of the real server. */
+  refuse(socket: Duplex, status: Status): void {
+    this.#onRefused(socket)
+    socket.resume().once('end', () => socket.end())
+    const body = JSON.stringify(status)
+    const head = [`HTTP/1.1 ${status.code} ${status.reason}`, 'Content-Type: application/json']
+    socket.write(`${head.join('\r\n')}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
   }
 
   /**
@@ -92,10 +109,3 @@ export class PodPorts {
 
 /** Nothing listens there. */
 const closedPort = 1
-
-/** Answers an upgrade with an error. */
-export function refuseUpgrade(socket: Duplex, status: Status): void {
-  const body = JSON.stringify(status)
-  const head = [`HTTP/1.1 ${status.code} ${status.reason}`, 'Content-Type: application/json', 'Connection: close']
-  socket.end(`${head.join('\r\n')}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`)
-}
