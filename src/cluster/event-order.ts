@@ -12,10 +12,10 @@ export function lastOccurrence({
   firstTimestamp,
   metadata,
 }: EventObject): string | undefined {
-  const [latest] = [series?.lastObservedTime, lastTimestamp, eventTime]
-    .flatMap((timestamp) => (timestamp ? [{ timestamp, at: Date.parse(timestamp) }] : []))
-    .toSorted((a, b) => b.at - a.at)
-  return latest?.timestamp ?? firstTimestamp ?? metadata.creationTimestamp
+  const timestamps = [series?.lastObservedTime, lastTimestamp, eventTime].flatMap((timestamp) => timestamp || [])
+  // Nearly every event has one. An object may have hundreds of events, which are read again with each of its changes.
+  const [latest] = timestamps.length > 1 ? timestamps.toSorted((a, b) => Date.parse(b) - Date.parse(a)) : timestamps
+  return latest ?? firstTimestamp ?? metadata.creationTimestamp
 }
 
 /** When an event first occurred: an RFC 3339 timestamp of the server; undefined if no timestamp is set. */
