@@ -185,6 +185,9 @@ describe('context and namespace', () => {
     expect(mistake({ kubeconfig: text({ context: { cluster: 'eu' } }) })).toContain(
       'names the cluster "eu", which is missing',
     )
+    expect(mistake({ kubeconfig: text({ context: { cluster: undefined } }) })).toContain(
+      'names the cluster "", which is missing',
+    )
   })
 })
 

@@ -74,6 +74,14 @@ test('values of a Secret inside of another object are hashed', () => {
   expect(JSON.stringify(redacted)).not.toMatch(/aHVudGVyMg|hunter2/)
 })
 
+test('values of a Secret inside of another object are hashed without its apiVersion too, but not those of another kind Secret', () => {
+  const inside = (secret: object) =>
+    JSON.stringify(redact(object({ spec: { objects: [{ kind: 'Secret', ...secret, data: { key: 'open-sesame' } }] } })))
+  expect(inside({})).not.toContain('open-sesame')
+  expect(inside({ apiVersion: 'v1' })).not.toContain('open-sesame')
+  expect(inside({ apiVersion: 'vault.example/v1' })).toContain('open-sesame')
+})
+
 test('a long text is cut, and differs from another one with the same start', () => {
   const phase = (end: string) =>
     (redact(object({ status: { phase: 'x'.repeat(50_000) + end } })) as unknown as { status: { phase: string } }).status
