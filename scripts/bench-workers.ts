@@ -17,6 +17,7 @@ import { createDeployment, createPod, createReplicaSet, createWorkloads, podStag
  * The processes that `bench.ts` starts beside the measured ones:
  *
  *     bench-workers.ts server          an API server with TLS; orders and answers are messages to the parent
+ *     bench-workers.ts pages           an API server with TLS that answers each list of Deployments in 90 pages of a second
  *     bench-workers.ts writes          an API server with TLS, in which each order is one write
  *     bench-workers.ts simulate PODS   a rollout on the virtual clock; prints its cost as JSON
  *     bench-workers.ts soak HOURS      a rollout that does not end, on the virtual clock; prints the heap's size as JSON
@@ -24,6 +25,7 @@ import { createDeployment, createPod, createReplicaSet, createWorkloads, podStag
 
 const [task, count] = process.argv.slice(2)
 if (task === 'server') await serve()
+if (task === 'pages') await servePages()
 if (task === 'writes') await serveWrites()
 if (task === 'simulate') simulate(Number(count))
 if (task === 'soak') await soak(Number(count))
@@ -91,6 +93,22 @@ async function serve(): Promise<void> {
     }
   })
   send({ started: true })
+}
+
+/** A server whose list of Deployments takes longer than the timeout of the gate, although each of its pages is an answer. */
+async function servePages(): Promise<void> {
+  const server = await startApiServer({ tls: true })
+  process.once('disconnect', () => process.exit())
+  server.intercept(async ({ path, query }, response) => {
+    if (!path.endsWith('/deployments') || query.has('watch')) return 'answer'
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    const page = 1 + Number(query.get('continue') ?? 0)
+    const metadata = { resourceVersion: '1', ...(page < 90 ? { continue: String(page) } : {}) }
+    response.setHeader('Content-Type', 'application/json')
+    response.end(JSON.stringify({ kind: 'DeploymentList', metadata, items: [] }))
+    return 'answered'
+  })
+  process.send?.({ kubeconfig: kubeconfigOf(server), workloads: createWorkloads(1, 1) })
 }
 
 /** A request of `bench.ts` to the server of writes: the next state of the rollout with this index. */

@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Workload } from './bench-objects.ts'
+import { createDeployment, createPod, createReplicaSet, createWorkloads, type Workload } from './bench-objects.ts'
 import type { RolloutOrder, WriteOrder } from './bench-workers.ts'
 import {
+  type Bounds,
   type Reaction,
   type Results,
   type Run,
@@ -20,7 +21,7 @@ import {
 } from './performance-document.ts'
 
 /**
- * Measures the start, the reaction, a large rollout, the growth and a soak, and writes `docs/performance.md` (Linux or macOS,
+ * Measures the start, the reaction, a large rollout, the growth, hostile input and a soak, and writes `docs/performance.md` (Linux or macOS,
  * some minutes):
  *
  *     npm run bench
@@ -63,9 +64,11 @@ try {
   for (const [name, dist] of versions)
     scales.set(name, await measureScale({ deployments: 200, pods: 5_000, durationMs: 20_000 }, dist))
   const growth = [100, 300, 1_000, 3_000, 10_000, 30_000, 50_000].map(simulate)
+  const bounds = new Map<string, Bounds>()
+  for (const [name, dist] of versions) bounds.set(name, await measureBounds(dist))
   const soak = runWorker('soak', soakHours) as Soak
   const [loadAfter = 0] = loadavg()
-  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scales, growth, soak }
+  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scales, growth, bounds, soak }
   const text = render(results)
   if (process.argv.includes('--print')) console.log(text)
   else writeFileSync(join(root, 'docs/performance.md'), text)
@@ -117,8 +120,11 @@ async function measureStart(): Promise<ReadonlyMap<string, readonly Run[]>> {
   return runs
 }
 
-/** Runs a command. The shell's `time` has the CPU time of every program. */
-function timed(command: readonly string[], env: NodeJS.ProcessEnv): Run {
+/**
+ * Runs a command. The shell's `time` has the CPU time of every program.
+ * @param expected the exit code; another one is an error
+ */
+function timed(command: readonly string[], env: NodeJS.ProcessEnv, expected = 0): Run {
   const startedAt = performance.now()
   const { status, stdout, stderr } = spawnSync(
     'bash',
@@ -129,7 +135,7 @@ function timed(command: readonly string[], env: NodeJS.ProcessEnv): Run {
     },
   )
   const wallMs = performance.now() - startedAt
-  if (status !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`)
+  if (status !== expected) throw new Error(`${command.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
   const [real = wallMs / 1000, user = 0, system = 0] = stderr.trim().split(' ').map(Number)
   return { wallMs: real * 1000, cpuMs: (user + system) * 1000 }
 }
@@ -186,6 +192,90 @@ async function measureScale(order: RolloutOrder, dist: string): Promise<Scale> {
   } finally {
     server.kill()
   }
+}
+
+/** What a tenant, a manifest or a slow API server may cost a gate. None of these rollouts becomes ready. */
+async function measureBounds(dist: string): Promise<Bounds> {
+  const replay = (lines: readonly object[]) => {
+    const file = join(folder, 'bounds.ndjson')
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+    return timed(
+      [process.execPath, join(dist, 'cli.js'), 'replay', file],
+      { PATH: process.env['PATH'], HOME: folder },
+      1,
+    )
+  }
+  const bounds = { events: replay(recordedEvents(4_000)), missing: replay(recordedAbsence(1_000)) }
+  const server = fork(join(root, 'scripts/bench-workers.ts'), ['pages'])
+  try {
+    const [{ kubeconfig, workloads }] = await once(server, 'message')
+    writeFileSync(kubeconfigFile, kubeconfig)
+    const env = { ...environment(workloads), INPUT_TIMEOUT: '8s' }
+    return { ...bounds, list: timed([process.execPath, join(dist, 'index.js')], env, 1) }
+  } finally {
+    server.kill()
+  }
+}
+
+function recordedAt(ms: number): string {
+  return new Date(Date.UTC(2025, 0, 15, 12) + ms).toISOString()
+}
+
+function recordingHeader(workloads: readonly Workload[]): object {
+  const resources = workloads.map(({ namespace, name }) => `deployment/${name} -n ${namespace}`)
+  return {
+    recording: 'rollout-gate/v1',
+    startedAt: recordedAt(0),
+    server: 'v1.34.4',
+    context: 'bench',
+    inputs: { resources },
+  }
+}
+
+/** A recording of a pod that does not start, and of events about it. */
+function recordedEvents(count: number): readonly object[] {
+  const workloads = createWorkloads(1, 1)
+  const [workload] = workloads
+  if (workload === undefined) throw new Error('There is no workload.')
+  const { namespace } = workload
+  const time = recordedAt(0)
+  const pod = createPod(workload, 0, 'scheduled', time)
+  const { name, uid } = pod.metadata
+  const objects = [createDeployment(workload, 0, time), createReplicaSet(workload, time), pod]
+  const kinds = [...objects, { apiVersion: 'v1', kind: 'Event' }]
+  const event = (index: number) => ({
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `event-${index}`, namespace, uid: `event-${index}`, resourceVersion: `${index + 1}` },
+    involvedObject: { apiVersion: 'v1', kind: 'Pod', namespace, name, uid },
+    type: 'Warning',
+    reason: 'Unhealthy',
+    message: `probe ${index} failed`,
+    lastTimestamp: recordedAt(index * 10),
+  })
+  return [
+    recordingHeader(workloads),
+    ...objects.map((object) => ({ at: time, type: 'ADDED', object })),
+    ...kinds.map(({ apiVersion, kind }) => ({ at: time, type: 'SYNCED', apiVersion, kind, namespace })),
+    ...Array.from({ length: count }, (_, index) => ({
+      at: recordedAt(index * 10),
+      type: 'ADDED',
+      object: event(index),
+    })),
+    { at: recordedAt(count * 10), type: 'END' },
+  ]
+}
+
+/** A recording of Deployments that are never created, each in a namespace of its own. */
+function recordedAbsence(count: number): readonly object[] {
+  const workloads = createWorkloads(count, 1).map((workload, index) => ({ ...workload, namespace: `shop-${index}` }))
+  const at = recordedAt(0)
+  const synced = { at, type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment' }
+  return [
+    recordingHeader(workloads),
+    ...workloads.map(({ namespace }) => ({ ...synced, namespace })),
+    { at: recordedAt(40_000), type: 'END' },
+  ]
 }
 
 function simulate(pods: number): Simulation {

@@ -18,6 +18,9 @@ export interface Reaction extends Readonly<Record<'line' | 'ready' | 'failed', r
 export interface Scale
   extends Readonly<Record<'rssMb' | 'cpuMs' | 'exitMs' | 'podEvents' | 'tookMs' | 'requests', number>> {}
 
+/** The cost of 4,000 events about one pod, of 1,000 missing targets, and of a list that takes 90 s. */
+export interface Bounds extends Readonly<Record<'events' | 'missing' | 'list', Run>> {}
+
 export interface Simulation {
   readonly pods: number
   readonly events: number
@@ -40,6 +43,8 @@ export interface Results {
   /** By version. */
   readonly scales: ReadonlyMap<string, Scale>
   readonly growth: readonly Simulation[]
+  /** By version. */
+  readonly bounds: ReadonlyMap<string, Bounds>
   readonly soak: Soak
 }
 
@@ -128,6 +133,11 @@ const startNotes = [
       ['Only the reader of js-yaml in the bundle, without its writer: 15 KB less', 'none', 'dropped'],
       ['`process.exit` after the outcome', 'none', 'dropped'],
       ['Only ASCII in the bundle', 'none', 'dropped'],
+      [
+        'All functions that this rollout does not call are removed from the bundle, 49 % of it: more than any lazy import could leave out',
+        'CPU −7 %, on a busy machine',
+        'dropped',
+      ],
       ['Compile cache of V8', 'CPU −30 ms if the cache is warm; a fresh runner has none', 'dropped'],
       [
         'A larger young generation, no optimising compiler, lazy compilation',
@@ -172,7 +182,7 @@ interface Figure {
 }
 
 /** The document: each figure beside its goal, and what was tried. */
-export function render({ load, start, reaction, scales, growth, soak }: Results): string {
+export function render({ load, start, reaction, scales, growth, bounds, soak }: Results): string {
   const medians = [...start].map(([name, runs]) => ({
     name,
     wallMs: median(runs.map(({ wallMs }) => wallMs)),
@@ -297,6 +307,19 @@ export function render({ load, start, reaction, scales, growth, soak }: Results)
     '  y-axis "seconds"',
     `  line [${growth.map(({ cpuMs }) => (cpuMs / 1000).toFixed(2)).join(', ')}]`,
     '```',
+    '',
+    '## Hostile input',
+    '',
+    'Rollouts that never become ready: 4,000 events about one pod and 1,000 missing targets, replayed; and `timeout: 8s` while the API',
+    'server needs 90 s for a list, in pages of one second. A gate that has no list asks once more before it ends.',
+    '',
+    ...table(
+      ['version', 'CPU for the events', 'CPU for the missing targets', 'time until the outcome without a list'],
+      [...bounds].map(([name, { events, missing, list }]) => [
+        name,
+        ...[events.cpuMs, missing.cpuMs, list.wallMs].map((ms) => `${format(ms / 1000)} s`),
+      ]),
+    ),
     '',
     '## Soak',
     '',
