@@ -6,6 +6,7 @@ import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
 import { causeOf, momentsOf } from './report/json-report.ts'
+import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
 
@@ -66,6 +67,19 @@ export const outputDefinitions = {
     description: 'The milestone that took longest, with its resource and its time: `deployment.apps/web ready 29.4s`.',
     details: 'The time of a milestone that was not reached ends with the gate. Empty if no milestone was reached.',
     value: slowestMilestone,
+  },
+  'rollback-command': {
+    description:
+      'The commands that undo what this change broke, on one line: `kubectl rollout undo deployment/web -n shop --to-revision=6`.',
+    details:
+      'For a Helm release whose revisions may be read, `helm rollback web 6 -n shop`. Set only if the outcome is `failed`, and only for resources whose failure the gate proved and whose earlier revision was available when the gate began. Commands for several resources are joined with `&&`. Every name in it is checked, so it may be run as it is. Empty otherwise: `rollback-note` has the reason.',
+    // Its names are checked, and a command must not be cut.
+    value: (timeline) => rollbackOf(timeline).command,
+  },
+  'rollback-note': {
+    description: 'What `rollback-command` restores and what it does not, or why there is none, in one line of text.',
+    details: 'A Job that ran is one of the reasons: a migration may not be undone. Empty on `ready`.',
+    value: (timeline) => plain(rollbackOf(timeline).note),
   },
   report: {
     description: 'The path of the report, a JSON file with every resource, its milestones, problems and evidence.',

@@ -280,7 +280,10 @@ async function planTargets(
       ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
       : releases.namesOf({ ...request, release })
   const wait = rollout.isLook ? undefined : matchWait(rollout, until)
-  const plan = resolveTargets(resolution, await matchSelections(resolution, namesOf, wait))
+  const matched = await matchSelections(resolution, namesOf, wait)
+  // A gate that begins before the change does not know which revision will be the user's.
+  if (rollout.inputs.awaitChangeMs === 0) await releases?.readHistories()
+  const plan = resolveTargets(resolution, matched, (release) => releases?.historyOf(release))
   const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
   return {
     ...annotated,

@@ -237,7 +237,8 @@ export const oldObjectMs = 60_000
 
 /**
  * A version that came within this time before the gate is this change: the timeline begins with it, and the output `changed`
- * contains it. A target that is ready at first sight with an older one is unchanged. The events of a pod are kept for as long.
+ * contains it. A target that is ready at first sight with an older one is unchanged. The work of an older Job does not
+ * prevent an undo. The events of a pod are kept for as long.
  */
 export const recentVersionMs = 3_600_000
 
@@ -712,6 +713,12 @@ export const maxReferences = 5_000
  * the release need not contain the kind.
  */
 export const maxKindErrors = 3
+
+/**
+ * Helm begins a revision before it changes objects. Both moments are whole seconds, and the offset of the server's clock is
+ * measured: their difference is smaller than this.
+ */
+export const releaseClockMs = 2_000
 
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8

@@ -31,6 +31,12 @@ export interface WatchRequest extends KindName {
  */
 export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
 
+/**
+ * A kind of the gate alone: the revisions of Helm releases, `web.v7` for the Secret `sh.helm.release.v1.web.v7`. Only the
+ * metadata of these Secrets is requested, and only the labels are kept that Helm writes.
+ */
+export const helmRevisions: KindName = { apiVersion: 'v1', kind: 'Helm' }
+
 /** One container of one pod. */
 export interface ContainerRef {
   readonly namespace: string

@@ -1,7 +1,7 @@
 import { maxListBytes, maxListPages } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
-import { secretNames, type WatchRequest } from './feed.ts'
+import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import type { KindName, KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 
@@ -87,6 +87,7 @@ function tooLong({ kind }: WatchRequest, limit: string): ConnectionError {
 
 /** The items of a list lack `apiVersion` and `kind`. */
 export function asKind(object: object, { apiVersion, kind }: KindName): KubeObject {
+  if (kind === helmRevisions.kind) return asHelmRevision(object as KubeObject)
   if (kind !== secretNames.kind) return { apiVersion, kind, ...object } as KubeObject
   // Its annotations may contain the whole Secret, as `kubectl apply` writes it.
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp } = (object as KubeObject)
@@ -98,9 +99,34 @@ export function asKind(object: object, { apiVersion, kind }: KindName): KubeObje
   }
 }
 
+const helmPrefix = 'sh.helm.release.v1.'
+/** The labels that Helm writes on the Secret of a revision (`newSecretsObject`, pkg/storage/driver/secrets.go of Helm). */
+const helmLabels = ['name', 'owner', 'status', 'version', 'createdAt', 'modifiedAt']
+
+function asHelmRevision({ metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels = {} } = metadata
+  return {
+    ...helmRevisions,
+    metadata: {
+      name: name.replace(helmPrefix, ''),
+      namespace,
+      uid,
+      resourceVersion,
+      creationTimestamp,
+      deletionTimestamp,
+      labels: Object.fromEntries(helmLabels.flatMap((key) => (labels[key] === undefined ? [] : [[key, labels[key]]]))),
+    },
+  }
+}
+
+/** Whether only the metadata of a kind is read: the two kinds of the gate alone are Secrets. */
+function isOfSecrets(kind: string): boolean {
+  return kind === secretNames.kind || kind === helmRevisions.kind
+}
+
 /** The kind of the API server that a request reads. */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
-  return { apiVersion, kind: kind === secretNames.kind ? 'Secret' : kind }
+  return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
 }
 
 /**
@@ -110,7 +136,7 @@ export function servedKind({ apiVersion, kind }: KindName): KindName {
 export function acceptOf(
   { kind }: KindName,
   verb: 'list' | 'watch',
-  metadataOnly = kind === secretNames.kind,
+  metadataOnly = isOfSecrets(kind),
 ): string | undefined {
   const form = verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'
   return metadataOnly ? `application/json;as=${form};g=meta.k8s.io;v=v1` : undefined
@@ -120,9 +146,10 @@ export function acceptOf(
  * The query that filters the collection on the server. A name becomes a field selector, which a role with `resourceNames`
  * permits too.
  */
-export function selection({ name, labelSelector }: WatchRequest): Record<string, string> {
+export function selection({ kind, name, labelSelector }: WatchRequest): Record<string, string> {
+  const served = kind === helmRevisions.kind ? `${helmPrefix}${name}` : name
   return {
-    ...(name === undefined ? {} : { fieldSelector: `metadata.name=${name}` }),
+    ...(name === undefined ? {} : { fieldSelector: `metadata.name=${served}` }),
     ...(labelSelector === undefined ? {} : { labelSelector }),
   }
 }

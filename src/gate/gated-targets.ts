@@ -137,7 +137,7 @@ export class GatedTargets {
   #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const settings = this.#settings
     const rule = targetRule(target, settings)
-    return {
+    const gated: GatedTarget = {
       target,
       index,
       name,
@@ -146,8 +146,11 @@ export class GatedTargets {
       gateTime: this.#gateTime,
       changedAt: (object) => (rule.changedAt ?? specWrittenAt)(object, this.#contexts.at(this.#now())),
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
+      findUndo: (object, revision, problem) =>
+        rule.undo?.(object, revision, problem, this.contextOf(gated, this.#now())),
       state: firstState({ rule, settings, target }, addedAt),
     }
+    return gated
   }
 
   get open(): readonly GatedTarget[] {
@@ -356,7 +359,8 @@ export class GatedTargets {
     const { rule, state } = gated
     const object = objectOf(state)
     if (object === undefined || state.type === 'ended') return
-    const assessment = rule.assess(object, this.contextOf(gated, this.#now()))
+    const context = this.contextOf(gated, this.#now())
+    const assessment = rule.assess(object, context)
     for (const { metadata } of assessment.related ?? []) this.#ownership.assign(metadata.uid, gated)
     const { failure, explainedBy = [] } = assessment
     // What the target itself reports does not depend on the objects that explain it.
@@ -364,8 +368,9 @@ export class GatedTargets {
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
+    const availableRevision = state.assessment === undefined ? rule.availableRevision?.(object, context) : undefined
     this.#addDeployed(gated, assessment)
-    this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther })
+    this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
   }
 
   /** What an operator has deployed becomes targets of the gate, which are judged at once. */

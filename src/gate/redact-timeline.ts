@@ -1,3 +1,4 @@
+import type { Undo } from '../lifecycle/rule.ts'
 import type { Target } from '../plan/target.ts'
 import type {
   Entry,
@@ -61,6 +62,7 @@ const target = fields<Target>({
   revisions: kept,
   deployedBy: kept,
   gate: kept,
+  release: kept,
   manifest: omitted,
   applied: kept,
 })
@@ -100,6 +102,8 @@ const record = fields<TargetRecord>({
   warnings: each(text),
   changedAt: kept,
   change: kept,
+  hasRun: kept,
+  undo: fields<Undo>({ revision: kept, obstacle: text, isOnlyRestart: kept }),
 })
 
 /** An entry of the log with its text redacted. */

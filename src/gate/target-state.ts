@@ -5,7 +5,7 @@ import { duration } from '../duration.ts'
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
+import type { IdentityChange, Rule, Undo } from '../lifecycle/rule.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { type Problem, sentenceOf, traitsOf } from '../reasons/reasons.ts'
@@ -58,6 +58,12 @@ export interface StepContext {
   readonly changedAt: (object: KubeObject) => number | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
+  /** See `Rule.undo`. */
+  readonly findUndo: (
+    object: KubeObject,
+    revision: number | undefined,
+    problem: Problem | undefined,
+  ) => Undo | undefined
 }
 
 /** A target with its present state. */
@@ -128,6 +134,8 @@ interface Ended {
   readonly milestones: MilestoneProgress
   /** The object at the end; undefined if it was absent. */
   readonly object?: KubeObject
+  /** Whether an undo restores what ran before; only if it failed. */
+  readonly undo?: Undo | undefined
   readonly seen?: Seen
   readonly assessment?: Assessment
 }
@@ -155,6 +163,8 @@ interface Seen {
   readonly changedAt?: number | undefined
   /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
   readonly revisions: ReadonlyMap<string, KubeObject>
+  /** The older revision that was available when the object was judged first. */
+  readonly availableRevision?: number | undefined
   /** The watches that it needs. */
   readonly requests: readonly WatchRequest[]
   /** The watches that only its warnings need. */
@@ -203,6 +213,8 @@ export type TargetEvent =
       /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
       readonly isUnavailable: boolean
       readonly awaitsOther: boolean
+      /** Set with the first assessment; see `Rule.availableRevision`. */
+      readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
   /** `problem` concerns all targets together, and replaces the problems of the target itself. */
@@ -442,6 +454,7 @@ function withObject(
     history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
     changedAt: before?.changedAt,
     revisions: before?.revisions ?? new Map(),
+    availableRevision: before?.availableRevision,
     requests: unlessSame(requests, state.seen?.requests),
     optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
     loggedProblems: before?.loggedProblems ?? new Map(),
@@ -571,6 +584,7 @@ function afterAssessment(
       changedAt: context.changedAt(seen.object),
       loggedProblems,
       isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
+      availableRevision: event.availableRevision ?? seen.availableRevision,
     },
     assessment,
   }
@@ -656,8 +670,13 @@ function end(
   const object = objectOf(state)
   const snapshot = context.takeSnapshot(object, problems)
   const text = verdictText(verdict, logText)
+  const problem = assessment?.failure ?? problems[0]
+  const undo =
+    verdict.outcome === 'failed' && object !== undefined
+      ? context.findUndo(object, seen?.availableRevision, problem)
+      : undefined
   return {
-    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, seen, assessment },
+    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, undo, seen, assessment },
     entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
   }
 }
@@ -805,6 +824,8 @@ export function targetRecord(gated: GatedTarget, causedBy?: number): TargetRecor
     notes: remarksOf(assessment, target),
     ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),
     ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
+    ...(assessment?.hasRun ? { hasRun: true } : {}),
+    ...(state.type === 'ended' && state.undo ? { undo: state.undo } : {}),
   }
 }
 

@@ -1,6 +1,7 @@
 import { deniedAccess } from '../cluster/failures.ts'
 import { describeMistakes, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
+import type { Undo } from '../lifecycle/rule.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
 import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
@@ -115,6 +116,10 @@ export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends V
   readonly notes: readonly string[]
   /** Those of the notes that the user is warned of. */
   readonly warnings?: readonly string[]
+  /** See `AssessedFacts.hasRun`. */
+  readonly hasRun?: boolean
+  /** Whether an undo restores what ran before; only of a target that failed. */
+  readonly undo?: Undo
 }
 
 /** One thing that happened, in the order of the log. */

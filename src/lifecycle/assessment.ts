@@ -49,6 +49,8 @@ export interface AssessedFacts {
   readonly deployed?: readonly ObjectName[] | undefined
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
+  /** It has done work for this change that no undo takes back: a Job. */
+  readonly hasRun?: boolean
   /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */
   readonly recheckAt?: number
   /** The uids of the pods of the gated revision. */

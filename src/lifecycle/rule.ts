@@ -46,6 +46,15 @@ export type Arrival =
   /** It was deployed, and a newer or an older one is deployed now. */
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 
+/** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
+export interface Undo {
+  readonly revision?: number
+  /** Why not, as a clause: `it is paused`. Raw text: renderers escape it. */
+  readonly obstacle?: string
+  /** The obstacle is that only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
+  readonly isOnlyRestart?: true
+}
+
 /** The timeouts of one target; 0 means off. */
 export interface Clocks {
   readonly timeoutMs: number
@@ -116,6 +125,14 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   changedAt?(object: Gated, context: ChangeContext): number | undefined
   /** `require-change` asks for the age of its version: that is what its pods run. */
   readonly requiresChange?: boolean | undefined
+  /** The number of the newest older revision that is available now. Asked when the object is judged first. */
+  availableRevision?(object: Gated, context: RuleContext): number | undefined
+  /**
+   * Whether `kubectl rollout undo` of an object that has just failed restores what ran before.
+   * @param revision the answer of `availableRevision`
+   * @param problem the problem that failed it
+   */
+  undo?(object: Gated, revision: number | undefined, problem: Problem | undefined, context: RuleContext): Undo
   /** How a later version differs from the gated ones, by all its known revisions; without this method, no version does. */
   compare?(
     versions: GatedVersions,

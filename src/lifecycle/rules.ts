@@ -1,4 +1,4 @@
-import type { ApiResource } from '../cluster/feed.ts'
+import { type ApiResource, helmRevisions } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
@@ -27,6 +27,7 @@ import {
   pdbRule,
   resourceQuotaRule,
 } from './platform/condition-kinds.ts'
+import { helmRevisionRule } from './platform/helm-revision.ts'
 import { pvcRule } from './platform/pvc.ts'
 import { commonMilestones, type Rule } from './rule.ts'
 import { daemonSetRule } from './workloads/daemonset.ts'
@@ -203,6 +204,7 @@ const byKey = new Map<string, Pick<KnownKind, 'rule' | 'behind'>>([
   ...knownKinds.map((known) => [keyOf(known), known] as const),
   // The API group of Ingress before `networking.k8s.io` (Kubernetes 1.14).
   ['extensions/Ingress', { rule: ingressRule }],
+  [keyOf(helmRevisions), { rule: helmRevisionRule, behind: [] }],
 ])
 
 /** Built-in kinds that are ready once they exist, by group and kind. */
@@ -325,7 +327,7 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { withRevision = (awaited) => awaited, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
   const { changedAt, hasPods: requiresChange } = ruleOf(target)
-  const whole = withExpectedImages({ ...awaited, ...revisionHooks, changedAt, requiresChange }, expectImages)
+  const whole = withExpectedImages({ ...revisionHooks, ...awaited, changedAt, requiresChange }, expectImages)
   return target.deployedBy === undefined ? whole : followingItsOperator(whole)
 }
 

@@ -1,10 +1,11 @@
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { label } from './names.ts'
+import type { ReleaseHistory } from './target.ts'
 
 /** The word for a Helm release in a reference, `helm/web`, and the kind of a release without objects. No server has it. */
-export const releaseKind = { word: 'helm', apiVersion: 'v1', kind: 'Helm' } as const
+export const releaseKind = { word: 'helm', ...helmRevisions } as const
 
 /**
  * Helm sets this label and two annotations on all objects of a release but its hooks (`setMetadataVisitor`,
@@ -43,6 +44,30 @@ export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release:
   )
 }
 
+/** The list request for the revisions of a release. */
+export function revisionsRequest({ name, namespace }: Release): WatchRequest {
+  return { ...helmRevisions, namespace, labelSelector: `owner=helm,name=${name}` }
+}
+
+/** The history of a release; undefined without revisions. */
+export function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
+  const known = revisions
+    .map(({ metadata: { labels = {}, creationTimestamp } }) => ({
+      number: Number(labels['version']),
+      status: labels['status'] ?? 'unknown',
+      createdAt: creationTimestamp,
+    }))
+    .filter(({ number }) => Number.isInteger(number) && number > 0)
+    .toSorted((a, b) => a.number - b.number)
+  return known.length === 0 ? undefined : { name, namespace, revisions: known }
+}
+
+/** The release and the number in the name of a revision: `web.v7`. */
+export function releaseOfRevision(name: string): { readonly release: string; readonly revision: string } {
+  const [, release = name, revision = '?'] = /^(.*)\.v(\d+)$/.exec(name) ?? []
+  return { release, revision }
+}
+
 /**
  * The kinds that a release may contain, each in its preferred version.
  * @param isGated whether objects of a kind are gated: those of other kinds are ready once they exist
@@ -74,6 +99,7 @@ export class ReleaseObjects {
   readonly #list: (request: WatchRequest) => Promise<readonly KubeObject[] | undefined>
   readonly #selections: ReadonlyMap<string, readonly Selection[]>
   readonly #skipped = new Set<string>()
+  readonly #histories = new Map<string, ReleaseHistory>()
 
   /**
    * @param selections all list requests of the gate
@@ -101,6 +127,22 @@ export class ReleaseObjects {
     if (this.#skippedOf(release).length === this.#selections.get(nameOf(release))?.length)
       throw new UserError([{ input: 'kubeconfig', message: explainUnreadable(release) }], 'forbidden')
     return []
+  }
+
+  /** Reads the revisions of all releases whose Secrets may be read. */
+  async readHistories(): Promise<void> {
+    await Promise.all(
+      [...this.#selections].map(async ([key, [first]]) => {
+        if (first?.release === undefined) return
+        const history = historyOf(first.release, (await this.#list(revisionsRequest(first.release))) ?? [])
+        if (history !== undefined) this.#histories.set(key, history)
+      }),
+    )
+  }
+
+  /** The history of a release, if it may be read. */
+  historyOf(release: Release): ReleaseHistory | undefined {
+    return this.#histories.get(nameOf(release))
   }
 
   /** The kinds that are not gated because they cannot be listed: one sentence for each release. */

@@ -2,7 +2,7 @@ import { type Clock, sleep } from '../cluster/clock.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
-import { releaseKind, type Selection } from './helm-release.ts'
+import { type Release, releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
@@ -13,7 +13,7 @@ import {
   type SkippedLine,
 } from './reference.ts'
 import { excludesKind, listRequest, type Resolution, type ResolvedReference } from './resolve.ts'
-import { definedClocks, displayName, nameKey, type Target } from './target.ts'
+import { definedClocks, displayName, nameKey, type ReleaseHistory, type Target } from './target.ts'
 
 /** The targets of the gate. */
 export interface Plan {
@@ -119,16 +119,21 @@ interface MatchedReference extends ResolvedReference {
  * Resolves the targets. A target in two lines is gated once, at its first place, with the flags of both lines; flags of a
  * line with its name take precedence over those of a selector.
  * @param namesOf returns the names of the objects that one of `resolution.selections` matches
+ * @param historyOf returns the history of a Helm release, if it is known
  * @throws UserError if two lines have different values for the same flag of a target
  */
-export function resolveTargets({ parsed, resolved, selections }: Resolution, namesOf: NamesOf): ResolvedPlan {
+export function resolveTargets(
+  { parsed, resolved, selections }: Resolution,
+  namesOf: NamesOf,
+  historyOf: (release: Release) => ReleaseHistory | undefined = () => undefined,
+): ResolvedPlan {
   const { input, skipped } = parsed
   const listed = new Map(selections.map((selection) => [JSON.stringify(selection), [...namesOf(selection)].sort()]))
   const matched = resolved.map((entry): MatchedReference => {
     const { name = '', selector } = entry.reference
     return { ...entry, names: selector === undefined ? [name] : (listed.get(JSON.stringify(listRequest(entry))) ?? []) }
   })
-  const drafts = collectDrafts(matched, input)
+  const drafts = collectDrafts(matched, input, historyOf)
   const excluded = new Set(
     matched.filter(({ reference }) => reference.exclude).flatMap((each) => excludes(each, input)),
   )
@@ -150,7 +155,11 @@ export function resolveTargets({ parsed, resolved, selections }: Resolution, nam
 }
 
 /** The targets of all lines without `!`, by key. */
-function collectDrafts(matched: readonly MatchedReference[], input: string): ReadonlyMap<string, Draft> {
+function collectDrafts(
+  matched: readonly MatchedReference[],
+  input: string,
+  historyOf: (release: Release) => ReleaseHistory | undefined,
+): ReadonlyMap<string, Draft> {
   const mistakes: MistakeWithReason[] = []
   const drafts = new Map<string, Draft>()
   const asWritten = selectorsAsWritten(matched)
@@ -160,7 +169,11 @@ function collectDrafts(matched: readonly MatchedReference[], input: string): Rea
     const isMatched = names.length > 0 || asWritten.get(writtenKey(entry))?.some((other) => other.names.length > 0)
     // A line without a match is a target without a name.
     const all = isMatched || reference.waitFor?.type === 'delete' ? names : ['']
-    for (const name of all) addDraft(drafts, draftOf(entry, input, name), mistakes)
+    const history = entry.release && historyOf(entry.release)
+    const revision = history && revisionDraft(entry, input, history, isMatched === true)
+    if (revision !== undefined) addDraft(drafts, revision, mistakes)
+    if (revision !== undefined && !isMatched) continue
+    for (const name of all) addDraft(drafts, draftOf(entry, input, name, history), mistakes)
   }
   throwMistakes(mistakes)
   return drafts
@@ -252,8 +265,35 @@ interface Draft {
   readonly manifest: Manifest | undefined
 }
 
-/** @param name empty for a selector without a match: the target of a release is then the release itself */
-function draftOf({ reference, resource, namespace, release }: ResolvedReference, input: string, name: string): Draft {
+/**
+ * The target of a release whose last revision Helm has not deployed: it is pending, or has failed. A release without other
+ * targets is such a target too.
+ */
+function revisionDraft(
+  { reference: { clocks, waitFor, line }, release }: ResolvedReference,
+  input: string,
+  history: ReleaseHistory,
+  isMatched: boolean,
+): Draft | undefined {
+  const last = history.revisions.at(-1)
+  const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
+  if (isOver || waitFor !== undefined || release === undefined) return undefined
+  const { apiVersion, kind } = releaseKind
+  const name = `${history.name}.v${last.number}`
+  const target = { apiVersion, kind, namespace: release.namespace, name, clocks, source: { file: input, line } }
+  return { target, byName: false, manifest: undefined }
+}
+
+/**
+ * @param name empty for a selector without a match: the target of a release is then the release itself
+ * @param history of the release
+ */
+function draftOf(
+  { reference, resource, namespace, release }: ResolvedReference,
+  input: string,
+  name: string,
+  history?: ReleaseHistory,
+): Draft {
   const { line, selector, clocks, waitFor, revisions, applied, manifest } = reference
   const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
   const { apiVersion, kind } = releaseKind
@@ -263,6 +303,7 @@ function draftOf({ reference, resource, namespace, release }: ResolvedReference,
         ? { apiVersion, kind, namespace: release.namespace, name: release.name }
         : object),
       selector: name === '' ? selector : undefined,
+      ...(history !== undefined && { release: history }),
       clocks,
       waitFor,
       ...(revisions && { revisions }),

@@ -112,7 +112,7 @@ function resolveRelease(
   defaults: PlanDefaults,
   addMistake: AddMistake,
 ): readonly ResolvedReference[] {
-  const { name, clocks, waitFor, namespace = defaults.namespace } = reference
+  const { name, clocks, waitFor, revisions, namespace = defaults.namespace } = reference
   const { isInRelease } = defaults
   if (name === undefined) {
     addMistake(`A Helm release is named: write ${releaseKind.word}/NAME, without -l and --all.`)
@@ -122,6 +122,8 @@ function resolveRelease(
     addMistake(`A Helm release is many resources. Name one of them, like deployment/${name}.`)
     return []
   }
+  if (revisions !== undefined)
+    addMistake('A Helm release takes no --revision: helm upgrade ends once it has applied its own. Leave it out.')
   checkReleaseName(name, addMistake)
   const kinds = kindsOfRelease(resources, (resource) => isInRelease(kindNameOf(resource)))
   checkMilestones(Object.keys(clocks.milestoneTimeoutsMs ?? {}), kinds, defaults, addMistake)

@@ -32,6 +32,21 @@ export function definedClocks(clocks: TargetClocks): TargetClocks {
   return Object.fromEntries(Object.entries(clocks).filter(([, value]) => value !== undefined))
 }
 
+/** A Helm release and its revisions, the oldest first. */
+export interface ReleaseHistory {
+  readonly name: string
+  readonly namespace: string
+  readonly revisions: readonly ReleaseRevision[]
+}
+
+/** A revision of a Helm release, by the labels of its Secret. */
+export interface ReleaseRevision {
+  readonly number: number
+  readonly status: string
+  /** When Helm began it, as a timestamp of the server. */
+  readonly createdAt?: string | undefined
+}
+
 /** An object of a manifest; only these fields were validated. */
 export interface ManifestObject {
   readonly apiVersion: string
@@ -62,6 +77,8 @@ export interface Target {
   readonly applied?: string
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string
+  /** The Helm release that it was found by, if the Secrets of its revisions may be read. */
+  readonly release?: ReleaseHistory
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
   readonly manifest?: ManifestObject
 }

@@ -170,7 +170,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const [difference, ...others] = detail.differences
       const more = others.length === 0 ? '' : `, and ${others.length} more`
       const what = difference === undefined ? '' : `: ${difference}${more}`
-      return clause(`another change${byAuthor(detail)} replaced the one being gated ${generations(detail)}${what}`)
+      return clause(`another change${byAuthor(detail)} replaced the one being gated${generations(detail)}${what}`)
     },
     hint: () =>
       'If the newer change is intended, do nothing: the run that applied it has its result. If not, apply this change again.',
@@ -182,7 +182,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ detail }) => {
       if ('operator' in detail) return otherRevision(detail, 'an older revision')
       const revision = detail.revision === undefined ? 'an older revision' : `revision ${detail.revision}`
-      return predicate(`was rolled back to ${revision} during the wait${byAuthor(detail)} ${generations(detail)}`)
+      return predicate(`was rolled back to ${revision} during the wait${byAuthor(detail)}${generations(detail)}`)
     },
     hint: (facts) => {
       const history = operatorCommand(facts, 'history') ?? command(facts, 'rollout', 'history', nameOf(facts))
@@ -358,8 +358,10 @@ function byAuthor({ author }: TemplateChange): string {
 }
 
 function generations({ isRecreated, fromGeneration, toGeneration }: TemplateChange): string {
-  if (isRecreated) return '(deleted and created again)'
-  return `(generation ${fromGeneration} → ${toGeneration})`
+  if (isRecreated) return ' (deleted and created again)'
+  // The revision of a Helm release has no generation.
+  if (toGeneration === undefined) return ''
+  return ` (generation ${fromGeneration} → ${toGeneration})`
 }
 
 function joined(start: string, message: string): string {

@@ -2,7 +2,7 @@ import { subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { lostClaimMs, reportedFailureMs, unchangedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describeTarget, nameOf, withoutMiddle } from './wording.ts'
+import { clusterCommand, command, describeTarget, filledCommand, nameOf, withoutMiddle } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -40,6 +40,9 @@ export interface StatusDetails {
     readonly signals: readonly StatusSignal[]
     /** The operator's own sentence about the cause, which replaces the signals. */
     readonly cause?: string
+    /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
+    readonly release?: string
+    readonly hook?: string | undefined
     /** The expression `failed` of the user's health check is true. */
     readonly healthCheck?: 'failed'
   }
@@ -104,7 +107,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
       if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
       return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
     },
-    hint: (s) => s.cause?.hint ?? `Its status contains what failed: ${describeTarget(s)}.`,
+    hint: (s) => s.cause?.hint ?? releaseHint(s) ?? `Its status contains what failed: ${describeTarget(s)}.`,
   },
   'not-reconciled': {
     class: 'slow',
@@ -142,6 +145,14 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     },
     hint: notReconciledHint,
   },
+}
+
+function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | undefined {
+  const { release, hook } = s.problem?.detail ?? {}
+  if (release === undefined) return undefined
+  const history = filledCommand(s, `helm history ${release} -n {namespace}`)
+  if (hook === undefined) return `${history} has the error of Helm. What was not applied keeps its earlier version.`
+  return `Its log may show why: ${command(s, 'logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
 }
 
 /** `Ready is False (NoQuota): no quota left`, `phase is Failed`, `listener https: Accepted is False` */

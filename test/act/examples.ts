@@ -114,45 +114,56 @@ const migration: Scenario = async (fixture, check) => {
   })
 }
 
-const rollback: Scenario = async (fixture, check) => {
-  const worker = (version: string) => ({
-    'k8s/worker.yaml': (exampleFiles().get('k8s/web.yaml') ?? '')
-      .replace(/---[\s\S]*/, '')
-      .replaceAll(/(name|app): web$/gm, '$1: worker')
-      .replace('web:v1', `web:${version}`),
-  })
-  const images = () =>
-    Promise.all(['web', 'worker'].map(async (name) => (await imageOf(name, fixture)).split(':').at(-1)))
-  const undo = (run: WorkflowRun) => run.job('deploy').step('undo')
-
-  const first = await runExample(fixture, 'rollback', 'first', { files: worker('v9') })
-  await check('rollback: a resource that the deploy created has no version to go back to', async () => {
-    ok(!first.hasPassed)
-    equal(undo(first).log, '')
-    equal(undo(first).result, 'success')
-    deepEqual(await images(), ['v1', 'v9'])
-  })
-  const again = await runExample(fixture, 'rollback', 'again', { files: worker('v9') })
-  await check('rollback: a resource that the deploy left unchanged is not undone, though it still fails', () => {
-    equal(again.job('deploy').step('gate').outputs['outcome'], 'failed')
-    match(again.job('deploy').step('apply').log, /^deployment\.apps\/worker unchanged$/m)
-    equal(undo(again).log, '')
-    equal(undo(again).result, 'success')
-  })
-  const ready = await checkReady(fixture, check, 'rollback', { files: worker('v1') })
-  await check('rollback: a healthy rollout is not undone', () => equal(undo(ready).result, 'skipped'))
-  const failed = await runExample(fixture, 'rollback', 'worker-fails', {
-    replace: { 'ghcr.io/acme/web:v1': `${appImage}:v2` },
-    files: worker('v9'),
-  })
-  await check('rollback: only what failed is undone', async () => {
-    ok(!failed.hasPassed)
-    equal(failed.job('deploy').step('gate').outputs['outcome'], 'failed')
-    equal(undo(failed).result, 'success')
-    match(undo(failed).log, /^deployment\.apps\/worker rolled back/)
-    deepEqual(await images(), ['v2', 'v1'])
-  })
+/** The manifest of a workload that is like the example's, in a file of this folder. */
+function likeWeb(folder: string, name: string, version: string): Record<string, string> {
+  const web = (exampleFiles().get('k8s/web.yaml') ?? '').replace(/---[\s\S]*/, '')
+  return {
+    [`${folder}/${name}.yaml`]: web.replaceAll(/(name|app): web$/gm, `$1: ${name}`).replace('web:v1', `web:${version}`),
+  }
 }
+
+/** Runs a rollback of an example in which two of three workloads fail. */
+function undoesTwoOfThree(workflow: string, folder: string, job: string): Scenario {
+  return async (fixture, check) => {
+    const others = (version: string) => ({
+      ...likeWeb(folder, 'worker', version),
+      ...likeWeb(folder, 'mailer', version),
+    })
+    const names = ['web', 'worker', 'mailer']
+    const images = () => Promise.all(names.map(async (name) => (await imageOf(name, fixture)).split(':').at(-1)))
+    const isOfHelm = folder.startsWith('charts/')
+
+    const first = await runExample(fixture, workflow, 'first', { files: others('v9') })
+    await check(`${workflow}: what the deploy created has no version to go back to`, async () => {
+      ok(!first.hasPassed)
+      equal(first.job('deploy').step('gate').outputs['rollback-command'], '')
+      deepEqual(await images(), ['v1', 'v9', 'v9'])
+    })
+    await checkReady(fixture, check, workflow, { files: others('v1') })
+    const failed = await runExample(fixture, workflow, 'two-fail', {
+      replace: isOfHelm ? {} : { 'ghcr.io/acme/web:v1': `${appImage}:v2` },
+      files: others('v9'),
+    })
+    await check(`${workflow}: of three workloads, only the two that failed are undone, and gated again`, async () => {
+      ok(!failed.hasPassed)
+      const { outputs } = failed.job('deploy').step('gate')
+      equal(outputs['outcome'], 'failed')
+      const undos = ['mailer', 'worker'].map(
+        (name) => `kubectl rollout undo deployment/${name} -n ${fixture.namespace} --to-revision=2`,
+      )
+      equal(outputs['rollback-command'], isOfHelm ? `helm rollback web 2 -n ${fixture.namespace}` : undos.join(' && '))
+      equal(failed.job(job).step('undo').result, 'success')
+      deepEqual(await images(), [isOfHelm ? 'v1' : 'v2', 'v1', 'v1'])
+      const undone = failed.job(job).step('undone')
+      equal(undone.outputs['outcome'], 'ready')
+      match(undone.summary, /revision 4 restores revision 2/)
+    })
+  }
+}
+
+const rollback = undoesTwoOfThree('rollback', 'k8s', 'deploy')
+const rollbackApproval = undoesTwoOfThree('rollback-approval', 'k8s', 'undo')
+const helmRollback = undoesTwoOfThree('helm-rollback', 'charts/web/templates', 'deploy')
 
 const retry: Scenario = async (fixture, check) => {
   const results = (run: WorkflowRun) => ['first', 'gate', 'give-up'].map((id) => run.job('deploy').step(id).result)
@@ -406,6 +417,8 @@ export const exampleScenarios: Readonly<Record<string, Scenario>> = {
   'example-server-side-apply': serverSideApply,
   'example-migration': migration,
   'example-rollback': rollback,
+  'example-rollback-approval': rollbackApproval,
+  'example-helm-rollback': helmRollback,
   'example-retry': retry,
   'example-await-change': awaitChange,
   'example-three-clusters': threeClusters,

@@ -33,6 +33,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     gateTime: createGateTime(settings),
     changedAt: () => undefined,
     takeSnapshot: (object) => (object === undefined ? [] : [object]),
+    findUndo: () => undefined,
   }
 }
 

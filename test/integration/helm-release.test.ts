@@ -61,12 +61,27 @@ async function gate(inputs: Readonly<Record<string, string>> = {}) {
   return { outcome: verdict.outcome, reason: verdict.reason, targets: targets.map(({ target }) => displayName(target)) }
 }
 
-test('a Helm release is gated by its live objects of built-in and custom kinds, without reading a Secret', async () => {
+/** The Secret of a revision, as Helm writes it (`newSecretsObject`, pkg/storage/driver/secrets.go of Helm). */
+function revision(number: number, status: string, name = 'web'): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: `sh.helm.release.v1.${name}.v${number}`,
+      namespace: 'shop',
+      labels: { modifiedAt: '1795616305', name, owner: 'helm', status, version: `${number}` },
+    },
+    data: { release: 'SDRzSUFBQUFBQUFDLzZ4V' },
+  } as KubeObject
+}
+
+test('a Helm release is gated by its live objects of built-in and custom kinds, without the data of a Secret', async () => {
   for (const object of [...chart, released('v1', 'PersistentVolumeClaim', 'other', 'api')]) server.apply(object)
   const { outcome, targets } = await gate()
   expect(outcome).toBe('ready')
   expect(targets.toSorted()).toEqual(['persistentvolumeclaim/data', 'service/web', 'widget/w'])
-  expect(server.requests.filter(({ url }) => url.includes('/secrets'))).toEqual([])
+  const ofSecrets = server.requests.filter(({ path }) => path.endsWith('/secrets'))
+  expect(ofSecrets.every(({ headers }) => headers['accept']?.includes('PartialObjectMetadata'))).toBe(true)
 })
 
 test('a kind that may not be listed, and a kind whose webhook is down, do not keep a Helm release from ready', async () => {
@@ -80,6 +95,63 @@ test('a kind that may not be listed, and a kind whose webhook is down, do not ke
 
 test('a Helm release without objects ends as not found', async () => {
   expect(await gate()).toEqual({ outcome: 'failed', reason: 'not-found', targets: ['helm/web'] })
+})
+
+test('a Helm release whose last revision is deployed has no other targets than its objects', async () => {
+  for (const object of [...chart, revision(6, 'superseded'), revision(7, 'deployed')]) server.apply(object)
+  const { outcome, targets } = await gate()
+  expect(outcome).toBe('ready')
+  expect(targets).toHaveLength(chart.length)
+})
+
+test('a Helm release whose last revision has failed is not ready, although its objects are, and names the hook', async () => {
+  const hook = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'migrate', namespace: 'shop', annotations: { 'helm.sh/hook': 'pre-upgrade' } },
+    spec: { selector: { matchLabels: { job: 'migrate' } } },
+    status: {
+      conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'no more tries' }],
+    },
+  }
+  for (const object of [...chart, revision(6, 'deployed'), revision(7, 'failed'), hook]) server.apply(object)
+  const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop' }
+  const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
+  expect(verdict).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
+  expect(verdict.message).toContain(
+    'helm/web.v7: Helm reports revision 7 as failed: its hook job/migrate failed: no more tries',
+  )
+  expect(targets.find(({ outcome }) => outcome === 'failed')?.hint).toContain('kubectl logs job/migrate -n shop')
+})
+
+test.each([
+  ['deployed', 'ready', ''],
+  ['superseded', 'superseded', 'superseded'],
+  ['failed', 'failed', 'reported-failed'],
+])('a pending revision of a Helm release is awaited, and %s ends it as %s', async (status, outcome, reason) => {
+  for (const object of [...chart, revision(7, 'pending-upgrade')]) server.apply(object)
+  const record = join(folder, 'gate.ndjson')
+  const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record }
+  let isEnded = false
+  const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20), {
+    onEntry: ({ text }) => {
+      if (isEnded || !text.includes('pending-upgrade')) return
+      isEnded = true
+      server.apply(revision(7, status))
+    },
+  })
+  expect(verdict).toMatchObject({ outcome, reason })
+  expect(targets.map(({ target }) => displayName(target))).toContain('helm/web.v7')
+  const text = readFileSync(record, 'utf8')
+  expect(text).not.toContain('SDRzSUFBQUFBQUFDLzZ4V')
+  const { stdout } = await runCommand(['replay', record, '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ outcome, reason })
+})
+
+test('without permission to list Secrets, a Helm release is its objects alone', async () => {
+  for (const object of [...chart, revision(7, 'failed')]) server.apply(object)
+  server.deny({ verb: 'list', resource: 'secrets' })
+  expect(await gate()).toMatchObject({ outcome: 'ready' })
 })
 
 test('a recorded Helm release replays with and without the targets in the header', async () => {

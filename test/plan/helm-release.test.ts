@@ -134,6 +134,7 @@ it('Secrets are not listed for a Helm release', async () => {
 })
 
 it.each([
+  ['helm/web --revision=7', 'A Helm release takes no --revision'],
   ['helm -l app=web', 'A Helm release is named: write helm/NAME, without -l and --all.'],
   ['helm/Web', '"Web" cannot be the name of a Helm release'],
   ['helm/web --milestone-timeouts=redy=2m', 'No kind has a milestone "redy". Did you mean ready?'],

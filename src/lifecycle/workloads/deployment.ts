@@ -1,7 +1,7 @@
 import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
 import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { standingDeadlineMs } from '../../thresholds.ts'
+import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { isSinceStart, provePersisted } from '../proof.ts'
@@ -12,8 +12,9 @@ import { failingProbe } from './container-problems.ts'
 import { condition } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
-import { becamePresentAt, createdAt, findRevision, isReused, numberOf } from './revision.ts'
+import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { notesOf } from './revision-pods.ts'
+import { undoHooks } from './undo.ts'
 import {
   assessWorkload,
   countMilestone,
@@ -42,6 +43,7 @@ const completeReason = 'NewReplicaSetAvailable'
 export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   hasPods: true,
+  ...undoHooks,
   relatives: (object) => [replicaSetRequest(object), podRequest(object)],
   changedAt: (object, context) => {
     const present = isObserved(object) ? newReplicaSet(object, context) : undefined
@@ -127,6 +129,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     explain: explainDeadline,
     notes: [
       ...notesOf(examined.state, ready),
+      ...restoredNotes(deployment, current, context),
       ...(draining === 0 ? [] : [`${draining} old ${draining === 1 ? 'pod' : 'pods'} still draining`]),
     ],
   }
@@ -158,6 +161,18 @@ export function newReplicaSet(deployment: Deployment, context: Pick<RuleContext,
 function revisionOf(object: KubeObject): string {
   const number = numberOf(object)
   return Number.isNaN(number) ? '?' : `${number}`
+}
+
+/** That an undo made an older revision the present one; for one long ago, nothing. */
+function restoredNotes(
+  deployment: Deployment,
+  current: ReplicaSet | undefined,
+  { time, startedAt }: RuleContext,
+): readonly string[] {
+  const former = current === undefined ? undefined : formerNumbersOf(current).at(-1)
+  const changedAt = time(condition(deployment, 'Progressing')?.lastUpdateTime) ?? -Infinity
+  if (current === undefined || former === undefined || changedAt < startedAt - recentVersionMs) return []
+  return [`revision ${revisionOf(current)} restores revision ${former}`]
 }
 
 /** When the conditions of the rollout last changed, on the runner's clock. */

@@ -2,7 +2,7 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { firstJobBackOffMs, maxJobBackOffMs } from '../../thresholds.ts'
+import { firstJobBackOffMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { earliest, latest } from '../proof.ts'
@@ -11,7 +11,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { startFailure } from './container-problems.ts'
 import { backOffSeconds } from './death-count.ts'
-import { condition, containersOf } from './pod-fields.ts'
+import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
@@ -52,11 +52,21 @@ function assessJob(job: Job, context: RuleContext): Assessment {
       ? 'its containers are running'
       : (hold.stallHold ?? (retry && 'its next try has to wait')),
     explainedBy: state?.explainedBy,
+    hasRun: hasRun(job, owned, context),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
     recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
     pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
+}
+
+/** Whether it has run containers for this change, not for an earlier one. */
+function hasRun(job: Job, owned: readonly Pod[], context: RuleContext): boolean {
+  const { metadata, status = {} } = job
+  const isOfThisChange = (context.time(status.startTime) ?? context.now) >= context.startedAt - recentVersionMs
+  const pods = [...owned, ...context.lostPods(metadata.uid)]
+  const isAnyStarted = pods.some((pod) => containersOf(pod).some((each) => hasStarted(each.status)))
+  return isOfThisChange && (isAnyStarted || condition(job, 'Complete')?.status === 'True' || (status.failed ?? 0) > 0)
 }
 
 /** A Job and its pods. */

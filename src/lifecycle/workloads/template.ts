@@ -40,6 +40,21 @@ export function isFollowedChange(template: PodTemplate | undefined, next: PodTem
   )
 }
 
+/** Whether two templates differ only in metadata and in what Reloader sets: their pods run the same containers. */
+export function isOnlyRestarted(template: PodTemplate | undefined, next: PodTemplate | undefined): boolean {
+  const [before, after] = [template, next].map((each) => {
+    const { spec = {} } = each ?? {}
+    const withoutReloader = (list: Container[] | undefined) =>
+      list?.map(({ env, ...container }) => ({
+        ...container,
+        env: env?.filter(({ name }) => !name.startsWith(reloaderPrefix)),
+      }))
+    const { containers: main, initContainers: init } = spec
+    return normalise({ ...spec, containers: withoutReloader(main), initContainers: withoutReloader(init) })
+  })
+  return isDeepStrictEqual(before, after)
+}
+
 function isKept(variable: EnvVar, other: EnvVar): boolean {
   return (
     isDeepStrictEqual(variable, other) || (variable.name.startsWith(reloaderPrefix) && variable.name === other.name)

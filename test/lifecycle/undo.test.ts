@@ -1,0 +1,226 @@
+import type { Deployment, KubeObject, StatefulSet } from '../../src/cluster/objects.ts'
+import { undoHooks } from '../../src/lifecycle/workloads/undo.ts'
+import type { Problem } from '../../src/reasons/reasons.ts'
+import { toSubject } from '../support/subject.ts'
+import {
+  complete,
+  condition,
+  context,
+  createContainer,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  iso,
+  ownedBy,
+  podStatus,
+  readyStatus,
+  waiting,
+} from './builders.ts'
+
+const template = (image: string, metadata = {}) => {
+  const created = createTemplate({ containers: [createContainer({ image })] })
+  return { ...created, metadata: { ...created.metadata, ...metadata } }
+}
+const web = (spec: Deployment['spec'] = {}, metadata = {}, status: Deployment['status'] = complete(2)) =>
+  createDeployment({ metadata, spec: { replicas: 2, template: template('acme/web:v2'), ...spec }, status })
+
+const annotations = (revision: number) => ({ 'deployment.kubernetes.io/revision': `${revision}` })
+const newSet = createReplicaSet({ metadata: { name: 'web-7', annotations: annotations(7) } }, web())
+const oldOwner = createDeployment({ spec: { template: template('acme/web:v1') } })
+const oldSet = (status = { replicas: 2, availableReplicas: 2 }, spec = { replicas: 2 }) =>
+  createReplicaSet({ metadata: { name: 'web-6', annotations: annotations(6) }, spec, status }, oldOwner)
+const settled = readyStatus(-600)
+const oldPod = (name: string, status = settled, metadata = {}) =>
+  createPod({ metadata: { name, creationTimestamp: iso(-600), ...metadata }, status }, oldSet())
+const broken = podStatus({ state: waiting('ImagePullBackOff') })
+const newPod = createPod({ metadata: { name: 'new' }, status: broken }, newSet)
+
+const imageMissing = {
+  reason: 'image-not-found',
+  subject: toSubject('pod/new'),
+  container: 'app',
+  detail: { text: '' },
+  count: 2,
+  firstSeenAt: 0,
+  proven: true,
+} as unknown as Problem
+const crash = { ...imageMissing, reason: 'crash-loop' } as unknown as Problem
+
+const availableRevision = (object: KubeObject, ...objects: KubeObject[]) =>
+  undoHooks.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
+
+test.each([
+  [
+    'an older revision whose pods are available is the one to go back to',
+    6,
+    web(),
+    [oldSet(), oldPod('a'), oldPod('b')],
+  ],
+  ['an older revision counts before the controller has made the new one', 6, web(), [oldSet(), oldPod('a')]],
+  ['the first revision has none before it', undefined, web(), [newSet, newPod]],
+  [
+    'an older revision without pods is not available',
+    undefined,
+    web(),
+    [oldSet({ replicas: 0, availableReplicas: 0 }, { replicas: 0 })],
+  ],
+  [
+    'an older revision of which one pod is not available is not available',
+    undefined,
+    web(),
+    [oldSet({ replicas: 2, availableReplicas: 1 })],
+  ],
+  ['an older pod that is not ready makes its revision unavailable', undefined, web(), [oldSet(), oldPod('a', broken)]],
+  ['an older pod that has just started may crash again', undefined, web(), [oldSet(), oldPod('a', readyStatus(-2))]],
+  [
+    'a pod that is being deleted does not count',
+    6,
+    web(),
+    [oldSet(), oldPod('a', broken, { deletionTimestamp: iso(0) }), oldPod('b')],
+  ],
+  [
+    'a Deployment that is not Available has no available revision',
+    undefined,
+    web({}, {}, complete(2, { conditions: [condition('Available', 'False')] })),
+    [oldSet(), oldPod('a')],
+  ],
+] as const)('%s', (_, expected, object, objects) => {
+  expect(availableRevision(object, newSet, ...objects)).toBe(expected)
+})
+
+test('the newest of several available revisions is the one to go back to', () => {
+  const older = createReplicaSet(
+    { metadata: { name: 'web-5', annotations: annotations(5) }, status: { replicas: 1, availableReplicas: 1 } },
+    createDeployment({ spec: { template: template('acme/web:v0') } }),
+  )
+  expect(availableRevision(web(), older, oldSet(), newSet)).toBe(6)
+})
+
+const undo = (object: KubeObject, problem: Problem, ...objects: KubeObject[]) =>
+  undoHooks.undo(object, 6, problem, context({ now: 60, objects: [object, newSet, newPod, ...objects] }))
+
+test('a failed change is undone to the revision that was available', () => {
+  expect(undo(web(), imageMissing, oldSet(), oldPod('a'))).toEqual({ revision: 6 })
+  expect(undo(web(), crash, oldSet())).toEqual({ revision: 6 })
+})
+
+test.each([
+  ['whose older revision does not exist any more', web(), crash, [], 'no older revision'],
+  [
+    'whose older pods are not ready any more either',
+    web(),
+    crash,
+    [oldSet(), oldPod('a', broken)],
+    'is not ready any more either',
+  ],
+  ['that is paused', web({ paused: true }), crash, [oldSet()], 'it is paused'],
+  [
+    'that another object writes',
+    web({}, { ownerReferences: ownedBy({ ...web(), kind: 'Widget' }) }),
+    crash,
+    [oldSet()],
+    'Widget web writes it',
+  ],
+  [
+    'that Flux applies',
+    web({}, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }),
+    crash,
+    [oldSet()],
+    'a GitOps operator applies it',
+  ],
+  [
+    'that Argo CD applies',
+    web({}, { annotations: { 'argocd.argoproj.io/tracking-id': 'x' } }),
+    crash,
+    [oldSet()],
+    'a GitOps operator applies it',
+  ],
+  [
+    'that was only restarted',
+    web({ template: template('acme/web:v1', { annotations: { 'kubectl.kubernetes.io/restartedAt': 'x' } }) }),
+    crash,
+    [oldSet()],
+    'the same in both revisions',
+  ],
+  [
+    'whose failing container has the image that it had before',
+    web({ template: createTemplate({ containers: [createContainer({ args: ['--new'] })] }) }),
+    imageMissing,
+    [oldSet()],
+    'has the same image in both revisions',
+  ],
+  [
+    'of which another container was changed',
+    web({ template: createTemplate({ containers: [createContainer(), { name: 'proxy', image: 'acme/proxy:v2' }] }) }),
+    crash,
+    [oldSet()],
+    'container app is the same in both revisions',
+  ],
+] as const)('no undo restores a Deployment %s', (_, object, problem, objects, obstacle) => {
+  expect(undo(object, problem, ...objects).obstacle).toContain(obstacle)
+})
+
+test('a changed environment variable is a change, although its name was there before', () => {
+  const before = createDeployment({
+    spec: { template: createTemplate({ containers: [createContainer({ env: [{ name: 'MODE', value: 'a' }] })] }) },
+  })
+  const set = createReplicaSet({ metadata: { name: 'web-6', annotations: annotations(6) } }, before)
+  const after = web({
+    template: createTemplate({ containers: [createContainer({ env: [{ name: 'MODE', value: 'b' }] })] }),
+  })
+  expect(undo(after, crash, set)).toEqual({ revision: 6 })
+})
+
+/** A StatefulSet at its second revision, with `web-1` of the new one. */
+function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject['metadata']>) {
+  const set = {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation: 2 },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: template('acme/web:v2'), ...spec },
+  } as StatefulSet
+  const revision = (number: number) => ({
+    apiVersion: 'apps/v1',
+    kind: 'ControllerRevision',
+    metadata: {
+      namespace: 'shop',
+      uid: `r${number}`,
+      ownerReferences: ownedBy(set),
+      name: `web-h${number}`,
+      ...hash(number),
+    },
+    data: { spec: { template: template(`acme/web:v${number}`) } },
+    revision: number,
+  })
+  const pod = (name: string, label: string, status: ReturnType<typeof readyStatus>) =>
+    createPod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
+  return { set, revisions: [revision(1), revision(2)], pod }
+}
+
+test.each([
+  ['a Parallel StatefulSet', { podManagementPolicy: 'Parallel' }, undefined],
+  ['an ordered StatefulSet, which waits for its broken pod', {}, 'its broken pod must be deleted too'],
+  [
+    'a StatefulSet with OnDelete',
+    { podManagementPolicy: 'Parallel', updateStrategy: { type: 'OnDelete' } },
+    'OnDelete',
+  ],
+])('%s is undone unless its controller would not replace the pod', (_, spec, obstacle) => {
+  const { set, revisions, pod } = statefulSet(spec, () => ({}))
+  const objects = [set, ...revisions, pod('web-0', 'web-h1', settled), pod('web-1', 'web-h2', broken)]
+  expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+  expect(undoHooks.undo(set, 1, crash, context({ now: 60, objects })).obstacle ?? '').toContain(obstacle ?? '')
+  expect(undoHooks.undo(set, 1, crash, context({ now: 60, objects })).obstacle === undefined).toBe(
+    obstacle === undefined,
+  )
+})
+
+test('the pods of a DaemonSet belong to a revision by its hash, not by its name', () => {
+  const { set, revisions, pod } = statefulSet({ podManagementPolicy: 'Parallel' }, (number) => ({
+    name: `web-${number}`,
+    labels: { 'controller-revision-hash': `h${number}` },
+  }))
+  const objects = [set, ...revisions, pod('a', 'h1', settled), pod('b', 'h2', broken)]
+  expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+})
