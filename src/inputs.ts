@@ -273,7 +273,6 @@ const definitions = {
     group: 'What to gate',
     placeholder: 'MANIFESTS',
     isReplayed: false,
-    flag: 'hidden',
     description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
       'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects set options: see `annotations`.',

@@ -17,7 +17,7 @@ import { changes, status, trace } from './views.ts'
 import { wait } from './wait.ts'
 
 /** A command: its arguments, help and function. */
-interface Command extends Grammar {
+export interface Command extends Grammar {
   readonly name: string
   /** The arguments after the name: `REFERENCE…`. */
   readonly usage: string
@@ -270,6 +270,22 @@ export const commands: readonly Command[] = [
     ],
     ...changesGrammar,
     run: changes,
+  },
+  {
+    name: 'completion',
+    usage: 'bash|zsh|fish',
+    summary: 'print a script that completes commands, flags, and names from the cluster',
+    description:
+      'Prints a script for the shell. It completes commands, flags and kinds, and reads the names of objects, namespaces and contexts from the cluster and the kubeconfig.',
+    examples: [
+      ['completion bash > ~/.local/share/bash-completion/completions/rollout-gate', 'bash, for the next shell'],
+      ['completion zsh > "${fpath[1]}/_rollout-gate"', 'zsh'],
+      ['completion fish > ~/.config/fish/completions/rollout-gate.fish', 'fish'],
+    ],
+    takes: 'files',
+    flags: [],
+    // Loaded when used, to keep the start of the other commands short.
+    run: async (args, context) => (await import('./completion.ts')).completion(args, context),
   },
 ]
 

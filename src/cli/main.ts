@@ -60,6 +60,8 @@ export async function runCommandLine(
     output.write(command === undefined ? renderHelp(program) : renderCommandHelp(program, command))
     return first === '' ? misconfiguredCode : 0
   }
+  // The scripts of the command `completion` call it.
+  if (first === '__complete') return (await import('./complete.ts')).complete(rest, context)
   const command = commands.find(({ name }) => name === first)
   if (command === undefined) {
     printMessage(stderr, describeMistake({ input: program, message: explainNoCommand(first, program) }))

@@ -1,0 +1,84 @@
+import { execFileSync } from 'node:child_process'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { runCommand } from '../support/command.ts'
+import { rolledOut } from './objects.ts'
+import { enterWorkFolder } from './work-folder.ts'
+
+let leave: () => void
+let server: ApiServer
+
+beforeEach(async () => {
+  server = await startApiServer()
+  ;({ leave } = enterWorkFolder(server.kubeconfig({ namespace: 'shop' })))
+  server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
+  server.apply(rolledOut('web'))
+  server.apply(rolledOut('worker'))
+  server.apply(rolledOut('api', 'other'))
+})
+
+afterEach(async () => {
+  leave()
+  await server.close()
+})
+
+async function complete(...words: string[]): Promise<string[]> {
+  const { code, stdout, stderr } = await runCommand(['__complete', ...words])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  return stdout.split('\n').slice(0, -1)
+}
+
+describe('a completed word is', () => {
+  test.each<[what: string, words: string[], candidates: string[]]>([
+    ['a command', ['wa'], ['wait']],
+    ['a flag of the command', ['trace', '--rec'], ['--recording=']],
+    ['no flag of another command', ['trace', '--spe'], []],
+    ['a value of a flag', ['wait', '--color=al'], ['--color=always']],
+    ['a shell', ['completion', 'z'], ['zsh']],
+    ['a kind', ['wait', 'dep'], ['deployment/']],
+    ['the name of an object', ['wait', 'deploy/w'], ['deploy/web', 'deploy/worker']],
+    ['the name of an object behind its kind', ['wait', 'deploy', 'web', 'w'], ['worker']],
+    ['an object of the written namespace', ['wait', '-n', 'other', 'deployment/'], ['deployment/api']],
+    ['an excluded object', ['wait', '!deployment/we'], ['!deployment/web']],
+    ['a namespace', ['wait', '-n', 's'], ['shop']],
+    ['a context', ['wait', '--context=t'], ['--context=test']],
+    ['nothing where a file is expected', ['replay', 'x'], []],
+    ['nothing for an unknown command', ['nope', 'x'], []],
+  ])('%s', async (_, words, candidates) => {
+    expect(await complete('zsh', ...words)).toEqual(candidates)
+  })
+})
+
+test('bash gets what follows the last = of a word', async () => {
+  expect(await complete('bash', 'wait', '--namespace', '=', 'sh')).toEqual(['shop'])
+})
+
+test('a cluster that cannot be reached completes nothing, without a message', async () => {
+  expect(await complete('zsh', 'wait', '--kubeconfig=missing', 'deployment/')).toEqual([])
+})
+
+test('a cluster that does not answer completes nothing within two seconds', async () => {
+  server.failNext(Number.POSITIVE_INFINITY, 503)
+  const startedAt = performance.now()
+  expect(await complete('zsh', 'wait', 'deployment/')).toEqual([])
+  expect(performance.now() - startedAt).toBeLessThan(5_000)
+})
+
+test('a shell without a script is a mistake that names those with one', async () => {
+  const { code, stderr } = await runCommand(['completion', 'tcsh'])
+  expect(code).toBe(2)
+  expect(stderr).toBe('SHELL: "tcsh" is not one of bash, zsh, fish.\n')
+})
+
+const hasBash = process.platform !== 'win32'
+
+;(hasBash ? test : test.skip)(
+  'the script of bash passes the words to the cursor, and offers what is printed',
+  async () => {
+    const { stdout: script } = await runCommand(['completion', 'bash'])
+    const stub = 'rollout-gate() { printf "%s\\n" "$*/"; }'
+    const run =
+      'COMP_WORDS=(rollout-gate wait dep later); COMP_CWORD=2; _rollout_gate; printf "%s\\n" "${COMPREPLY[@]}"'
+    const output = execFileSync('bash', ['--norc', '-c', `${stub}\n${script}\n${run}`], { encoding: 'utf8' })
+    expect(output).toBe('__complete\nbash\nwait\ndep/\n')
+  },
+)
