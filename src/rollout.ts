@@ -69,6 +69,8 @@ export interface Rollout extends RolloutInputs {
   readonly clock: Clock
   /** Whether a recording that cannot be written is an error. */
   readonly requiresRecording?: boolean
+  /** Whether hints name flags of the command line, not inputs of the action. */
+  readonly usesFlags?: boolean
   /** Whether selectors do not wait for their first match. */
   readonly isLook?: boolean
   /** Finds the references in the cluster, instead of `references`. */
@@ -426,7 +428,10 @@ async function gateTargets(
   if (verdict.outcome === 'ready') return exit.redact(ended)
   // A ready gate needs no explanation, and starts faster without these modules.
   const { explain } = await import('./diagnosis/explain.ts')
-  return exit.redact({ ...explain(ended, gate.store, settings.serverOffsetMs, plan.manifests), verdict })
+  return exit.redact({
+    ...explain(ended, gate.store, settings.serverOffsetMs, plan.manifests, rollout.usesFlags),
+    verdict,
+  })
 }
 
 /** Loads what recordings need, such as `node:zlib`. A gate that is not recorded starts faster without it. */

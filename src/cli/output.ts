@@ -69,9 +69,15 @@ export function printMessage(output: Output, text: string): void {
   output.write(`${plain(text)}\n`)
 }
 
-/** The secrets, notices and clock of a command's connection to the cluster. */
+/** The secrets, notices and clock of a command's connection to the cluster, and that its user writes flags. */
 export function connectionOf({ secrets, stderr }: Pick<CommandContext, 'secrets' | 'stderr'>) {
-  return { mask: () => {}, secrets, onRetry: (message: string) => printMessage(stderr, message), clock: systemClock }
+  return {
+    mask: () => {},
+    secrets,
+    onRetry: (message: string) => printMessage(stderr, message),
+    clock: systemClock,
+    usesFlags: true,
+  }
 }
 
 /**

@@ -103,7 +103,7 @@ async function gateRecording(
     const timeoutMs = gateTimeoutMs(settings, plan.targets)
     log.onHead({ startedAt, context: settings.context, timeoutMs, stallTimeoutMs, ...plan })
     const gate = await replayRecording(file, plan.targets, settings, hooks)
-    const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
+    const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
     if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
     const timeline = { ...rest, verdict }
     log.end(timeline)

@@ -42,7 +42,7 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
       const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
       await play((event) => gate.handle(event))
       gate.advance(until)
-      return print(explain(lookAt(gate, until), gate.store, settings.serverOffsetMs), args, context)
+      return print(explain(lookAt(gate, until), gate.store, settings.serverOffsetMs, new Map(), true), args, context)
     })
   }
   const startedAt = systemClock.now()
@@ -94,7 +94,7 @@ function look(rollout: Rollout, startedAt: number): Promise<Timeline<GateProblem
     const gate = await followGate(rollout, plan, lookSettings(settings), cluster, exit, () => [], { consumerOf })
     const now = systemClock.now()
     gate.advance(now)
-    return exit.redact(explain(lookAt(gate, now), gate.store, settings.serverOffsetMs, plan.manifests))
+    return exit.redact(explain(lookAt(gate, now), gate.store, settings.serverOffsetMs, plan.manifests, true))
   })
 }
 

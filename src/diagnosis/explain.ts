@@ -24,17 +24,19 @@ const unjudgedHint =
 /**
  * Adds evidence to a timeline: for each target that is not ready a hint and the changes of its pod template; for each
  * problem its owner chain, manifest line, events and logs.
+ * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(
   timeline: Timeline<GateProblem>,
   store: Store,
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
+  usesFlags = false,
 ): Timeline<GateProblem> {
   const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(placeKey)))
   const endedBy = targetThatEnded(timeline)
   const denied = deniedIn(timeline, store)
-  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy, denied }
+  const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy, denied, usesFlags }
   return {
     ...timeline,
     hint: gateHint(timeline, denied),
@@ -50,6 +52,8 @@ interface Context extends EvidenceContext {
   readonly manifests: ReadonlyMap<Target, Manifest>
   /** The target that ended the gate, and how: `deployment/web failed`. */
   readonly endedBy: string | undefined
+  /** See `HintFacts`. */
+  readonly usesFlags: boolean
   /** All denied access, if some of it ended the gate. */
   readonly denied: HintDetails['denied']
 }
@@ -109,6 +113,7 @@ function explainTarget(
   const place = deciding && placeOf(deciding, manifest)
   const changes = isQuoted ? changesSincePreviousRevision(target, facts) : []
   const details: HintDetails = {
+    usesFlags: context.usesFlags,
     object: facts.get(target),
     denied: context.denied,
     unreadable: verdict?.unreadable,

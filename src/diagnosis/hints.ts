@@ -5,7 +5,7 @@ import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import type { HintFacts, HintTarget, ReasonSpec } from '../reasons/spec.ts'
-import { clusterCommand, command } from '../reasons/wording.ts'
+import { clusterCommand, command, setting } from '../reasons/wording.ts'
 
 /** The known facts for a hint, besides the target. */
 export interface HintDetails extends Omit<HintFacts<unknown>, 'target' | 'problem' | 'cause'> {
@@ -38,7 +38,7 @@ export function hintFor(target: Target, reason: ReasonCode | '', details: HintDe
     return `Delete the pod of the older revision, because its controller does not replace it: ${command({ target }, 'delete', subjectText(problem.subject))}.`
   const isWaiting = reason === '' || traitsOf({ reason }).hasNoProblem
   const wait = isWaiting && object !== undefined ? waitForHint(target, object) : undefined
-  if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy)
+  if (reason === '' && endedBy !== undefined) return wait ?? openHint(endedBy, details)
   const namespace = traitsOf({ reason }).isOver ? undefined : namespaceHint(target, details)
   return namespace ?? wait ?? reasonHint(target, reason === '' ? 'still-running' : reason, details)
 }
@@ -52,7 +52,7 @@ function reasonHint(target: Target, reason: ReasonCode, { cause, endedBy: _, ...
     cause: behind && {
       reason: behind.reason,
       subject: behind.subject,
-      hint: reasonHint(target, behind.reason, cause),
+      hint: reasonHint(target, behind.reason, { ...cause, usesFlags: facts.usesFlags }),
     },
   })
 }
@@ -67,9 +67,9 @@ function subjectOf(target: Target, { subject, isElsewhere }: Partial<Problem> = 
 }
 
 /** The namespace of the target does not exist. */
-function namespaceHint({ namespace }: Target, { namespaceState }: HintDetails): string | undefined {
+function namespaceHint({ namespace }: Target, { namespaceState, usesFlags }: HintDetails): string | undefined {
   if (namespaceState !== 'missing' || namespace === undefined) return undefined
-  return `Namespace ${namespace} does not exist. Create it, or correct the input \`namespace\` or -n. ${clusterCommand('get', 'namespaces')} lists what is there.`
+  return `Namespace ${namespace} does not exist. Create it, or correct ${usesFlags ? '-n' : 'the input `namespace` or -n'}. ${clusterCommand('get', 'namespaces')} lists what is there.`
 }
 
 /** The condition or field of `--for` does not exist: most often a misspelt name. */
@@ -82,6 +82,6 @@ function waitForHint(target: Target, object: NonNullable<HintDetails['object']>)
 }
 
 /** Another target ended the gate while this one had no known problem. */
-function openHint(endedBy: string): string {
-  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`fail-fast: false\` every target may finish.`
+function openHint(endedBy: string, details: HintDetails): string {
+  return `It was in progress, without a known problem, when the gate ended because ${endedBy}. Fix that first; with \`${setting(details, 'fail-fast', 'false')}\` every target may finish.`
 }

@@ -4,7 +4,7 @@ import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily, type Sentence } from './spec.ts'
-import { clusterCommand, command, describePod, filledCommand, nameOf } from './wording.ts'
+import { clusterCommand, command, describePod, filledCommand, nameOf, setting } from './wording.ts'
 import { type Refusal, refusalSentence } from './workloads.ts'
 
 /** The detail of a reason whose sentence needs no facts. */
@@ -98,7 +98,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     sentence: ({ detail: { stallTimeoutMs, state } }) =>
       predicate(`made no progress for ${duration(stallTimeoutMs)}: ${state}`),
     hint: (facts) =>
-      `${facts.target.kind === 'Job' && facts.problem === undefined ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describePod(facts)}`}. If it only needs longer, raise stall-timeout.`,
+      `${facts.target.kind === 'Job' && facts.problem === undefined ? `Read its log: ${command(facts, 'logs', nameOf(facts))}` : `See its events: ${describePod(facts)}`}. If it only needs longer, raise ${setting(facts, 'stall-timeout')}.`,
   },
   'still-running': {
     class: 'clock',
@@ -111,7 +111,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
           ? `was not ready after ${duration(timeoutMs)}: ${state}`
           : `did not reach "${milestone}" in ${duration(timeoutMs)}: ${state}`,
       ),
-    hint: (facts) => `See its state: ${describePod(facts)}. If it only needs longer, raise the timeout.`,
+    hint: (facts) =>
+      `See its state: ${describePod(facts)}. If it only needs longer, raise ${facts.usesFlags ? '--timeout' : 'the timeout'}.`,
   },
   'not-found': {
     class: 'clock',
@@ -195,14 +196,16 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
     sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
-    hint: ({ target: { namespace, manifest } }) => {
+    hint: (facts) => {
+      const { namespace, manifest } = facts.target
+      const named = facts.usesFlags ? 'name its manifests with -f' : 'name its `manifests`'
       const place = namespace === undefined ? '' : ` and namespace ${namespace}`
       // Without a manifest, only a write after the start shows it.
       const before =
         manifest === undefined
-          ? ' It may have come before the gate began: start the gate before the apply, or name its `manifests`, by which the gate sees it whenever it came.'
+          ? ` It may have come before the gate began: start the gate before the apply, or ${named}, by which the gate sees it whenever it came.`
           : ''
-      return `Check that the change was applied, to this cluster${place}, or raise await-change if it arrives later.${before}`
+      return `Check that the change was applied, to this cluster${place}, or raise ${setting(facts, 'await-change')} if it arrives later.${before}`
     },
     readsNamespace: true,
   },
@@ -244,7 +247,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hint: (facts) => {
       const { namespace } = facts.target
       const place = namespace === undefined ? 'context' : `context, and to namespace ${namespace}`
-      return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command(facts, 'get', nameOf(facts), '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set await-change. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
+      return `Look at these: was the image built, under a tag that was not applied before? The same tag or digest makes no new version: ${command(facts, 'get', nameOf(facts), '-o', 'wide')} shows what runs. Did the apply go to this ${place}? Does a tool apply it later (Argo CD, Flux, an image updater)? Then set ${setting(facts, 'await-change')}. Was only a ConfigMap, a label or the number of replicas changed? That restarts no pod.`
     },
   },
   'credentials-expired': {
@@ -396,7 +399,9 @@ function notFoundHint(facts: HintFacts<unknown>): string {
       : ''
   const question = selector === '' ? `Was any ${kind} applied,${place}?` : `Was it applied, under this name${place}?`
   const other =
-    namespace === undefined ? '' : ' For another namespace, set the input `namespace`, or write -n after the reference.'
+    namespace === undefined
+      ? ''
+      : ` For another namespace, ${facts.usesFlags ? 'write' : 'set the input `namespace`, or write'} -n after the reference.`
   return `${question}${recursion} ${list} lists what is there.${other}`
 }
 

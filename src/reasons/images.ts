@@ -11,6 +11,7 @@ import {
   nameLimit,
   nth,
   platformHint,
+  setting,
   timesNow,
   withoutMiddle,
 } from './wording.ts'
@@ -172,12 +173,13 @@ function mismatchSentence({ detail }: ProblemFields<ImageMismatch>): Sentence {
   return predicate(`runs ${image}, but ${expected} was expected`)
 }
 
-function mismatchHint({ problem }: HintFacts<ImageMismatch>): string {
-  const { detail } = problem ?? {}
+function mismatchHint(facts: HintFacts<ImageMismatch>): string {
+  const { detail } = facts.problem ?? {}
+  const input = setting(facts, 'expect-images')
   if (detail !== undefined && 'missingContainers' in detail)
-    return 'Correct the container name in expect-images: the pod template contains the names. Or gate the workload that runs the container.'
+    return `Correct the container name in ${input}: the pod template contains the names. Or gate the workload that runs the container.`
   return detail?.isLoaded
-    ? 'The image was loaded onto the node, so it has an ID, but no digest. Push it and let the node pull it, or put the ID that the build printed into expect-images.'
+    ? `The image was loaded onto the node, so it has an ID, but no digest. Push it and let the node pull it, or put the ID that the build printed into ${input}.`
     : `Find out what moved the tag of ${detail?.image ?? 'the image'} after this workflow pushed it, or deploy by digest (\`image@sha256:…\`), which cannot be moved.`
 }
 

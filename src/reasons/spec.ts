@@ -82,6 +82,8 @@ export interface HintTarget {
 /** The known facts for a hint. Names and messages are hostile text: the report escapes them. */
 export interface HintFacts<Detail> {
   readonly target: HintTarget
+  /** Whether the user writes flags of the command line, not inputs of the action. */
+  readonly usesFlags?: boolean | undefined
   readonly problem?: ProblemFields<Detail>
   /** The spec of the container that has the problem. */
   readonly spec?: Container

@@ -52,6 +52,12 @@ export function filledCommand({ target }: HintFacts<unknown>, template: string):
   return `\`${filled}\``
 }
 
+/** How the user writes an input: `stall-timeout` or `--stall-timeout`; with a value `fail-fast: false` or `--fail-fast=false`. */
+export function setting({ usesFlags }: Pick<HintFacts<unknown>, 'usesFlags'>, name: string, value?: string): string {
+  if (usesFlags) return value === undefined ? `--${name}` : `--${name}=${value}`
+  return value === undefined ? name : `${name}: ${value}`
+}
+
 /** A command about an object that has no namespace. */
 export function clusterCommand(...words: readonly string[]): string {
   return `\`kubectl ${words.map(quoted).join(' ')}\``

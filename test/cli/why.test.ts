@@ -88,6 +88,7 @@ describe('one look', () => {
     const { code, stdout } = await why('deployment/web')
     expect(code).toBe(1)
     expect(stdout).toContain('deployment/web does not exist')
+    expect(stdout).toContain('For another namespace, write -n after the reference.')
   })
 
   test('does not wait for a selector without a match', async () => {

@@ -2,7 +2,7 @@ import { gateHint, type HintDetails, hintFor } from '../../src/diagnosis/hints.t
 import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/gate/timeline.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
-import { reasonCodes } from '../../src/reasons/reasons.ts'
+import { type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../gate/builders.ts'
 import { createEvent } from '../lifecycle/builders.ts'
 import { createProblem } from '../reasons/builders.ts'
@@ -186,5 +186,31 @@ describe('the hint for a gate that cannot read its targets', () => {
 
   it('is absent if the targets were judged', () => {
     expect(hintOf({ outcome: 'failed', reason: 'crash-loop', message: '' })).toBeUndefined()
+  })
+})
+
+describe('a hint for the command line', () => {
+  test.each<[reason: ReasonCode, flag: string]>([
+    ['no-progress', 'raise --stall-timeout.'],
+    ['still-running', 'raise --timeout.'],
+    ['change-not-seen', 'raise --await-change if'],
+    ['change-not-seen', 'name its manifests with -f'],
+    ['not-changed', 'set --await-change.'],
+    ['not-found', 'write -n after the reference'],
+  ])('of %s names a flag: %s', (reason, flag) => {
+    const written = hintFor(createTarget({ namespace: 'shop' }), reason, { usesFlags: true })
+    expect(written).toContain(flag)
+    expect(written).not.toContain('input')
+  })
+
+  test('of a target that was open when another one failed names --fail-fast', () => {
+    expect(hintFor(createTarget(), '', { usesFlags: true, endedBy: 'deployment/web failed' })).toContain(
+      '`--fail-fast=false`',
+    )
+  })
+
+  test('of a missing namespace names -n', () => {
+    const details = { usesFlags: true, namespaceState: 'missing' } as const
+    expect(hintFor(createTarget({ namespace: 'shop' }), 'not-found', details)).toContain('or correct -n.')
   })
 })
