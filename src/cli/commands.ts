@@ -102,7 +102,7 @@ export const commands: readonly Command[] = [
   {
     name: 'why',
     usage: '[REFERENCE…]',
-    summary: 'look once: what is not ready, and why; without a reference, in the whole namespace',
+    summary: 'look once: what is not ready, and why',
     description:
       'Looks once, without waiting: the reasons, evidence and hints that the gate would give if its clocks ran out now, the worst first. What only waits for another resource is a line under its cause. ' +
       'Without a REFERENCE, it looks at everything in the namespace that needs more than to exist.\n\n' +
@@ -274,7 +274,7 @@ export const commands: readonly Command[] = [
   {
     name: 'completion',
     usage: 'bash|zsh|fish',
-    summary: 'print a script that completes commands, flags, and names from the cluster',
+    summary: 'print the script that completes words in a shell',
     description:
       'Prints a script for the shell. It completes commands, flags and kinds, and reads the names of objects, namespaces and contexts from the cluster and the kubeconfig.',
     examples: [
