@@ -33,7 +33,7 @@ export function sparkline(values: readonly number[]): string {
 }
 
 /** `3.1 × the median`; empty if there is no time to compare with. */
-export function ratioText({ tookMs, medianMs }: Pick<ComparedMilestone, 'tookMs' | 'medianMs'>): string {
+function ratioText({ tookMs, medianMs }: Pick<ComparedMilestone, 'tookMs' | 'medianMs'>): string {
   return medianMs <= 0 ? '' : `${(tookMs / medianMs).toFixed(1)} × the median`
 }
 

@@ -1,0 +1,63 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { runCommand } from '../support/command.ts'
+import { rolledOut } from './objects.ts'
+import { enterWorkFolder } from './work-folder.ts'
+
+let leave: () => void
+let server: ApiServer
+
+beforeEach(async () => {
+  server = await startApiServer()
+  ;({ leave } = enterWorkFolder(server.kubeconfig({ token: 'token', namespace: 'shop' })))
+  server.apply(rolledOut())
+})
+
+afterEach(async () => {
+  leave()
+  await server.close()
+})
+
+const waitFor = (...flags: readonly string[]) => runCommand(['wait', 'deployment/web', ...flags])
+
+describe('a history', () => {
+  test('gets a line from each gate that names it, and is shown by the command', async () => {
+    for (let gates = 0; gates < 2; gates++) expect((await waitFor('--history=new/gates.ndjson')).code).toBe(0)
+    expect(readFileSync('new/gates.ndjson', 'utf8').trim().split('\n')).toHaveLength(2)
+    const { code, stdout, stderr } = await runCommand(['history', 'new/gates.ndjson'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^2 gates from \S+ to \S+: 2 ready, 0 not ready\n\ndeployment\.apps\/web -n shop on \S+\n/)
+  })
+
+  test('with lines that are no gates is read without them, and they are reported', async () => {
+    writeFileSync('gates.ndjson', 'nonsense\n')
+    const { code, stderr } = await waitFor('--history=gates.ndjson')
+    expect(code).toBe(0)
+    expect(stderr).toBe('history: gates.ndjson: 1 line is no gate and was skipped (line 1)\n')
+    expect((await runCommand(['history', 'gates.ndjson'])).stderr).toBe(
+      'gates.ndjson: 1 line is no gate and was skipped (line 1)\n',
+    )
+  })
+
+  test('that cannot be written does not change the verdict', async () => {
+    mkdirSync('folder')
+    const { code, stderr } = await waitFor('--history=folder', '--junit=folder')
+    expect(code).toBe(0)
+    expect(stderr).toMatch(
+      /^history: folder could not be read or written: .*\njunit: folder could not be written: .*\n$/,
+    )
+  })
+
+  test.each([[], ['a.ndjson', 'b.ndjson']])('is one file: the command refuses %j', async (...files: string[]) => {
+    const { code, stderr } = await runCommand(['history', ...files])
+    expect(code).toBe(2)
+    expect(stderr).toContain('Name one history, the file of --history: rollout-gate history gates.ndjson')
+  })
+})
+
+test('a JUnit report has a case for the target of the gate', async () => {
+  await waitFor('--junit=reports/rollout.xml')
+  expect(readFileSync('reports/rollout.xml', 'utf8')).toContain(
+    '<testcase name="deployment/web" classname="shop.Deployment"',
+  )
+})
