@@ -96,10 +96,11 @@ export async function runAction(action: ActionName): Promise<void> {
       run: run instanceof Error ? undefined : reportRun(run),
       onWarning: (text: string) => core.warning(plain(text)),
     }
-    const compared = await compareWithHistory(timeline, read.inputs, exported)
+    const files = safePaths(read.inputs)
+    const compared = await compareWithHistory(timeline, files, exported)
     const reported = timelineOfReport(timeline, job)
     publish(timeline, reported, compared, job, links)
-    await exportJunit(reported, read.inputs, exported)
+    await exportJunit(reported, files, exported)
     await exportToCollector(reported, process.env, exported)
     await finishExtras(timeline)
   } catch (error) {
@@ -307,6 +308,13 @@ async function openExtras(
     onNotice: (text: string) => console.log(plain(text)),
   }
   return openExtras(inputs, run, tracked, hooks, systemClock)
+}
+
+/** The files to write at the end, without those whose path leads out of the workspace: that mistake ends the gate, not this. */
+function safePaths(inputs: Inputs): Pick<Inputs, 'history' | 'junit'> {
+  const unsafe = linkMistakes(inputs, workspace()).map(({ input }) => input)
+  const unlessUnsafe = (input: 'history' | 'junit') => (unsafe.includes(input) ? undefined : inputs[input])
+  return { history: unlessUnsafe('history'), junit: unlessUnsafe('junit') }
 }
 
 /** The timeline with the logs that may be in a report: outside of a workflow, nothing is published. */

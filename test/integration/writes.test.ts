@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -67,10 +77,12 @@ onLinux('where the outputs cannot be written, the job still passes or fails by t
 
 const hasModes = process.platform !== 'win32' ? test : test.skip
 
-hasModes('recording, report and summary are readable for their owner alone', async () => {
+hasModes('recording, report, summary, history and JUnit report are readable for their owner alone', async () => {
   const record = join(folder, 'recording.ndjson')
-  const { outputs } = await gate('already-finished', { record })
-  for (const path of [record, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
+  const history = join(folder, 'gates.ndjson')
+  const junit = join(folder, 'junit.xml')
+  const { outputs } = await gate('already-finished', { record, history, junit })
+  for (const path of [record, history, junit, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
     expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
@@ -84,12 +96,14 @@ test('a path that leads out of the workspace by a link is a mistake, and nothing
   const inputs = {
     record: join(workspace, 'link', 'recording.ndjson'),
     'health-checks': join(workspace, 'link', 'checks.yaml'),
+    history: join(workspace, 'link', 'gates.ndjson'),
+    junit: join(workspace, 'link', 'junit.xml'),
   }
   const ended = await gate('already-finished', inputs)
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
   expect(ended.log).toMatch(/::error::health-checks: .* leads out of the workspace by a symbolic link/)
   expect(ended.log).toMatch(/::error::record: .* leads out of the workspace by a symbolic link/)
   expect(ended.log).not.toContain('sesame')
-  expect(existsSync(join(outside, 'recording.ndjson'))).toBe(false)
+  expect(readdirSync(outside)).toEqual(['checks.yaml'])
   expect(readFileSync(join(outside, 'checks.yaml'), 'utf8')).toBe('sesame: [')
 })
