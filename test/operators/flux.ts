@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeObject } from '../cluster/api.ts'
-import type { ClusterState } from '../cluster/cluster-states.ts'
+import { type ClusterState, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { type ContainerOptions, deployment, slowStart } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
@@ -188,8 +188,8 @@ export const fluxScenarios: readonly OperatorScenario[] = [
     note: 'the commit is never pushed; the one before it is healthy',
     inputs: { ...at(second), 'await-change': '12s' },
     setup: deployed,
-    during: async (fixture) => fixture.markDecided(12),
     expect: { outcome: 'stalled', reason: 'wrong-revision' },
+    decidedBy: secondsAfterStart(8),
     cause: 'Flux is at a000000 (main)',
     takesSeconds: 25,
   },
@@ -257,6 +257,7 @@ export const fluxScenarios: readonly OperatorScenario[] = [
     },
     expect: { outcome: 'failed', reason: 'image-not-found' },
     cause: 'missing:v2',
+    decidedBy: pullRefused('missing', 2),
     takesSeconds: 40,
   },
   {
@@ -270,8 +271,8 @@ export const fluxScenarios: readonly OperatorScenario[] = [
       await fixture.patch('Kustomization', 'shop', { spec: { suspend: true } })
       await push(fixture, second, { image: 'v2' })
     },
-    during: async (fixture) => fixture.markDecided(12),
     expect: { outcome: 'stalled', reason: 'wrong-revision' },
+    decidedBy: secondsAfterStart(8),
     cause: 'it is suspended',
     takesSeconds: 25,
   },

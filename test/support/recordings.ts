@@ -3,8 +3,9 @@ import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
+import { indexRecording } from '../../src/recording/recording-index.ts'
 import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 
@@ -119,7 +120,8 @@ export function replayOnce(name: string): Promise<Replayed> {
 export async function replayRecording(path: string): Promise<Replayed> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets) }
+  const { kinds } = await indexRecording(path)
+  const settings = { ...settingsOf(header), ...(await loadChecks(targets, kinds)) }
   const entries: Entry[] = []
   const damage: Replayed['damage'][number][] = []
   const gate = await replay(path, targets, settings, {

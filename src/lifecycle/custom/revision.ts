@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Fields, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
-import { isObject } from '../../cluster/objects.ts'
+import { isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import {
   ageByCheckout,
@@ -294,18 +294,20 @@ const readKustomization: Reader = (object, wanted) => {
   const attempted = fluxVersion(texts(lastAttemptedRevision))
   const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, attempted)
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
+  const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
+  const [front] = fieldsOf(history)
+  const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
+  // The status names the applied revision at the end, after Ready.
+  const isRunning = ready?.status !== 'False' && !applied.includes(text(lastAttemptedRevision) ?? '')
   const isApplied =
     attempted !== undefined && progress.startsWith('Running health checks') && hasRevisions(attempted, wanted)
   return {
     ...common,
-    deployed: fluxVersion(
-      texts(lastAppliedRevision, lastAppliedOriginRevision),
-      ready?.status === 'True' ? ready.lastTransitionTime : undefined,
-    ),
+    deployed: fluxVersion(applied, isFront ? front?.['firstReconciled'] : undefined),
     isSettled: true,
     attempt: attempted && {
       version: attempted,
-      state: hasFailed ? 'failed' : ready?.status === 'Unknown' ? 'running' : 'succeeded',
+      state: hasFailed ? 'failed' : isRunning ? 'running' : 'succeeded',
       message,
       since: ready?.lastTransitionTime,
       mustStandMs: reportedFailureMs,
@@ -532,7 +534,7 @@ function judge(
       const { isRetried, message } = standing
       const started = {
         ...open(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
-        deployed: report.applied,
+        ...gatedToo(own, object, report.applied),
       }
       return isRetried ? started : { ...started, stallHold: `${report.operator} is deploying it` }
     }
@@ -581,8 +583,7 @@ function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHea
   const draft = {
     ...own,
     notes: [...own.notes, ...notes],
-    deployed: listed,
-    awaits: [...(own.awaits ?? []), ...listed],
+    ...gatedToo(own, object, listed),
   }
   const isReady = isHealthy === true && own.failure === undefined && object.metadata.deletionTimestamp === undefined
   if (!isReady || own.ready) return draft
@@ -593,6 +594,18 @@ function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHea
     ...(each.name === 'ready' ? { message } : {}),
   }))
   return { ...draft, ready: true, message, problems: [], milestones, recheckAt: undefined }
+}
+
+/** The objects that are gated too: what is wrong with them, they report themselves. */
+function gatedToo(
+  own: Draft,
+  object: KubeObject,
+  names: readonly ObjectName[],
+): Pick<Draft, 'deployed' | 'awaits' | 'problems'> {
+  const self = subjectOf(object)
+  const problems =
+    names.length === 0 ? own.problems : own.problems.filter(({ subject }) => isSameSubject(subject, self))
+  return { deployed: names, awaits: [...(own.awaits ?? []), ...names], problems }
 }
 
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */

@@ -173,6 +173,11 @@ describe('a Kustomization at a revision', () => {
       'attempted',
     ],
     [
+      'is attempted until the status names it as applied, after Ready',
+      { lastAppliedRevision: old, lastAttemptedRevision: want },
+      'attempted',
+    ],
+    [
       'is attempted if Ready=False is about the revision',
       {
         lastAppliedRevision: old,
@@ -226,7 +231,7 @@ describe('a Kustomization at a revision', () => {
   })
 
   it('names what is deployed, since when, and why nothing comes', () => {
-    const suspended = kustomization({ lastAppliedRevision: old }, { suspend: true })
+    const suspended = kustomization({ lastAppliedRevision: old, history: [entry(old, -60)] }, { suspend: true })
     expect(arrivalOf(suspended, want)).toMatchObject({
       problem: {
         detail: {
