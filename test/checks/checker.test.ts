@@ -299,6 +299,19 @@ describe('the API server', () => {
     expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
+  test('reports an error: a pod that is not asked any more, and then again, need not wait for the 5 s', async () => {
+    const app = await startApp(({ response }) => response.end())
+    const gate = await start({ requests: line() })
+    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    failWith(gate.server, 500)
+    gate.ask(ofPod('web-0'))
+    await gate.clock.untilPending(5_000)
+    gate.ask()
+    gate.ask(ofPod('web-0'))
+    await gate.answers(1)
+    expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
+  })
+
   test('warns once that it reports errors', async () => {
     const gate = await start({ requests: line() })
     gate.server.failNext(2, 500, { filter: ({ url }) => url.includes('portforward') })
