@@ -11,7 +11,7 @@ export interface MilestoneProgress {
   readonly names: readonly string[]
   /** The moment at which each reached milestone was reached, in the order of `names`. */
   readonly reachedAt: readonly number[]
-  /** When an object showed that a milestone was reached, by name. Only reports contain it: no clock depends on it. */
+  /** When an object shows that a milestone was reached, by name. Only reports contain it: no clock depends on it. */
   readonly shownAt: ReadonlyMap<string, number>
   /** The milestones of the last assessment. */
   readonly present: readonly Milestone[]
@@ -61,7 +61,7 @@ export function updateMilestones(
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
-  const shownAt = new Map(before.shownAt)
+  const shownAt = completeMoments(before, milestones, when)
   for (const name of passed) {
     const shown = shownMoment(findMilestone(milestones, name)?.at, when)
     if (shown === undefined) shownAt.delete(name)
@@ -78,6 +78,23 @@ export function updateMilestones(
     reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
     moved: passed.length > 0 || higher.length > 0,
   }
+}
+
+/**
+ * The moments of reached milestones. Of those that were reached before the gate, an event that is read later may show an earlier
+ * moment than the status: the first start of a container.
+ */
+function completeMoments(
+  { names, reachedAt, shownAt }: MilestoneProgress,
+  milestones: readonly Milestone[],
+  { startedAt }: AssessmentTime,
+): Map<string, number> {
+  const moments = new Map(shownAt)
+  names.slice(0, reachedAt.length).forEach((name, index) => {
+    const at = findMilestone(milestones, name)?.at ?? Infinity
+    if (reachedAt[index] === startedAt && at > 0 && at < (shownAt.get(name) ?? startedAt)) moments.set(name, at)
+  })
+  return moments
 }
 
 /**

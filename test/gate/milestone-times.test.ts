@@ -21,6 +21,7 @@ import {
   createWorkload,
   modified,
   run,
+  runUntil,
   synced,
 } from './builders.ts'
 
@@ -108,6 +109,18 @@ describe('a milestone that was reached before the gate has the time that the obj
   it('of a restarted container: its first start, which only the event keeps', () => {
     const { timeline } = run([at(0, added(...finished({ restartCount: 1 })), events, allSynced)])
     expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41 })
+  })
+
+  it('of a container whose events are read later: their times, if they are earlier', () => {
+    const objects = finished({ restartCount: 1 })
+    const isEvent = ({ kind }: KubeObject) => kind === 'Event'
+    const other = createTarget({ name: 'api' })
+    const { timeline } = runUntil(
+      9,
+      [at(0, added(...objects.filter((each) => !isEvent(each))), allSynced), at(5, added(...objects.filter(isEvent)))],
+      { targets: [createTarget(), other] },
+    )
+    expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41, ready: -20 })
   })
 
   it('of a pod without a probe: ready after the settle time', () => {

@@ -78,7 +78,6 @@ function shownBy({ informer }: Fixture, kind: string, name: string): Record<stri
     observed: last(written.map(({ time }) => time)),
     replicaset: last([set?.metadata.creationTimestamp]),
     scheduled: ofPods((each) => since(each, 'PodScheduled')),
-    pulled: ofPods((each) => firstEvent(each, 'Pulled')),
     started: ofPods((each) => firstEvent(each, 'Started')),
     ready: ofPods((each) => since(each, 'Ready')),
   }
@@ -107,8 +106,8 @@ function timeFailures(run: ActionRun, fixture: Fixture, mustBeKnown: boolean): s
 export const changeTimes: Scenario[] = [
   {
     name: 'times-of-a-live-gate',
-    inputs: { resources: kinds.join('\n'), 'await-change': '30s' },
-    during: (fixture) => fixture.apply(...rollout),
+    inputs: { resources: kinds.join('\n') },
+    setup: (fixture) => fixture.apply(...rollout),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: isComplete,
     takesSeconds: 20,
