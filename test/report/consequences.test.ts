@@ -1,0 +1,102 @@
+import { mergeReports } from '../../src/merge/merge-reports.ts'
+import { buildOutputs } from '../../src/outputs.ts'
+import { buildAnnotations } from '../../src/report/annotations.ts'
+import { headline } from '../../src/report/headline.ts'
+import { buildReport } from '../../src/report/json-report.ts'
+import { tally } from '../../src/report/log.ts'
+import { reportSchema } from '../../src/report/report-schema.ts'
+import { renderSummary } from '../../src/report/summary.ts'
+import { createTarget, createTargetRecord, createTimeline } from './builders.ts'
+import { cases } from './cases.ts'
+import { renderLog } from './whole-log.ts'
+
+/** Two targets failed; a Service, an Ingress and an autoscaler only wait for the first of them. */
+const timeline = cases['consequences'] ?? createTimeline()
+const failedResources = JSON.parse(buildOutputs(timeline, { report: '', summary: '' })['failed-resources'])
+
+describe('a target that only waits for another one', () => {
+  it('is no failure in the headline', () => {
+    expect(headline(timeline)).toContain('deployment/api: container app keeps crashing (exit code 2) (and 1 more)')
+  })
+
+  it('is a row below its cause', () => {
+    const rows = renderSummary(timeline)
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .map((line) => line.split('|')[2]?.trim())
+    expect(rows.slice(2, 7)).toEqual([
+      '**deployment/api**',
+      '↳ service/api',
+      '↳ ingress/api',
+      '↳ horizontalpodautoscaler/api',
+      '**job/report**',
+    ])
+  })
+
+  it('is counted apart, and one line of the log', () => {
+    expect(tally(timeline.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
+    const line = 'service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api'
+    const log = renderLog(timeline, { color: false })
+    expect(log.filter((each) => each.includes('wait for deployment/api'))).toEqual([`  ${line}`])
+    expect(log.filter((each) => each.startsWith('::group::'))).toHaveLength(2)
+  })
+
+  it('has no annotation of its own: that of its cause names it', () => {
+    const [first, ...others] = buildAnnotations(timeline)
+    expect(first?.message).toContain('service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api')
+    expect(others.map(({ title }) => title)).toEqual(['job/report: the Job failed'])
+  })
+
+  it('names its cause in failed-resources and in the report', () => {
+    const causes = failedResources.map(({ target, causedBy }: Record<string, string>) => [target, causedBy])
+    expect(causes).toEqual([
+      ['deployment.apps/api', undefined],
+      ['service/api', 'deployment.apps/api'],
+      ['ingress.networking.k8s.io/api', 'deployment.apps/api'],
+      ['horizontalpodautoscaler.autoscaling/api', 'deployment.apps/api'],
+      ['job.batch/report', undefined],
+    ])
+    const { targets } = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
+    expect(targets.map(({ causedBy }) => causedBy).filter(Boolean)).toHaveLength(3)
+  })
+
+  it('names the namespace of its cause if it is another one', () => {
+    const route = createTargetRecord({ target: createTarget({ kind: 'Route' }), outcome: 'progressing', causedBy: 1 })
+    const gateway = createTargetRecord({
+      target: createTarget({ kind: 'Gateway', namespace: 'infra' }),
+      outcome: 'failed',
+      reason: 'reported-failed',
+    })
+    const verdict = { outcome: 'failed', reason: 'reported-failed', message: '' } as const
+    const [target] = buildReport(createTimeline({ targets: [route, gateway], verdict })).targets
+    expect(target).toMatchObject({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
+  })
+
+  it('waits for the same target after the reports of two gates are merged', () => {
+    const report = reportSchema.parse(JSON.parse(JSON.stringify(buildReport(timeline))))
+    const merged = mergeReports(
+      [
+        { name: 'eu', path: 'eu.json', report },
+        { name: 'us', path: 'us.json', report },
+      ],
+      0,
+    )
+    const causes = merged.targets.map(({ causedBy }) => causedBy)
+    expect(causes).toEqual([
+      undefined,
+      0,
+      0,
+      0,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      7,
+      7,
+      7,
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+})
