@@ -90,9 +90,9 @@ describe('the file of a history', () => {
     expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(200)
   })
 
-  it('loses no line of four processes that append at the same time, while the file is replaced again and again', async () => {
+  it('loses no line of four writers that append at the same time, while the file is replaced again and again', async () => {
     const path = newFile()
-    const each = 40
+    const each = 25
     const module = join(import.meta.dirname, '../../src/history/history-file.ts')
     // More than 200 lines, so that every gate replaces the file.
     writeFileSync(path, Array.from({ length: 230 }, () => `${JSON.stringify(pulledIn(3))}\n`).join(''))
