@@ -26,6 +26,8 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
   const { outcome } = timeline.verdict
   if (outcome === 'ready') return { command: '', note: '' }
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
+  // Reports contain no undo.
+  if (timeline.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
   const names = fullNames(timeline.targets.map(({ target }) => target))
   const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? '' }))
   const failed = named

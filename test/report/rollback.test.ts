@@ -38,6 +38,14 @@ test('a resource with an obstacle is not undone, and the note has the reason', (
   })
 })
 
+test('a merged timeline refers to the outputs of its gates', () => {
+  const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
+  expect(rollbackOf(createTimeline({ verdict, targets: [failed({})], gates: [] }))).toEqual({
+    command: '',
+    note: 'Each gate has a rollback-command of its own.',
+  })
+})
+
 test('a resource that this change did not touch is not undone', () => {
   expect(rollback([failed({}, { change: 'none' })])).toEqual({
     command: '',
