@@ -236,8 +236,10 @@ function readReferenceFlags(
   const mistakes: Mistake[] = []
   const addMistakeOf = (name: string) => (message: string) =>
     void mistakes.push({ input: flagAsWritten(args, name), message })
-  const { waitFor } = readFlagValues(flags, addMistakeOf('for'))
+  const { waitFor } = readFlagValues(flags, addMistakeOf(flags.has('for') ? 'for' : 'revision'))
   if (waitFor === undefined) flags.delete('for')
+  // The mistake is reported once, not for each reference too.
+  if (mistakes.length > 0) flags.delete('revision')
   const select = flags.has('selector') ? 'selector' : 'all'
   const before = mistakes.length
   if (readSelector(flags, addMistakeOf(select)) === undefined) return { waitFor, mistakes, flags }

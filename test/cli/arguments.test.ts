@@ -53,6 +53,7 @@ describe('flags that stand for all references', () => {
       '!e/f',
       'c/d --for=condition=Ready',
     ])
+    expect(linesOf('a/b --revision=app=v1 --revision=web=v2')).toEqual(['a/b --revision=app=v1 --revision=web=v2'])
     expect(linesOf('--all deploy,sts !deploy/old')).toEqual(['deploy,sts --all', '!deploy/old'])
     expect(readReferences(read('-f k8s --for=delete'), '', { hasManifests: true }).waitFor).toEqual({ type: 'delete' })
   })
