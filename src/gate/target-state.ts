@@ -243,7 +243,8 @@ export function firstState(
     stall: { since },
   }
   const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
-  return isAwaited && target.deployedBy === undefined
+  // A view shows what is there, of any revision.
+  return isAwaited && !settings.isEndless && target.deployedBy === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }
     : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
 }

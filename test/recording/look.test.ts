@@ -54,11 +54,14 @@ const needsHistory: Readonly<Record<string, string>> = {
 /** Outcomes that are about the time, or about an earlier version. */
 const judged: ReadonlySet<string> = new Set(['ready', 'failed', 'stalled', 'timed-out'])
 
+/** A look is about the revision that is there, not about an awaited one (`--revision`). */
+const isOfRevision = (name: string) => /-revision-/.test(name)
+
 const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder) =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.ndjson.gz'))
     .map((file) => file.slice(0, -'.ndjson.gz'.length))
-    .filter((name) => needsHistory[name] === undefined)
+    .filter((name) => needsHistory[name] === undefined && !isOfRevision(name))
     .map((name) => [name, recordingPath(name, folder)] as const),
 )
 const sample = isThorough ? recordings : recordings.filter((_, index) => index % 12 === 0)
