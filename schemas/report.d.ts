@@ -57,6 +57,11 @@ export type Reason =
   | 'condition-false'
   | 'reported-failed'
   | 'not-reconciled'
+  | 'no-answer'
+  | 'wrong-answer'
+  | 'not-held'
+  | 'metric-exceeded'
+  | 'metric-unknown'
   | 'no-progress'
   | 'still-running'
   | 'not-found'
@@ -115,6 +120,24 @@ export interface RolloutGateReport {
    * In a merged report: the gates in the order of `merge`
    */
   gates?: Gate[]
+  /**
+   * The lines of the input `requests`, if there are any checks
+   */
+  requests?: Request[]
+  /**
+   * The lines of the input `metrics`
+   */
+  metrics?: Metric[]
+  /**
+   * The input `hold`
+   */
+  hold?: {
+    seconds: number
+    /**
+     * When everything was ready and had answered; absent if that did not happen
+     */
+    since?: string
+  }
   targets: Target[]
 }
 /**
@@ -160,6 +183,59 @@ export interface Gate {
     context: string
     version: string
   }
+}
+export interface Request {
+  /**
+   * The line as written, with `***` for the values of headers
+   */
+  request: string
+  /**
+   * Whether it was asked from the start to the end
+   */
+  during: boolean
+  /**
+   * How many answers came or were missing
+   */
+  asked: number
+  /**
+   * How many of them were wrong or missing
+   */
+  errors: number
+  /**
+   * The latest ones
+   */
+  answers: {
+    /**
+     * A moment in UTC, ISO 8601
+     */
+    at: string
+    pod?: string
+    status?: number
+    seconds?: number
+    /**
+     * Its beginning: not escaped for any use
+     */
+    body?: string
+    error?: string
+    right: boolean
+  }[]
+}
+export interface Metric {
+  name: string
+  query: string
+  /**
+   * `< 0.01`
+   */
+  limit: string
+  values: {
+    /**
+     * A moment in UTC, ISO 8601
+     */
+    at: string
+    seconds: number
+    value?: number
+    error?: string
+  }[]
 }
 export interface Target {
   /**
@@ -327,6 +403,11 @@ export interface Problem {
     | 'condition-false'
     | 'reported-failed'
     | 'not-reconciled'
+    | 'no-answer'
+    | 'wrong-answer'
+    | 'not-held'
+    | 'metric-exceeded'
+    | 'metric-unknown'
     | 'no-progress'
     | 'still-running'
     | 'not-found'

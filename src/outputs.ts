@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
-import type { EndedTimeline } from './gate/timeline.ts'
+import type { EndedTimeline, TargetOutcome, Verdict } from './gate/timeline.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
 import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
@@ -50,7 +50,7 @@ export const outputDefinitions = {
   'failed-resources': {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
-    details: `A resource that only waits for another one has \`causedBy\`, like \`deployment.apps/web\`. After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
+    details: `A resource that only waits for another one has \`causedBy\`, like \`deployment.apps/web\`. A request to a URL is the target \`url\`. After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
     value: failedResources,
   },
   'duration-seconds': {
@@ -130,27 +130,28 @@ export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
 }
 
-/** All targets that are not ready, as JSON: the deciding target first, then in input order. */
+/** All targets that are not ready, and a URL that did not answer, as JSON: the deciding target first, then in input order. */
 function failedResources(timeline: EndedTimeline): string {
   const deciding = decidingTarget(timeline)
-  const entries = timeline.targets
+  const { urlVerdict } = timeline.checks ?? {}
+  const ofUrl = urlVerdict === undefined ? [] : [resourceEntry({ target: 'url' }, urlVerdict)]
+  const ofTargets = timeline.targets
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((record) => {
-      const { target, outcome, reason, message } = record
+      const { target } = record
       const { causedBy, causedByNamespace } = causeOf(record, timeline)
-      return JSON.stringify({
+      const named = {
         target: plain(targetId(target)),
         namespace: target.namespace === undefined ? undefined : plain(target.namespace),
         gate: target.gate === undefined ? undefined : plain(target.gate),
-        outcome,
-        reason,
-        message: plain(message, messageLimit),
+      }
+      return resourceEntry(named, record, {
         causedBy: causedBy && plain(causedBy),
         causedByNamespace: causedByNamespace && plain(causedByNamespace),
       })
     })
-  return jsonArray(entries)
+  return jsonArray([...ofUrl, ...ofTargets])
 }
 
 /** The targets whose version is this change, as JSON in input order. */
@@ -197,4 +198,12 @@ function slowestMilestone(timeline: EndedTimeline): string {
   if (slowest === undefined) return ''
   const { target, step } = slowest
   return `${plain(targetId(target))} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
+}
+
+function resourceEntry(
+  named: object,
+  { outcome, reason, message }: Verdict<TargetOutcome>,
+  cause: object = {},
+): string {
+  return JSON.stringify({ ...named, outcome, reason, message: plain(message, messageLimit), ...cause })
 }

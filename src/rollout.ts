@@ -106,10 +106,13 @@ export async function checkInputs(
   throw new UserError([...all, ...further])
 }
 
-/** Reads what is asked for after ready. The values of its headers are secrets. A gate without checks loads nothing of them. */
+/** A gate that asks for nothing after ready starts without this module. */
+const importChecks = () => import('./plan/checks.ts')
+
+/** Reads what is asked for after ready. The values of its headers are secrets. */
 async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
   if (!hasChecks(inputs)) return undefined
-  const { headerValues, parseChecks } = await import('./plan/checks.ts')
+  const { headerValues, parseChecks } = await importChecks()
   const checks = parseChecks(inputs)
   for (const value of headerValues(checks)) {
     connection?.mask(value)
@@ -120,7 +123,7 @@ async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 
 
 /** The mistakes in health checks, kubeconfig, credentials, kinds and milestones. */
 async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Connection): Promise<readonly Mistake[]> {
-  const { inputs, references, streamLogs } = rollout
+  const { inputs, references, streamLogs, checks } = rollout
   try {
     const [healthChecks, cluster] = await openFiles(inputs, connection)
     const { promise: late, resolve } = Promise.withResolvers<undefined>()
@@ -130,7 +133,7 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
       discovering.catch(() => {})
       const kinds = await Promise.race([discovering, late])
       const all = [...references.references, ...(references.invalid ?? [])]
-      const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs }
+      const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs, checks }
       if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace, healthChecks)
     } finally {
       stop()
@@ -177,6 +180,8 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
 /** A plan with the kinds of its targets. */
 export interface LivePlan extends ResolvedPlan {
   readonly kinds: readonly ApiResource[]
+  /** What is asked for after ready, with the objects that it names. */
+  readonly checks?: Checks | undefined
   /** Indexes of the targets whose logs are shown live. */
   readonly streamed: ReadonlySet<number>
 }
@@ -267,7 +272,7 @@ async function planTargets(
   const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
   const rollout = { ...written, references }
   const resolving = resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
-  const [resolution, streamed] = await resolving.catch((error) => {
+  const [[resolution, streamed], checks] = await resolving.catch((error) => {
     throw withStaleGroups(error, cluster.staleGroups)
   })
   // Every forbidden list has the same remedy, which grants all that is missing.
@@ -292,6 +297,7 @@ async function planTargets(
     notices: [...annotated.notices, ...(releases?.notices ?? [])],
     kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
+    checks: checks && (await importChecks()).placeChecks(checks, annotated.targets, cluster.namespace),
   }
 }
 
@@ -328,21 +334,24 @@ async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<st
 }
 
 /**
- * Resolves the kinds of the references and of `stream-logs`.
- * @throws UserError with the mistakes of both
+ * Resolves the kinds of the references, of `stream-logs` and of what is asked for after ready.
+ * @throws UserError with the mistakes of all
  */
 async function resolveKinds(
-  { inputs, references, streamLogs }: RolloutInputs,
+  { inputs, references, streamLogs, checks }: RolloutInputs,
   kinds: readonly ApiResource[],
   namespace: string,
   healthChecks: readonly HealthCheck[],
-): Promise<[Resolution, Resolution]> {
+): Promise<[[Resolution, Resolution], Checks | undefined]> {
   const milestones = Object.keys(inputs.milestoneTimeoutsMs)
-  const milestonesOf = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
-  return collectMistakes(
-    () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
-    () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
-  )
+  const ofKind = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
+  const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
+  const resolve = () =>
+    collectMistakes(
+      () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
+      () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
+    )
+  return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
 }
 
 function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
@@ -398,7 +407,7 @@ async function gateTargets(
 ): Promise<EndedTimeline> {
   const { inputs, clock } = rollout
   const plan = settings.awaitChangeMs > 0 ? withComparableManifests(planned, cluster.redact) : planned
-  const checker = await openChecker(rollout, cluster)
+  const checker = await openChecker(rollout, plan, cluster)
   const recording = await openRecording(rollout, plan, settings, exit)
   const drift = new ManifestDrift(plan, cluster.redact)
   let gate: Gate
@@ -459,7 +468,11 @@ async function openRecording(
  * Reviews what is needed to ask pods and metrics. A gate that asks nothing loads nothing of it.
  * @throws UserError if access is missing
  */
-async function openChecker({ checks, clock, secrets }: Rollout, cluster: Cluster): Promise<Checker | undefined> {
+async function openChecker(
+  { clock, secrets }: Rollout,
+  { checks }: LivePlan,
+  cluster: Cluster,
+): Promise<Checker | undefined> {
   if (checks === undefined || checks.requests.length + checks.metrics.length === 0) return undefined
   const { Checker } = await import('./checks/checker.ts')
   const checker = new Checker({ checks, cluster, clock, env: process.env, redact: secrets.redact })
@@ -492,6 +505,8 @@ export async function followGate(
   let logs: LiveLogs | undefined
   let evidence: EvidenceReader | undefined
   const report = (entry: Entry) => (logs === undefined ? exit.onEntry(entry) : logs.entry(entry))
+  const checks = consumerOf === undefined ? plan.checks : undefined
+  const afterReady = checks && (await import('./gate/after-ready.ts')).afterReady(checks)
   const gate = new Gate(
     plan.targets,
     settings,
@@ -501,6 +516,7 @@ export async function followGate(
       report(entry)
       evidence?.onEntry(entry)
     },
+    afterReady,
   )
   logs =
     LiveLogs &&

@@ -52,6 +52,16 @@ export const metricIntervalMs = 30_000
 /** How much of the body of an answer is kept: its first line most often says what is wrong. */
 export const answerBodyCharacters = 200
 
+/** How many right and wrong answers to a line the summary and the report keep besides their numbers. */
+export const maxRecordedAnswers = 20
+
+/** How many moments of errors, and values of a metric, the summary and the report keep. */
+export const maxRecordedErrors = 1_000
+
+/** How many wrong answers to a line, and values of a metric, the summary shows. */
+export const maxShownAnswers = 10
+export const maxShownValues = 30
+
 /** How many values in a row that break the limit of a metric fail the gate. */
 export const metricProven = 2
 

@@ -9,6 +9,7 @@ import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
 import { pullDetail, pullReason, registryAnswer } from '../src/lifecycle/workloads/image-pull.ts'
 import { missingObject, probeFailure, runtimeError } from '../src/lifecycle/workloads/kubelet-messages.ts'
 import { schedulingCauses } from '../src/lifecycle/workloads/pod-problems.ts'
+import { parseChecks, recordedLines } from '../src/plan/checks.ts'
 import { loadCompiler } from '../src/plan/expressions.ts'
 import { parseHealthChecks } from '../src/plan/health-check-entries.ts'
 import { checkName, checkSelector, matchesSelector } from '../src/plan/names.ts'
@@ -64,6 +65,28 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
     'JSON paths',
     ['{', '}', '.status', '[0]', '[*]', '..', '[?(@.a==1)]', "['a']", '(', '@'],
     (text) => compileJsonPath(text)?.(object),
+  ],
+  [
+    'requests and metrics',
+    [
+      'service/web',
+      ':80',
+      ' GET ',
+      '/x',
+      'https://a',
+      ' --during',
+      ' --header=',
+      "'A: b'",
+      ' --times=',
+      '1',
+      ': ',
+      ' < ',
+      '$pods',
+    ],
+    (text) => {
+      const { inputs } = readInputs({ requests: text, metrics: text, 'metrics-from': text })
+      return [parseChecks(inputs), recordedLines(text)]
+    },
   ],
   [
     'manifests',

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
@@ -6,7 +7,7 @@ import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries
 import type { ParsedReferences } from '../plan/reference.ts'
 import { counted } from '../reasons/wording.ts'
 import { indexRecording, type RecordingIndex } from '../recording/recording-index.ts'
-import { inputsOf, planReplay, type ReplayPlan, settingsOf } from '../recording/replay-gate.ts'
+import { inputsOf, planReplay, type ReplayPlan, recordedChecks, settingsOf } from '../recording/replay-gate.ts'
 import type { RecordingHeader } from '../recording/writer.ts'
 
 /** Prints a warning about a line of a recording; the first is 1. */
@@ -18,6 +19,7 @@ interface OpenRecording {
   readonly inputs: Inputs
   readonly plan: ReplayPlan
   readonly settings: GateSettings
+  readonly afterReady: AfterReadyFactory | undefined
 }
 
 /**
@@ -40,7 +42,8 @@ export async function openRecording(
   const index = await indexRecording(file)
   const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
   const settings = { ...settingsOf(header, inputs), healthChecks, ...(await loadChecks(plan.targets, index.kinds)) }
-  return { index, inputs, plan, settings }
+  const afterReady = await recordedChecks(inputs, index, plan.targets)
+  return { index, inputs, plan, settings, afterReady }
 }
 
 /**

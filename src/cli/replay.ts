@@ -80,7 +80,7 @@ async function gateRecording(
   { stdout, stderr, env, cancelled }: CommandContext,
 ): Promise<{ timeline: EndedTimeline; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const { index, inputs, plan, settings } = await openRecording(file, header, overrides, warn)
+  const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn)
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout
@@ -89,6 +89,7 @@ async function gateRecording(
   const time = speed === undefined ? undefined : new ReplayTime(startedAt, speed, cancelled)
   const hooks: ReplayHooks = {
     index,
+    afterReady,
     correctNamespace: plan.correctNamespace,
     cancelled,
     onEntry: log.onEntry,

@@ -11,7 +11,7 @@ import { describePath, type Manifest, type PathStep } from '../plan/reference.ts
 import { displayName, fullNames, type Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import type { PodReport } from '../reasons/pods.ts'
-import { type Problem, type ReasonCode, reasons } from '../reasons/reasons.ts'
+import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
 import { type EvidenceContext, evidenceFor, namesakeEvidence, placeKey } from './evidence.ts'
 import { gateHint, type HintDetails, hintFor, isCutShort } from './hints.ts'
 import { changesSincePreviousRevision, isQuotable, TargetFacts, unexplainedPods } from './target-facts.ts'
@@ -245,7 +245,8 @@ function unreadNotes(
 }
 
 /** The reason for the hint: an open target of an unjudged gate has the gate's reason. */
-function reasonFor({ outcome, reason }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
+function reasonFor({ outcome, reason, problems }: TargetRecord, verdict: Verdict | undefined): ReasonCode | '' {
+  if (traitsOf({ reason }).isOfProblem) return problems[0]?.reason ?? reason
   const isItsReason = outcome === 'progressing' && reason === '' && verdict !== undefined && isCutShort(verdict)
   return isItsReason ? verdict.reason : reason
 }

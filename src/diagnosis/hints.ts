@@ -21,14 +21,17 @@ export function isCutShort({ outcome }: Verdict): boolean {
   return outcome === 'cancelled' || outcome === 'misconfigured' || outcome === 'unknown'
 }
 
-/** The hint of a gate that ended without judging its targets; undefined if the targets have their own. */
+/** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
 export function gateHint(
-  { verdict, targets: [first] }: Timeline,
+  { verdict, targets, checks }: Timeline,
   denied: HintDetails['denied'] = verdict?.denied,
 ): string | undefined {
-  if (first === undefined || !verdict?.reason || !isCutShort(verdict)) return undefined
+  const [first] = targets
+  if (first === undefined || !verdict?.reason) return undefined
+  const { outcome } = verdict
+  if (!isCutShort(verdict) && targets.some((record) => record.outcome === outcome)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable })
+  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable, problem: checks?.urlProblem })
 }
 
 /** The hint of a target that is not ready. */

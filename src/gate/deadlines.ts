@@ -20,6 +20,8 @@ export type Deadline =
   | { readonly at: number; readonly ends: 'target'; readonly gated: GatedTarget; readonly verdict: () => TargetVerdict }
   /** The gate's timeout: ends every open target. The watches that these targets need must answer first. */
   | { readonly at: number; readonly ends: 'all-targets' }
+  /** The end of the hold: ends every target that is not ready. The watches that the targets need must answer first. */
+  | { readonly at: number; readonly ends: 'hold' }
   /** Ends the gate as ready. The watches that the targets need must answer first: a target may have failed unseen. */
   | { readonly at: number; readonly ends: 'ready-gate' }
   /** Ends the gate: `failFastMs` after the first failure (`fail-fast`), or when an outage lasts too long. */
@@ -29,7 +31,7 @@ export type Deadline =
 
 /** Whether the watches of targets must answer before a deadline passes. */
 export function needsAnswers({ ends }: Pick<Deadline, 'ends'>): boolean {
-  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate'
+  return ends === 'target' || ends === 'all-targets' || ends === 'ready-gate' || ends === 'hold'
 }
 
 /** Sorts deadlines by moment; at the same moment, those that need answers come first. */
@@ -37,8 +39,15 @@ export function sortDeadlines(deadlines: readonly Deadline[]): readonly Deadline
   return deadlines.toSorted((a, b) => a.at - b.at || Number(needsAnswers(b)) - Number(needsAnswers(a)))
 }
 
-/** The deadlines of one target. While `isUnanswered`, none of them ends the target. */
-export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: boolean): readonly Deadline[] {
+/**
+ * The deadlines of one target. While `isUnanswered`, none of them ends the target; while `isHolding`, only its deletion does.
+ */
+export function targetDeadlines(
+  gated: GatedTarget,
+  now: number,
+  isUnanswered: boolean,
+  isHolding = false,
+): readonly Deadline[] {
   const { state } = gated
   const recheckAt = state.type === 'ended' ? undefined : state.assessment?.recheckAt
   let ends: readonly (End | undefined)[] = []
@@ -46,7 +55,9 @@ export function targetDeadlines(gated: GatedTarget, now: number, isUnanswered: b
     ends =
       state.type === 'awaiting-change'
         ? [changeDeadline(gated), gated.rule.arrival && timeoutDeadline(gated)]
-        : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
+        : isHolding
+          ? [deletionDeadline(gated)]
+          : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
   const deadlines = ends.flatMap((end): Deadline[] => (end === undefined ? [] : [{ ...end, ends: 'target', gated }]))
   if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
   return sortDeadlines(deadlines)
@@ -147,7 +158,7 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
   if (state.type === 'awaiting-change') return { ...changeVerdict(gated), outcome }
   if (objectOf(state) === undefined)
     return verdictOf(outcome, 'not-found', target.selector === undefined ? {} : { isSelector: true })
-  const problem = state.assessment?.problems[0]
+  const problem = state.assessment?.problems[0] ?? state.assessment?.overdue
   if (problem === undefined) return withoutProblem
   return problemVerdict(outcome, problem, state.assessment, target)
 }

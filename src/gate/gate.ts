@@ -5,10 +5,12 @@ import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
+import { targetRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
 import { failFastMs, heartbeatMs, outageAtTimeoutMs, unknownMs } from '../thresholds.ts'
+import type { AfterReady, AfterReadyFactory } from './after-ready.ts'
 import { ApiHealth } from './api-health.ts'
 import {
   type Deadline,
@@ -69,6 +71,8 @@ export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
   readonly #targets: GatedTargets
+  /** What the gate asks for after ready. */
+  readonly #after: AfterReady | undefined
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
   /** Watches of a whole namespace that the server refused: watches of single objects replace them. */
@@ -99,24 +103,37 @@ export class Gate {
   /**
    * @param willSync whether the first list of a request is expected (see Store)
    * @param onEntry is called with each new timeline entry
+   * @param afterReady what is asked for after ready; by default nothing
    */
   constructor(
     targets: readonly Target[],
     settings: GateSettings,
     willSync: (request: WatchRequest) => boolean,
     onEntry: (entry: Entry) => void = () => {},
+    afterReady?: AfterReadyFactory,
   ) {
     this.#settings = { ...settings, timeoutMs: gateTimeoutMs(settings, targets) }
     this.#now = settings.startedAt
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched)
+    this.#after = afterReady?.create(
+      targets,
+      this.#settings,
+      (target) => targetRule(target, settings).serving,
+      () => ({
+        all: this.#targets.all,
+        store: this.store,
+        contextOf: (gated) => this.#targets.contextOf(gated, this.#now),
+      }),
+    )
     this.#targets = new GatedTargets(targets, {
       settings: this.#settings,
       store: this.store,
       health: this.#health,
       now: () => this.#now,
       log: this.#log,
+      after: this.#after,
     })
     // A gate without targets is ready.
     this.#conclude()
@@ -157,9 +174,9 @@ export class Gate {
     return this.#requests.watched
   }
 
-  /** What to ask for besides watches. The same array while nothing changes. */
+  /** What to ask for besides watches: it may change after each event and each deadline. The same array while nothing changes. */
   get questions(): readonly Question[] {
-    return noQuestions
+    return this.#end === undefined ? (this.#after?.questions ?? noQuestions) : noQuestions
   }
 
   /** Whether an object is a target whose change has not arrived yet: its present state is ignored. */
@@ -213,7 +230,7 @@ export class Gate {
   /** The watches that must answer or fail before the gate handles the deadlines of this moment. */
   requestsToConfirm(at: number): readonly WatchRequest[] {
     const due = this.#due(at)
-    const concerned = due.some(({ ends }) => ends === 'all-targets')
+    const concerned = due.some(({ ends }) => ends === 'all-targets' || ends === 'hold')
       ? this.#targets.unended
       : due.flatMap((deadline) => (deadline.ends === 'target' ? [deadline.gated] : []))
     const needed = concerned.flatMap((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)])
@@ -245,6 +262,7 @@ export class Gate {
     if (event.type === 'CANCEL') this.#finish(verdictOf('cancelled', 'cancelled', {}))
     if (deniesAccess(event)) this.#handleRefusal(event)
     const concerned = new Set<GatedTarget>()
+    if (this.#after !== undefined) for (const gated of this.#observeForAfter(event, this.#after)) concerned.add(gated)
     for (const change of this.#isValid(event) ? this.store.apply(event) : [])
       for (const gated of this.#targets.handleChange(change)) concerned.add(gated)
     const concernsAll = isFailure(event) || event.type === 'ALIVE' || isGood !== this.#health.isGood
@@ -253,6 +271,16 @@ export class Gate {
     if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()
+  }
+
+  /** The targets that an answer may affect. What they waited for may have passed at the same moment. */
+  #observeForAfter(event: FeedEvent, after: AfterReady): readonly GatedTarget[] {
+    if ('object' in event) after.observeObject(event.object)
+    if (event.type !== 'ANSWER' && event.type !== 'METRIC') return []
+    const rechecked = this.#due(event.at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
+    this.#targets.assess(rechecked, this.#targets.progressKey)
+    after.update(this.#now)
+    return after.observe(event)
   }
 
   /** Whether an event contains no invalid object. An invalid one ends its target, or is ignored: rules rely on its types. */
@@ -291,6 +319,7 @@ export class Gate {
       verdict: this.#end?.verdict,
       targets: this.#targets.all.map((gated) => targetRecord(gated, causes.get(gated.index))),
       entries: this.#entries,
+      checks: this.#after?.records,
       annotations,
     }
   }
@@ -317,7 +346,14 @@ export class Gate {
       return
     }
     for (const { gated, verdict } of ends)
-      this.#targets.judge(gated, () => this.#targets.apply(gated, { type: 'end', verdict: verdict() }))
+      this.#targets.judge(gated, () =>
+        this.#targets.apply(
+          gated,
+          this.#after?.isHolding ? this.#after.notReady(gated, at) : { type: 'end', verdict: verdict() },
+        ),
+      )
+    if (isTimeout) this.#after?.expire(at)
+    if (due.some((deadline) => deadline.ends === 'hold')) this.#endHold(at)
     for (const gated of isTimeout ? this.#targets.open : [])
       this.#targets.judge(gated, () =>
         this.#targets.apply(gated, { type: 'end', verdict: timeoutVerdict(gated, this.#settings.timeoutMs) }),
@@ -330,9 +366,20 @@ export class Gate {
         name: gated.name,
         description: describeOpen(gated, this.#targets.all[causes.get(gated.index) ?? -1]),
       }))
-      this.#log({ kind: 'heartbeat', text: heartbeatText(open, this.#health.describe(at)) })
+      const notes = [...(open.length === 0 ? (this.#after?.describe(at) ?? []) : []), ...this.#health.describe(at)]
+      this.#log({ kind: 'heartbeat', text: heartbeatText(open, notes) })
     }
     this.#updateDeadlines()
+  }
+
+  /** The end of the hold: what is not ready did not hold. The watches have answered, or the target waits for them. */
+  #endHold(at: number): void {
+    const after = this.#after
+    if (after === undefined) return
+    after.judgeHold()
+    for (const gated of this.#targets.open)
+      if (!this.#targets.isUnanswered(gated))
+        this.#targets.judge(gated, () => this.#targets.apply(gated, after.notReady(gated, at)))
   }
 
   /** Sets the deadlines of the targets that may have moved, and those of the gate. */
@@ -341,7 +388,8 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
-      this.#deadlines.set(gated, targetDeadlines(gated, this.#now, isUnanswered))
+      const deadlines = targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding)
+      this.#deadlines.set(gated, deadlines)
     }
     const ofGate: readonly Deadline[] = this.#settings.isEndless
       ? []
@@ -352,6 +400,7 @@ export class Gate {
           { at: this.#failFastAt, ends: 'gate' },
           { at: this.#heartbeatAt, ends: 'nothing' },
           { at: this.#health.refusalsDueAt, ends: 'nothing' },
+          ...(this.#after?.deadlines(this.#now, this.#isUnavailable) ?? []),
         ]
     this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
     this.#earliest = this.#findEarliest()
@@ -363,7 +412,7 @@ export class Gate {
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
-    if (timeoutMs === 0) return Infinity
+    if (timeoutMs === 0 || this.#after?.isPastTimeout) return Infinity
     const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
@@ -445,13 +494,20 @@ export class Gate {
   #conclude(isConfirmed = false): void {
     if (this.#end !== undefined || this.#settings.isEndless) return
     const unknown = this.#unknownVerdict()
-    const { isDone } = this.#targets
-    if (!isDone) this.#readySince = undefined
+    const { isDone, all, unended } = this.#targets
+    if (!isDone) {
+      this.#readySince = undefined
+      this.#after?.reset()
+    }
     if (isDone) this.#failTogether()
     if (this.isOver) return
+    this.#after?.update(this.#now)
+    const hasBroken = this.#after?.isHolding === true && unended.length < all.length
+    const asked = hasBroken ? undefined : this.#after?.verdict(this.#now)
     if (unknown !== undefined) this.#finish(unknown)
-    else if (isDone || this.#now >= this.#failFastAt)
-      this.#finishIfSeen(decide(this.#targets.all, this.#targets.causes()), isConfirmed)
+    else if (asked !== undefined) this.#finish(asked)
+    else if (isDone || hasBroken || this.#now >= this.#failFastAt)
+      this.#finishIfSeen(decide(all, this.#targets.causes()), isConfirmed)
   }
 
   /**
@@ -483,10 +539,33 @@ export class Gate {
    */
   #finishIfSeen(verdict: Verdict, isConfirmed: boolean): void {
     if (verdict.outcome === 'ready') {
+      if (this.#after?.isWaiting(this.#now)) {
+        this.#readySince = undefined
+        return
+      }
       this.#readySince ??= this.#now
       if (this.#isUnavailable || (!isConfirmed && this.#silentWatches.length > 0)) return
+      if (this.#after !== undefined && !this.#mayEnd(this.#after)) return
     }
     this.#finish(verdict)
+  }
+
+  /** Whether the gate may end as ready; else the hold begins. */
+  #mayEnd(after: AfterReady): boolean {
+    const mayEnd = after.proceed(this.#now)
+    const { began, ended } = after.holdTexts ?? {}
+    if (mayEnd) {
+      if (ended !== undefined)
+        for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'hold-ended', message: ended })
+      return true
+    }
+    this.#readySince = undefined
+    if (began !== undefined) {
+      this.#log({ kind: 'note', text: began })
+      for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'holding' })
+    }
+    if (!after.isWaiting(this.#now)) this.#conclude(true)
+    return false
   }
 
   /** When the watches must answer before the gate ends as ready. During an outage, the lists after it are the answers. */

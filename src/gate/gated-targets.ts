@@ -22,6 +22,7 @@ import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
+import type { AfterReady } from './after-ready.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
 import { firstFailureAt } from './outcome.ts'
@@ -58,6 +59,7 @@ interface GateParts {
   readonly health: ApiHealth
   readonly now: () => number
   readonly log: (entry: Omit<Entry, 'at'>) => void
+  readonly after: AfterReady | undefined
 }
 
 /** The targets of a gate: finds those that a change affects, assesses them and changes their states. */
@@ -68,6 +70,7 @@ export class GatedTargets {
   readonly #health: ApiHealth
   readonly #now: () => number
   readonly #log: (entry: Omit<Entry, 'at'>) => void
+  readonly #after: AfterReady | undefined
   readonly #gateTime: GateTime
   readonly #contexts: SharedContexts
   readonly #ownership: OwnershipIndex<GatedTarget>
@@ -95,12 +98,13 @@ export class GatedTargets {
   readonly #needed = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
   #changed = new Set<GatedTarget>()
 
-  constructor(targets: readonly Target[], { settings, store, health, now, log }: GateParts) {
+  constructor(targets: readonly Target[], { settings, store, health, now, log, after }: GateParts) {
     this.#settings = settings
     this.#store = store
     this.#health = health
     this.#now = now
     this.#log = log
+    this.#after = after
     this.#gateTime = createGateTime(settings)
     this.#contexts = createContexts(store, this.#gateTime, settings)
     this.#ownership = new OwnershipIndex(store)
@@ -136,7 +140,8 @@ export class GatedTargets {
 
   #gate(target: Target, index: number, name: string, addedAt: number | undefined): GatedTarget {
     const settings = this.#settings
-    const rule = targetRule(target, settings)
+    const own = targetRule(target, settings)
+    const rule = this.#after?.rule(own, target, index) ?? own
     const gated: GatedTarget = {
       target,
       index,
@@ -366,6 +371,11 @@ export class GatedTargets {
     // What the target itself reports does not depend on the objects that explain it.
     const explaining = failure === undefined || isOwnProblem(failure, gated.target) ? [] : explainedBy
     const isUnavailable = this.#health.isUnavailable([...requestsOf(gated), ...explaining])
+    const broken = isUnavailable ? undefined : this.#after?.broken(gated, object, assessment, context)
+    if (this.#after !== undefined && broken !== undefined) {
+      this.apply(gated, this.#after.notHeld(broken, this.#now()))
+      return
+    }
     const hasConsequence = assessment.problems.some((problem) => traitsOf(problem).isConsequence)
     const awaitsOther = hasConsequence && this.awaitsOther(gated, assessment)
     const availableRevision = state.assessment === undefined ? rule.availableRevision?.(object, context) : undefined

@@ -19,7 +19,12 @@ export interface MilestoneProgress {
   readonly highest: ReadonlyMap<string, number>
   /** When the counters were restarted. */
   readonly restartedAt?: number
+  /** The hold has begun. */
+  readonly isHolding?: true
 }
+
+/** The milestone of the hold: a ready target reaches it at the end. */
+const held = 'held'
 
 export function createMilestones(names: readonly string[]): MilestoneProgress {
   return { names, reachedAt: [], shownAt: new Map(), present: [], highest: new Map() }
@@ -117,6 +122,11 @@ export function restartCounters(before: MilestoneProgress, now: number): Milesto
   return { ...before, highest: new Map(), restartedAt: now }
 }
 
+/** For a target that held to the end: undefined if it has no such milestone. */
+export function finishHold(before: MilestoneProgress, message: string, at: number): MilestoneProgress | undefined {
+  return before.names.at(-1) === held ? finishMilestones(before, message, at) : undefined
+}
+
 /** For a ready target that is no longer ready: it loses its first open milestone and all later ones. */
 export function loseMilestones(before: MilestoneProgress, { milestones }: Assessment, now: number): MilestoneProgress {
   const open = before.names.findIndex((name) => findMilestone(milestones, name)?.state === 'open')
@@ -138,7 +148,7 @@ export function finishMilestones(before: MilestoneProgress, message: string, at:
 
 /** The milestones for the report. `end`: whether the target is open, failed or ready. */
 export function milestoneRecords(
-  { names, reachedAt, shownAt, present }: MilestoneProgress,
+  { names, reachedAt, shownAt, present, isHolding }: MilestoneProgress,
   end: 'open' | 'failed' | 'ready',
 ): readonly MilestoneRecord[] {
   return names.map((name, index) => {
@@ -154,7 +164,8 @@ export function milestoneRecords(
         ...(shown === undefined ? {} : { source: 'object' }),
         message: state === 'open' ? '' : message,
       }
-    // A ready target waits for no milestone.
+    if (end === 'ready' && name === held) return { name, state: isHolding ? 'current' : 'pending', message: '' }
+    // A ready target waits for no other milestone.
     if (end === 'ready') return { name, state: 'skipped', message: '' }
     if (index > reachedAt.length) return { name, state: 'pending', message: '' }
     return { name, state: end === 'failed' ? 'failed' : 'current', message }

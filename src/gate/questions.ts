@@ -1,10 +1,6 @@
-/** A pod to ask, and its port. */
-export interface AskedPod {
-  readonly namespace: string
-  readonly name: string
-  readonly uid: string
-  readonly port: number
-}
+import type { AskedPod } from '../lifecycle/assessment.ts'
+
+export type { AskedPod }
 
 /**
  * What the gate asks for besides watches. An event `ANSWER` or `METRIC` answers it; a question that is no longer among the

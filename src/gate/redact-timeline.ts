@@ -1,11 +1,15 @@
 import type { Undo } from '../lifecycle/rule.ts'
 import type { Target } from '../plan/target.ts'
 import type {
+  AnswerRecord,
+  CheckRecords,
   Entry,
   Evidence,
   GateRecord,
+  MetricRecord,
   MilestoneRecord,
   ProblemRecord,
+  RequestRecord,
   TargetRecord,
   Timeline,
   Verdict,
@@ -128,6 +132,37 @@ const gate = fields<GateRecord>({
   hint: text,
 })
 
+const answer = fields<AnswerRecord>({
+  at: kept,
+  pod: kept,
+  status: kept,
+  seconds: kept,
+  body: text,
+  error: text,
+  location: text,
+  isRight: kept,
+})
+
+const request = fields<RequestRecord>({
+  text,
+  isDuring: kept,
+  maxErrors: kept,
+  asked: kept,
+  errors: kept,
+  errorsAt: kept,
+  answers: each(answer),
+})
+
+const metricValue = fields<MetricRecord['values'][number]>({ at: kept, value: kept, error: text })
+
+const checks = fields<CheckRecords>({
+  requests: each(request),
+  metrics: each(fields<MetricRecord>({ name: kept, query: text, limit: kept, values: each(metricValue) })),
+  hold: kept,
+  urlVerdict: fields(verdict),
+  urlProblem: omitted,
+})
+
 const timeline = fields<Timeline>({
   startedAt: kept,
   finishedAt: kept,
@@ -139,6 +174,7 @@ const timeline = fields<Timeline>({
   hint: text,
   targets: each(record),
   entries: each(redactEntry),
+  checks,
   annotations: each(text),
   gates: each(gate),
 })

@@ -13,6 +13,7 @@ import { deletedMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
   createMilestones,
+  finishHold,
   finishMilestones,
   loseMilestones,
   type MilestoneProgress,
@@ -217,6 +218,9 @@ export type TargetEvent =
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
+  /** The hold begins, or the target has held to its end. */
+  | { readonly type: 'holding' }
+  | { readonly type: 'hold-ended'; readonly message: string }
   /** `problem` concerns all targets together, and replaces the problems of the target itself. */
   | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
   /** The object cannot be judged: it is invalid, or a rule threw an error. */
@@ -285,6 +289,13 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
     case 'assessed':
       return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
+    case 'holding':
+      return { state: { ...state, milestones: { ...state.milestones, isHolding: true } }, entries: [] }
+    case 'hold-ended': {
+      const milestones = finishHold(state.milestones, event.message, now)
+      if (milestones === undefined || state.type !== 'ready') return unchanged
+      return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message, isUnquoted: true }] }
+    }
     case 'held': {
       const stall = holdStall(state.stall, event.isHeld, now)
       return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
@@ -664,7 +675,7 @@ function end(
   { logText, ...verdict }: TargetVerdict,
   now: number,
   context: StepContext,
-  problems = problemsIn(state),
+  problems = reportedProblems(state),
 ): Step {
   if (context.settings.isEndless) return { state, entries: [] }
   const { milestones, seen, assessment } = state
@@ -686,6 +697,13 @@ function end(
 export function problemsIn(state: UnendedState): readonly Problem[] {
   if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
   return state.assessment?.problems ?? []
+}
+
+/** The problems if it ends now. */
+function reportedProblems(state: UnendedState): readonly Problem[] {
+  const problems = problemsIn(state)
+  const overdue = state.assessment?.overdue
+  return problems.length === 0 && overdue !== undefined ? [overdue] : problems
 }
 
 function note(text: string): TargetEntry {

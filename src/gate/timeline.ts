@@ -159,6 +159,63 @@ export function gateDurationMs({ startedAt, finishedAt }: GateRecord): number | 
   return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
+/** One answer to a line of `requests`. Its texts are hostile: renderers escape them. */
+export interface AnswerRecord {
+  readonly at: number
+  readonly pod?: string | undefined
+  readonly status?: number | undefined
+  readonly seconds?: number | undefined
+  readonly body?: string | undefined
+  readonly error?: string | undefined
+  readonly location?: string | undefined
+  readonly isRight: boolean
+}
+
+/** What a line of `requests` asked, and how it was answered. */
+export interface RequestRecord {
+  /** The line as written, with `***` for the values of headers. */
+  readonly text: string
+  /** It was asked from the start to the end (`--during`). */
+  readonly isDuring: boolean
+  readonly maxErrors?: number | undefined
+  readonly asked: number
+  /** How many answers were wrong or missing, and when. */
+  readonly errors: number
+  readonly errorsAt: readonly number[]
+  /** The latest ones. */
+  readonly answers: readonly AnswerRecord[]
+}
+
+/** The values of a metric over time. */
+export interface MetricRecord {
+  readonly name: string
+  readonly query: string
+  /** `< 0.01` */
+  readonly limit: string
+  readonly values: readonly {
+    readonly at: number
+    readonly value?: number | undefined
+    readonly error?: string | undefined
+  }[]
+}
+
+/** The time in which everything had to stay ready; without `since` it never began. */
+export interface HoldRecord {
+  readonly holdMs: number
+  readonly since?: number
+}
+
+/** What the gate asked for besides watches. */
+export interface CheckRecords {
+  readonly requests: readonly RequestRecord[]
+  readonly metrics: readonly MetricRecord[]
+  readonly hold?: HoldRecord | undefined
+  /** The verdict of the requests to URLs, if they ended the gate: they belong to no target. */
+  readonly urlVerdict?: Verdict | undefined
+  /** Its facts, for the hint. */
+  readonly urlProblem?: Problem | undefined
+}
+
 /** Everything that happened, and the gate's verdict: the only input of the renderers. */
 export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly startedAt: number
@@ -173,6 +230,8 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly hint?: string
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
+  /** Absent if the gate asked for nothing after ready. */
+  readonly checks?: CheckRecords | undefined
   /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
   readonly annotations?: readonly string[]
   /**

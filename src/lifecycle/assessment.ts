@@ -22,6 +22,24 @@ export interface Milestone {
   readonly message: string
 }
 
+/** A pod to ask, and its port. */
+export interface AskedPod {
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly port: number
+}
+
+/** The pods of one line of `requests`. */
+export interface Ask {
+  /** Index of the line among `requests`. */
+  readonly check: number
+  /** The pods of the gated revision: only their answers count. */
+  readonly pods: readonly { readonly name: string; readonly uid: string }[]
+  /** Those that are asked now, in this order. */
+  readonly asked: readonly AskedPod[]
+}
+
 /** The state of a target: what its rule finds about the object, its relatives and the time. */
 export type Assessment = AssessedFacts &
   (
@@ -47,6 +65,10 @@ export interface AssessedFacts {
   readonly awaits?: readonly ObjectName[]
   /** The objects that it has deployed, which become targets too. */
   readonly deployed?: readonly ObjectName[] | undefined
+  /** The problem if a clock ends the target now, although it is too early to report it. */
+  readonly overdue?: Problem
+  /** The pods that each line of `requests` asks; only while the target itself is ready. */
+  readonly asks?: readonly Ask[]
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
   /** It has done work for this change that no undo takes back: a Job. */

@@ -72,6 +72,31 @@ export interface ReadyTarget {
   readonly pods: readonly Pod[]
 }
 
+/** A TCP port by which requests reach the pods behind an object. */
+export interface ServedPort {
+  readonly name?: string | undefined
+  readonly port: number
+  /** The port of the pods: its number, or the name to which each pod gives a number. */
+  readonly target: number | string
+}
+
+/** How requests reach the pods behind an object (`requests`). */
+export interface Serving<Gated extends KubeObject = KubeObject> {
+  ports(object: Gated): readonly ServedPort[]
+  /** Declared ports are only information: any other number may be asked too. */
+  readonly acceptsAnyNumber?: true
+  /** Whether a pod is behind it, of whatever revision. */
+  selects(object: Gated, pod: Pick<Pod, 'metadata'>): boolean
+  /** The labels of the pods that it makes, as the metadata of one; without this method, it makes none. */
+  podMetadata?(object: Gated): Pick<Pod, 'metadata'>
+  /** The watches of the pods behind it, and of what shows whether it wants any. */
+  relatives(object: Gated): readonly WatchRequest[]
+  /** Whether it wants no pod: it is scaled to zero. */
+  isEmpty(object: Gated, context: RuleContext): boolean
+  /** Its pods are asked one after the other, by their ordinals. */
+  readonly isOrdered?: true
+}
+
 /** The lifecycle of a kind: everything that is kind-specific in the gate. */
 export interface Rule<Gated extends KubeObject = KubeObject> {
   /** The names of its milestones, in order. They are a contract. */
@@ -102,6 +127,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
   /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
+  /** How requests reach its pods; absent for kinds that serve none. */
+  readonly serving?: Serving<Gated>
   /** Its objects are pods or run them: their logs can be shown. */
   readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */

@@ -1,11 +1,16 @@
+import type { ApiResource } from '../cluster/feed.ts'
+import type { KindName } from '../cluster/objects.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
-import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
+import { type AddMistake, didYouMean, type Mistake, quote, UserError } from '../errors.ts'
 import { number, writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
+import { apiVersionOf } from './kinds.ts'
 import { splitWords } from './kubectl-output.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { type FlagOptions, splitFlags } from './reference-flags.ts'
+import { resolveReferences } from './resolve.ts'
+import { nameKey, namespacesOf, type Target } from './target.ts'
 
 /** The object behind which pods are asked. */
 export interface CheckReference {
@@ -367,4 +372,90 @@ function parseSource(written: string, _place: Place, addMistake: AddMistake): Me
   }
   const { reference, port } = readReference(first, flags, addMistake)
   return reference && { reference, port, scheme: readScheme(flags.get('scheme'), addMistake), headers }
+}
+
+/**
+ * The checks with the kinds of their references.
+ * @param resources the server's resource types, in the order of discovery
+ * @throws UserError with every reference of an unknown kind
+ */
+export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
+  const resolve = (input: string, { reference, line }: Located): CheckReference | undefined => {
+    if (reference === undefined) return undefined
+    const { kind, name, namespace } = reference
+    const parsed = { line, exclude: false, kind, name, namespace, clocks: {} }
+    const { resolved } = resolveReferences(
+      { input, references: [parsed], skipped: [], mistakes: [] },
+      resources,
+      noDefaults,
+    )
+    const [found] = resolved
+    if (found === undefined) return reference
+    const { resource } = found
+    return { ...reference, apiVersion: apiVersionOf(resource), kind: resource.kind }
+  }
+  const mistakes: Mistake[] = []
+  const attempt = (input: string, located: Located) => {
+    try {
+      return resolve(input, located)
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error
+      mistakes.push(...error.mistakes)
+      return undefined
+    }
+  }
+  const requests = checks.requests.map((check) => ({ ...check, reference: attempt('requests', check) }))
+  const { source } = checks
+  const resolved =
+    source?.url === undefined && source !== undefined
+      ? { ...source, reference: attempt('metrics-from', { reference: source.reference, line: 1 }) ?? source.reference }
+      : source
+  if (mistakes.length > 0) throw new UserError(mistakes, 'kind-unknown')
+  return { ...checks, requests, source: resolved }
+}
+
+type Located = Pick<RequestCheck, 'reference' | 'line'>
+
+/** The milestones of a kind, with those of the checks. */
+export function withMilestones(
+  milestonesOf: (kind: KindName) => readonly string[],
+  { requests, holdMs }: Checks,
+): (kind: KindName) => readonly string[] {
+  const own = [...(requests.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
+  return (kind) => [...milestonesOf(kind), ...own]
+}
+
+const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
+
+/**
+ * The checks with the namespaces of their references: without `-n`, that of the gated resource of this name, else the
+ * default one, or the only one in which something is gated.
+ * @param namespace the default namespace
+ */
+export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
+  const gated = namespacesOf(targets)
+  const place = (reference: CheckReference): CheckReference => {
+    if (reference.namespace !== undefined) return reference
+    const { apiVersion = '', kind, name } = reference
+    const same = targets.filter(
+      (target) => nameKey({ ...target, namespace: '' }) === nameKey({ apiVersion, kind, name, namespace: '' }),
+    )
+    const own = namespacesOf(same)
+    const candidates = own.length > 0 ? own : gated
+    const only = candidates.length === 1 ? candidates[0] : undefined
+    return { ...reference, namespace: candidates.includes(namespace) ? namespace : (only ?? namespace) }
+  }
+  const { source } = checks
+  return {
+    ...checks,
+    requests: checks.requests.map((check) => ({ ...check, reference: check.reference && place(check.reference) })),
+    source:
+      source?.url === undefined && source !== undefined
+        ? { ...source, reference: { namespace, ...definedOnly(source.reference) } }
+        : source,
+  }
+}
+
+function definedOnly({ namespace, ...rest }: CheckReference): CheckReference {
+  return namespace === undefined ? rest : { ...rest, namespace }
 }

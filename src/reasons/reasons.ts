@@ -1,4 +1,5 @@
 import { type Subject, subjectText } from '../cluster/objects.ts'
+import { type CheckDetails, checkReasons } from './checks.ts'
 import { type ContainerDetails, containerReasons } from './containers.ts'
 import { type GateDetails, gateReasons } from './gate.ts'
 import { type ImageDetails, imageReasons } from './images.ts'
@@ -24,6 +25,7 @@ export interface ReasonDetails
     WorkloadDetails,
     NetworkDetails,
     StatusDetails,
+    CheckDetails,
     GateDetails {}
 
 /** Reason codes: a contract. Workflows branch on them, so a code is never renamed. */
@@ -37,6 +39,7 @@ export const reasons: ReasonFamily<ReasonDetails> = {
   ...workloadReasons,
   ...networkReasons,
   ...statusReasons,
+  ...checkReasons,
   ...gateReasons,
 }
 

@@ -1,9 +1,11 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
+import { throwMistakes } from '../errors.ts'
+import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import { Gate } from '../gate/gate.ts'
 import { type GateSettings, gateSettings } from '../gate/settings.ts'
 import type { Entry } from '../gate/timeline.ts'
-import { type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
+import { hasChecks, type Inputs, inputDefinitions, parseInputs } from '../inputs.ts'
 import { isJudged, loadMilestones } from '../lifecycle/rules.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
 import { parseReferences } from '../plan/parse-references.ts'
@@ -43,6 +45,23 @@ export function inputsOf(
 }
 
 /**
+ * What the recorded gate asked for after ready; undefined if it asked for nothing.
+ * @throws UserError with the mistakes of these inputs
+ */
+export async function recordedChecks(
+  inputs: Inputs,
+  index: RecordingIndex,
+  targets: readonly Target[],
+): Promise<AfterReadyFactory | undefined> {
+  if (!hasChecks(inputs)) return undefined
+  const { parseChecks, placeChecks, resolveCheckKinds } = await import('../plan/checks.ts')
+  const { afterReady } = await import('../gate/after-ready.ts')
+  const { mistakes, ...checks } = parseChecks(inputs, { isLive: false })
+  throwMistakes(mistakes)
+  return afterReady(placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs)))
+}
+
+/**
  * The settings of the recorded gate.
  * @param inputs by default the recorded ones
  * @throws UserError if the recording contains invalid values of inputs
@@ -74,7 +93,10 @@ export async function planReplay(
 ): Promise<ReplayPlan> {
   const { kinds } = index
   const namespace = namespaceOf(index, inputs)
-  const milestones = Object.keys(inputs.milestoneTimeoutsMs)
+  // The recorded gate has checked the names of the milestones that every kind has after ready.
+  const milestones = Object.keys(inputs.milestoneTimeoutsMs).filter(
+    (name) => !(hasChecks(inputs) && isAfterReady(name)),
+  )
   const isNamespaced = ({ apiVersion, kind }: KindName) =>
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
@@ -100,6 +122,10 @@ export async function planReplay(
 /** The namespace of references without one. */
 export function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
   return namespace ?? onlyNamespace ?? 'default'
+}
+
+function isAfterReady(name: string): boolean {
+  return name === 'answers' || name === 'held'
 }
 
 async function resolve(
@@ -158,6 +184,8 @@ export interface ReplayHooks {
   readonly onGate?: (gate: Gate) => void
   /** By default read from the recording. */
   readonly index?: RecordingIndex
+  /** See `recordedChecks`; by default nothing is asked for. */
+  readonly afterReady?: AfterReadyFactory | undefined
   /** See `ReplayPlan`. */
   readonly correctNamespace?: (event: FeedEvent) => FeedEvent
   /**
@@ -182,7 +210,7 @@ export async function replay(
 ): Promise<Gate> {
   const { onDamage, onSkipped, correctNamespace = (event) => event, waitUntil, cancelled } = hooks
   const index = hooks.index ?? (await indexRecording(path))
-  const gate = new Gate(targets, settings, (request) => index.hasAnswer(request), hooks.onEntry)
+  const gate = new Gate(targets, settings, (request) => index.hasAnswer(request), hooks.onEntry, hooks.afterReady)
   hooks.onGate?.(gate)
   let reached = settings.startedAt
   const advanceTo = async (at: number) => {
@@ -201,7 +229,8 @@ export async function replay(
     if (cancelled?.aborted) break
     gate.handle(correctNamespace(event))
   }
-  if (!cancelled?.aborted) await advanceTo(reached + longestTimeoutMs(targets, settings) + replayCancelMs)
+  if (!cancelled?.aborted)
+    await advanceTo(reached + longestTimeoutMs(targets, settings) + (hooks.afterReady?.holdMs ?? 0) + replayCancelMs)
   gate.handle({ type: 'CANCEL', at: reached })
   return gate
 }

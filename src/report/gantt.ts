@@ -1,5 +1,6 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames } from '../plan/target.ts'
+import { counted } from '../reasons/wording.ts'
 import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
@@ -13,6 +14,9 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** A bar shorter than this part of the whole is not visible. */
 const shortestBar = 1 / 150
+/** Errors with a shorter time between them are one bar. */
+const errorGapMs = 3_000
+const maxErrorBars = 6
 
 /** A Mermaid gantt, and the number of drawn targets. */
 interface Gantt {
@@ -53,7 +57,30 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
     diagram += `\n${text}`
     drawn += 1
   }
+  const errors = errorBars(timeline, begin).map(({ label, from, to }) => {
+    return `    ${mermaidTask(label)} :crit, ${scale(from)}, ${scale(to)}`
+  })
+  const section = ['', '    section errors', ...errors].join('\n')
+  if (errors.length > 0 && diagram.length + section.length <= characterLimit) diagram += section
   return { diagram, drawn }
+}
+
+/** The times in which requests with `--during` failed, with the number of these: the longest few, because each is a row. */
+function errorBars({ checks, startedAt, finishedAt }: Timeline, begin: number): readonly Omit<Bar, 'tag'>[] {
+  const moments = (checks?.requests ?? []).flatMap(({ isDuring, errorsAt }) => (isDuring ? errorsAt : []))
+  const shortest = (finishedAt - startedAt) * shortestBar
+  const bars: { from: number; to: number; count: number }[] = []
+  for (const at of moments.toSorted((a, b) => a - b)) {
+    const from = at - begin
+    const last = bars.at(-1)
+    if (last !== undefined && from - last.to <= errorGapMs) Object.assign(last, { to: from, count: last.count + 1 })
+    else bars.push({ from, to: from, count: 1 })
+  }
+  return bars
+    .toSorted((a, b) => b.count - a.count)
+    .slice(0, maxErrorBars)
+    .toSorted((a, b) => a.from - b.from)
+    .map(({ from, to, count }) => ({ label: `✗ ${counted(count, 'error')}`, from, to: Math.max(to, from + shortest) }))
 }
 
 /** At most twelve ticks: the default draws too many. */

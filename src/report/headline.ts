@@ -52,6 +52,8 @@ export function headline(timeline: Timeline): string {
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
   const deciding = decidingTarget(timeline)
+  // Requests to URLs and metrics belong to no target.
+  if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return join(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((record) => record.outcome === 'ready').length
     return join(took, targets.length === 0 ? phrase : `${ready} of ${counted(targets.length, 'target')} ready`)

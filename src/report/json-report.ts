@@ -1,5 +1,6 @@
 import { subjectText } from '../cluster/objects.ts'
 import {
+  type CheckRecords,
   type EndedTimeline,
   type Entry,
   type GateRecord,
@@ -37,6 +38,7 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     hint: timeline.hint,
     ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
     gates: gates?.map(reportGate),
+    ...(timeline.checks && reportChecks(timeline.checks, startedAt)),
     targets: timeline.targets.map((record, index) => ({
       ...reportTarget(record, logged.get(index) ?? [], timeline),
       ...causeOf(record, timeline),
@@ -47,6 +49,34 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
 /** The report as file content. */
 export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
   return `${printableJson(buildReport(timeline, run), 2)}\n`
+}
+
+function reportChecks({ requests, metrics, hold }: CheckRecords, startedAt: number): Partial<Report> {
+  const seconds = (at: number) => (at - startedAt) / 1_000
+  return {
+    requests: requests.map(({ text, isDuring, asked, errors, answers }) => ({
+      request: text,
+      during: isDuring,
+      asked,
+      errors,
+      answers: answers.map(({ at, pod, status, seconds: took, body, error, isRight }) => ({
+        at: iso(at),
+        pod,
+        status,
+        seconds: took,
+        body,
+        error,
+        right: isRight,
+      })),
+    })),
+    metrics: metrics.map(({ name, query, limit, values }) => ({
+      name,
+      query,
+      limit,
+      values: values.map(({ at, value, error }) => ({ at: iso(at), seconds: seconds(at), value, error })),
+    })),
+    hold: hold && { seconds: hold.holdMs / 1_000, since: hold.since === undefined ? undefined : iso(hold.since) },
+  }
 }
 
 /**

@@ -129,6 +129,39 @@ const gate = z
   })
   .meta({ id: 'Gate' })
 
+const request = z
+  .object({
+    request: z.string().describe('The line as written, with `***` for the values of headers'),
+    during: z.boolean().describe('Whether it was asked from the start to the end'),
+    asked: z.number().int().nonnegative().describe('How many answers came or were missing'),
+    errors: z.number().int().nonnegative().describe('How many of them were wrong or missing'),
+    answers: z
+      .array(
+        z.object({
+          at: moment,
+          pod: z.string().optional(),
+          status: z.number().int().optional(),
+          seconds: z.number().optional(),
+          body: z.string().optional().describe('Its beginning: not escaped for any use'),
+          error: z.string().optional(),
+          right: z.boolean(),
+        }),
+      )
+      .describe('The latest ones'),
+  })
+  .meta({ id: 'Request' })
+
+const metric = z
+  .object({
+    name: z.string(),
+    query: z.string(),
+    limit: z.string().describe('`< 0.01`'),
+    values: z.array(
+      z.object({ at: moment, seconds: z.number(), value: z.number().optional(), error: z.string().optional() }),
+    ),
+  })
+  .meta({ id: 'Metric' })
+
 const run = z
   .object({
     id: z.string().describe('The number of the workflow run'),
@@ -158,6 +191,15 @@ export const reportSchema = z.object({
     .optional()
     .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
+  requests: z.array(request).optional().describe('The lines of the input `requests`, if there are any checks'),
+  metrics: z.array(metric).optional().describe('The lines of the input `metrics`'),
+  hold: z
+    .object({
+      seconds: z.number().nonnegative(),
+      since: moment.optional().describe('When everything was ready and had answered; absent if that did not happen'),
+    })
+    .optional()
+    .describe('The input `hold`'),
   targets: z.array(target),
 })
 

@@ -15,6 +15,7 @@ import {
   unfoldedRows,
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
+import { renderChecks } from './checks.ts'
 import { type ComparedTarget, renderComparison } from './comparison.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
@@ -125,6 +126,7 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
     ...causes(timeline, shown, shape, options),
     ...outcomeCounts(judged),
     ...table(judged, shown, shape),
+    ...renderChecks(timeline),
     ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
     ...(shape.readyRows ? renderComparison(options.compared ?? []) : []),
@@ -138,7 +140,8 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
 
 function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
   const [only] = timeline.targets
-  if (timeline.targets.length === 1 && only?.outcome === 'ready') {
+  const isReady = (timeline.verdict?.outcome ?? 'ready') === 'ready'
+  if (isReady && timeline.targets.length === 1 && only?.outcome === 'ready') {
     const wait = longestWait(only, timeline)
     return [`${targetStatus(only)}${wait === '' ? '' : ` · longest wait: ${wait}`}`]
   }

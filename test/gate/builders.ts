@@ -2,6 +2,7 @@ import { failureFromStatus } from '../../src/cluster/failures.ts'
 import type { Failure, FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, ObjectMeta, PodStatus } from '../../src/cluster/objects.ts'
 import { covers } from '../../src/cluster/store.ts'
+import type { AfterReadyFactory } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import type { GateProblem, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
@@ -119,6 +120,7 @@ export interface RunOptions {
   readonly settings?: Partial<GateSettings>
   /** In a live run every first list will come; a recording contains the lists that came. */
   readonly live?: boolean
+  readonly afterReady?: AfterReadyFactory
 }
 
 /** Result of a run; `seconds` are since the start of the gate. */
@@ -151,11 +153,11 @@ export function runUntil(seconds: number, steps: readonly (readonly FeedEvent[])
 
 export function createGate(
   steps: readonly (readonly FeedEvent[])[],
-  { targets = [createTarget()], settings = {}, live = false }: RunOptions = {},
+  { targets = [createTarget()], settings = {}, live = false, afterReady }: RunOptions = {},
 ): Gate {
   const lists = steps.flat().filter((event) => event.type === 'SYNCED')
   const willSync = (request: WatchRequest) => live || lists.some((list) => covers(list, request))
-  return new Gate(targets, createSettings(settings), willSync)
+  return new Gate(targets, createSettings(settings), willSync, undefined, afterReady)
 }
 
 function feed(gate: Gate, steps: readonly (readonly FeedEvent[])[]): void {

@@ -5,6 +5,7 @@ import type {
   GateProblem,
   MilestoneRecord,
   ProblemRecord,
+  RequestRecord,
   TargetRecord,
 } from '../../src/gate/timeline.ts'
 import { problemHeadline } from '../../src/gate/timeline-entries.ts'
@@ -118,4 +119,9 @@ export function createTimeline<P extends ProblemRecord = GateProblem>(
     ],
     ...overrides,
   }
+}
+
+export function createRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
+  const text = 'service/web GET /healthz'
+  return { text, isDuring: false, asked: 0, errors: 0, errorsAt: [], answers: [], ...overrides }
 }

@@ -1,4 +1,4 @@
-import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import type { AnswerRecord, EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../support/subject.ts'
 import {
@@ -7,6 +7,7 @@ import {
   createEvidence,
   createMilestone,
   createProblem,
+  createRequest,
   createTarget,
   createTargetRecord,
   createTimeline,
@@ -413,7 +414,28 @@ function hostile(): EndedTimeline {
       createEntry({ at: at(1), target, kind: 'problem', text }),
       createEntry({ at: at(20), target, kind: 'verdict', outcome: 'failed', text }),
     ]),
+    checks: {
+      requests: [
+        createRequest({ text: words, asked: 30, errors: 29, answers: hostileWords.map(answerWith) }),
+        createRequest({ text: words, isDuring: true, asked: 9, errors: 2, errorsAt: [at(3), at(9)], answers: [] }),
+      ],
+      metrics: [
+        {
+          name: words,
+          query: words,
+          limit: words,
+          values: [
+            { at: at(2), value: 1e300 },
+            { at: at(3), error: words },
+          ],
+        },
+      ],
+    },
   })
+}
+
+function answerWith(text: string): AnswerRecord {
+  return { at: at(5), pod: text, status: 500, body: text, location: text, isRight: false }
 }
 
 function cancelled(): EndedTimeline {

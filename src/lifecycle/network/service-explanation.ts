@@ -1,6 +1,5 @@
 import leven from 'leven'
 import {
-  type Container,
   type EndpointSlice,
   type KubeObject,
   type ObjectMeta,
@@ -15,7 +14,7 @@ import { type Check, type Problem, problemSentence } from '../../reasons/reasons
 import { counted } from '../../reasons/wording.ts'
 import { ownProblem } from '../conditions.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { condition, isReplaced } from '../workloads/pod-fields.ts'
+import { condition, isReplaced, portsOf } from '../workloads/pod-fields.ts'
 import { examinePod } from '../workloads/pod-state.ts'
 import { byImportance } from '../workloads/revision-pods.ts'
 
@@ -302,11 +301,6 @@ export function declaredPorts(pod: Pod): string {
 }
 
 /** The ports of the containers and sidecars; init containers that end serve no traffic. */
-function portsOf({ spec }: Pod): NonNullable<Container['ports']> {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
-  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) => ports)
-}
-
 function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   const { targetPort = port.port } = port
   if (typeof targetPort === 'string') {

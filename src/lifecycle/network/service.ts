@@ -52,6 +52,15 @@ export const serviceRule: Rule<Service> = {
     // A selector without a match is compared with the labels of every pod and workload.
     last?.problems.some((problem) => traitsOf(problem).awaitsAnyPod) === true || isBehind(object, other),
   assess: assessService,
+  serving: {
+    ports: ({ spec }) =>
+      (spec?.ports ?? []).flatMap(({ name, port, targetPort, protocol = 'TCP' }) =>
+        protocol !== 'TCP' || port === undefined ? [] : [{ name, port, target: targetPort || port }],
+      ),
+    selects: isSelectedBy,
+    relatives: (object) => (selectsPods(object) ? [podRequest(object), ...workloadRequests(object)] : []),
+    isEmpty: isScaledToZero,
+  },
 }
 
 function assessService(service: Service, context: RuleContext): Assessment {
@@ -257,8 +266,12 @@ function isBehind(service: Service, other: KubeObject): boolean {
   return isSelectedBy(service, other.kind === 'Pod' ? other : podsMetadata(other))
 }
 
-function hasEndpoints({ spec = {} }: Service): boolean {
-  return spec.type !== 'ExternalName' && spec.clusterIP !== 'None' && Object.keys(spec.selector ?? {}).length > 0
+function hasEndpoints(service: Service): boolean {
+  return service.spec?.clusterIP !== 'None' && selectsPods(service)
+}
+
+function selectsPods({ spec = {} }: Service): boolean {
+  return spec.type !== 'ExternalName' && Object.keys(spec.selector ?? {}).length > 0
 }
 
 function messageWithoutEndpoints({ spec = {} }: Service): string {

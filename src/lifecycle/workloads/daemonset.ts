@@ -8,6 +8,7 @@ import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, newestOf, templateCreatedAt } from './revision.ts'
 import { examinePods } from './revision-pods.ts'
+import { workloadServing } from './serving.ts'
 import { undoHooks } from './undo.ts'
 import {
   assessWorkload,
@@ -37,6 +38,7 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
 export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
+  serving: workloadServing,
   ...undoHooks,
   concernedBy: ['Node'],
   relatives: (object) => [

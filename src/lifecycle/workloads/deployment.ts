@@ -14,6 +14,7 @@ import type { PodState } from './pod-state.ts'
 import { rolloutCreationProblem } from './replica-failure.ts'
 import { becamePresentAt, createdAt, findRevision, formerNumbersOf, isReused, numberOf } from './revision.ts'
 import { notesOf } from './revision-pods.ts'
+import { workloadServing } from './serving.ts'
 import { undoHooks } from './undo.ts'
 import {
   assessWorkload,
@@ -43,6 +44,7 @@ const completeReason = 'NewReplicaSetAvailable'
 export const deploymentRule: Rule<Deployment> = {
   milestones: ['created', 'observed', 'replicaset', 'scheduled', 'pulled', 'started', 'ready', 'available', 'drained'],
   hasPods: true,
+  serving: workloadServing,
   ...undoHooks,
   relatives: (object) => [replicaSetRequest(object), podRequest(object)],
   changedAt: (object, context) => {

@@ -60,6 +60,10 @@ export function condition(object: { status?: { conditions?: Condition[] } }, typ
   return object.status?.conditions?.find((each) => each.type === type)
 }
 
+export function isReady(pod: Pod): boolean {
+  return condition(pod, 'Ready')?.status === 'True'
+}
+
 /**
  * Whether the pod is deleted or ended, and its controller creates another: then it does not count. With restartPolicy
  * Always this includes a pod whose containers all ended with 0, as when its node ended it (IsPodActive,
@@ -79,6 +83,12 @@ export function containerOfEvent(event: EventObject): string | undefined {
 /** Whether an event is about this container, or about its pod as a whole. */
 export function concernsContainer(event: EventObject, container: string): boolean {
   return [undefined, container].includes(containerOfEvent(event))
+}
+
+/** The declared ports of a pod's containers and sidecars. Declared ports are only information: others may be open too. */
+export function portsOf({ spec }: Pick<Pod, 'spec'>): NonNullable<Container['ports']> {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always')
+  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }) => ports)
 }
 
 /** The number of occurrences that an event counts. */

@@ -10,6 +10,7 @@ import { startFailure } from './container-problems.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 import { newestOf } from './revision.ts'
+import { podServing } from './serving.ts'
 
 /**
  * A bare Pod: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ Ready when it runs, is Ready and has
@@ -19,6 +20,7 @@ import { newestOf } from './revision.ts'
 export const podRule: Rule<Pod> = {
   milestones: ['created', 'scheduled', 'initialized', 'pulled', 'started', 'running', 'ready'],
   hasPods: true,
+  serving: podServing,
   relatives: () => [],
   concernedBy: ['ReplicaSet'],
   optionalRelatives: (object) => (replicaSetOf(object) === undefined ? [] : [replicaSetsRequest(object)]),

@@ -7,6 +7,7 @@ import { podRequest } from '../selector.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { notesOf } from './revision-pods.ts'
+import { workloadServing } from './serving.ts'
 import { hasContainersOf } from './template.ts'
 import {
   assessWorkload,
@@ -28,6 +29,7 @@ import {
 export const replicaSetRule: Rule<ReplicaSet> = {
   milestones: workloadMilestones,
   hasPods: true,
+  serving: workloadServing,
   relatives: (object) => [podRequest(object)],
   assess: assessReplicaSet,
 }

@@ -10,6 +10,7 @@ import { isReplaced } from './pod-fields.ts'
 import { creationProblem } from './replica-failure.ts'
 import { becamePresentAt, findRevision, hashLabel, templateCreatedAt } from './revision.ts'
 import { examinePods, type PodsState } from './revision-pods.ts'
+import { orderedServing } from './serving.ts'
 import { undoHooks } from './undo.ts'
 import {
   assessWorkload,
@@ -39,6 +40,7 @@ import {
 export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
   hasPods: true,
+  serving: orderedServing,
   ...undoHooks,
   relatives: (object) => [podRequest(object), selectedRequest('apps/v1', 'ControllerRevision', object)],
   concernedBy: ['Service'],

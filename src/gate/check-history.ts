@@ -1,0 +1,73 @@
+import type { Answer, MetricValue } from '../cluster/feed.ts'
+import type { Checks } from '../plan/checks.ts'
+import { maxRecordedAnswers, maxRecordedErrors } from '../thresholds.ts'
+import type { AnswerRecord, CheckRecords, HoldRecord, RequestRecord } from './timeline.ts'
+
+type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
+
+/** The answers and values of a gate, as the summary and the report show them: all counts, and the answers that matter. */
+export class CheckHistory {
+  readonly #requests: readonly Mutable<RequestRecord>[]
+  readonly #metrics: Mutable<CheckRecords['metrics'][number]>[]
+  #hold: HoldRecord | undefined
+
+  constructor({ requests, metrics, holdMs }: Checks) {
+    this.#requests = requests.map(({ text, during, maxErrors }) => ({
+      text,
+      isDuring: during,
+      maxErrors,
+      asked: 0,
+      errors: 0,
+      answers: [],
+      errorsAt: [],
+    }))
+    this.#metrics = metrics.map(({ name, query, operator, threshold }) => ({
+      name,
+      query,
+      limit: `${operator} ${threshold}`,
+      values: [],
+    }))
+    this.#hold = holdMs > 0 ? { holdMs } : undefined
+  }
+
+  addAnswer(
+    { check, type: _type, namespace: _namespace, matches: _matches, ...answer }: Answer,
+    at: number,
+    isRight: boolean,
+  ): void {
+    const record = this.#requests[check]
+    if (record === undefined) return
+    record.asked += 1
+    if (!isRight) {
+      record.errors += 1
+      record.errorsAt = [...record.errorsAt, at].slice(-maxRecordedErrors)
+    }
+    record.answers = keep([...record.answers, { at, ...answer, isRight }])
+  }
+
+  addValue({ check, value, error }: MetricValue, at: number): void {
+    const record = this.#metrics[check]
+    if (record !== undefined) record.values = [...record.values, { at, value, error }].slice(-maxRecordedErrors)
+  }
+
+  /** The hold begins, or begins anew, and ends. */
+  setHold(hold: HoldRecord | undefined): void {
+    this.#hold = hold
+  }
+
+  get records(): CheckRecords {
+    return {
+      requests: this.#requests.map((record) => ({ ...record })),
+      metrics: this.#metrics.map((record) => ({ ...record })),
+      hold: this.#hold,
+    }
+  }
+}
+
+/** Of each pod the last right answer, and of all the last wrong ones. */
+function keep(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
+  const wrong = new Set(answers.filter(({ isRight }) => !isRight).slice(-maxRecordedAnswers))
+  const right = new Map(answers.flatMap((answer) => (answer.isRight ? [[answer.pod, answer] as const] : [])))
+  const shown = new Set([...[...right.values()].slice(-maxRecordedAnswers), ...wrong])
+  return answers.filter((answer) => shown.has(answer))
+}

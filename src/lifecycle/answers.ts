@@ -1,0 +1,494 @@
+import type { Answer, WatchRequest } from '../cluster/feed.ts'
+import { isOfKind, type KubeObject, type ObjectName, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
+import type { RequestCheck } from '../plan/checks.ts'
+import type { CheckDetails } from '../reasons/checks.ts'
+import { messageOf, type Problem } from '../reasons/reasons.ts'
+import { counted } from '../reasons/wording.ts'
+import { answersProven, answersProvenMs } from '../thresholds.ts'
+import { type Ask, type AskedPod, type Draft, gatedPods, type Milestone } from './assessment.ts'
+import { ownProblem } from './conditions.ts'
+import { prove } from './proof.ts'
+import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
+import type { RuleContext } from './rule-context.ts'
+import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
+
+/** The answers of one pod, or of a URL, to one line of `requests`. */
+export interface Answers {
+  /** Right answers in a row. */
+  readonly right: number
+  /** Wrong or missing answers in a row, and when the first of them came. */
+  readonly wrong: number
+  readonly wrongSince: number
+  readonly lastAt: number
+  readonly last: Answer
+}
+
+/** The answers to a line with `--during`, of all pods. */
+export interface DuringCount {
+  readonly asked: number
+  readonly errors: number
+  /** When the first request failed, and the last answer that was an error. */
+  readonly firstErrorAt?: number
+  readonly lastError?: Answer
+}
+
+/** What an amendment reads of the answers so far. */
+export interface AnswerBook {
+  /** Everything has answered: from here on, only wrong answers count. */
+  readonly isHolding: boolean
+  answers(check: RequestCheck, uid: string): Answers | undefined
+  during(check: RequestCheck): DuringCount
+}
+
+/** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
+export function isRight({ expectStatus, expectBody }: RequestCheck, answer: Answer): boolean {
+  const { status = 0, body = '', error } = answer
+  if (error !== undefined || !expectStatus.some(([first, last]) => status >= first && status <= last)) return false
+  return expectBody === undefined || (answer.matches ?? body.includes(expectBody))
+}
+
+export function addAnswer(before: Answers | undefined, check: RequestCheck, answer: Answer, at: number): Answers {
+  const { right = 0, wrong = 0, wrongSince = at } = before ?? {}
+  return isRight(check, answer)
+    ? { right: right + 1, wrong: 0, wrongSince: at, lastAt: at, last: answer }
+    : { right: 0, wrong: wrong + 1, wrongSince: wrong === 0 ? at : wrongSince, lastAt: at, last: answer }
+}
+
+/** A line that concerns a target: by its own reference, or by an object that selects its pods, as a Service does. */
+export interface ConcerningCheck {
+  readonly check: RequestCheck
+  readonly via?: { readonly name: ObjectName; readonly serving: Serving }
+}
+
+/**
+ * A target with lines of `requests` is ready only after it has answered each of them, and fails when wrong or missing answers
+ * prove that one of its pods does not.
+ */
+export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book: AnswerBook): Rule {
+  const { serving } = rule
+  if (serving === undefined) return rule
+  const vias = checks.flatMap(({ via }) => via ?? [])
+  const isVia = ({ kind, metadata }: KubeObject) =>
+    vias.some(({ name }) => name.kind === kind && name.name === metadata.name)
+  return {
+    ...amended(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
+    milestones: checks.some(({ check }) => !check.during) ? [...rule.milestones, 'answers'] : rule.milestones,
+    relatives: (object) => [
+      ...rule.relatives(object),
+      ...serving.relatives(object),
+      ...vias.map(({ name }): WatchRequest => name),
+    ],
+    concernedBy: [...new Set([...(rule.concernedBy ?? []), ...vias.map(({ name }) => name.kind)])],
+    isConcernedBy: (object, other, last) =>
+      isVia(other) ||
+      (rule.concernedBy?.includes(other.kind) === true && (rule.isConcernedBy?.(object, other, last) ?? true)),
+  }
+}
+
+interface Facts {
+  readonly checks: readonly ConcerningCheck[]
+  readonly serving: Serving
+  readonly book: AnswerBook
+  readonly context: RuleContext
+}
+
+/** A line with the pods that must answer it. */
+interface Asking {
+  readonly check: RequestCheck
+  /** The pods of the gated revision that stay, in the order in which they are asked. */
+  readonly pods: readonly Pod[]
+  readonly ports: ReadonlyMap<string, number>
+  /** No pod is wanted. */
+  readonly isSkipped: boolean
+  readonly isAnswered: boolean
+}
+
+function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
+  const { book, checks } = facts
+  const askings = checks.flatMap((each) => askingOf(each, draft, object, facts) ?? [])
+  const toAnswer = askings.filter(({ check }) => !check.during)
+  const isOpen = draft.ready || book.isHolding
+  const open = book.isHolding ? [] : toAnswer.filter(({ isAnswered, isSkipped }) => !isAnswered && !isSkipped)
+  const found = askings.flatMap((asking) => problemsOf(asking, object, facts))
+  const failure = found.find(({ proven }) => proven)
+  const ready = draft.ready && open.length === 0 && failure === undefined
+  const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
+  const own = {
+    ...draft,
+    milestones: checks.some(({ check }) => !check.during)
+      ? [...milestones, milestoneOf(toAnswer, open, draft.ready, facts)]
+      : draft.milestones,
+  }
+  const [first] = open
+  return {
+    ...own,
+    ready,
+    failure: failure ?? draft.failure,
+    problems: [...found, ...draft.problems],
+    message: failure === undefined ? messageOfAnswers(draft, toAnswer, open, facts) : messageOf(failure),
+    notes: [
+      ...draft.notes,
+      ...toAnswer
+        .filter(({ isSkipped }) => isSkipped)
+        .map(({ check }) => `${requestOf(check)} was not asked: no pod is wanted`),
+    ],
+    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, facts) }),
+    ...(isOpen && { asks: toAnswer.map((asking) => askOf(asking, facts)) }),
+  }
+}
+
+/** A ready target waits for none of its own milestones. */
+function doneOrSkipped(milestone: Milestone): Milestone {
+  return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
+}
+
+/** The pods that a line asks of this target; undefined if it does not concern the target. */
+function askingOf(
+  { check, via }: ConcerningCheck,
+  draft: Draft,
+  object: KubeObject,
+  { serving, book, context }: Facts,
+): Asking | undefined {
+  const service =
+    via && context.list(via.name.kind, via.name.namespace).find(({ metadata }) => metadata.name === via.name.name)
+  if (via !== undefined && !selectsPodsOf(via.serving, service, serving, object)) return undefined
+  const gated = podsOfTarget(draft, object, serving, context)
+  const selected =
+    via === undefined || service === undefined ? gated : gated.filter((pod) => via.serving.selects(service, pod))
+  const pods = inOrder(selected.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
+  const port = choosePort(check, service ?? object, via?.serving ?? serving)
+  const ports = new Map(
+    typeof port === 'string'
+      ? []
+      : pods.flatMap((pod): [string, number][] => {
+          const number = portIn(pod, port)
+          return number === undefined ? [] : [[uidOf(pod), number]]
+        }),
+  )
+  const isEnough = (pod: Pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times
+  return {
+    check,
+    pods,
+    ports,
+    isSkipped: pods.length === 0 && serving.isEmpty(object, context),
+    isAnswered: pods.length > 0 && (check.eachPod ? pods.every(isEnough) : pods.some(isEnough)),
+  }
+}
+
+/** Whether an object, such as a Service, selects the pods that a target makes. */
+export function selectsPodsOf(
+  selecting: Serving,
+  object: KubeObject | undefined,
+  { podMetadata }: Serving,
+  target: KubeObject,
+): boolean {
+  return object !== undefined && podMetadata !== undefined && selecting.selects(object, podMetadata(target))
+}
+
+function uidOf({ metadata: { uid, name } }: Pod): string {
+  return uid ?? name
+}
+
+/** The pods of the gated revision behind a target. */
+export function podsOfTarget(
+  assessed: Pick<Draft, 'pods'>,
+  object: KubeObject,
+  serving: Serving,
+  { list, isOfGatedRevision }: Pick<RuleContext, 'list' | 'isOfGatedRevision'>,
+): readonly Pod[] {
+  const all = list('Pod', object.metadata.namespace)
+  if (serving.podMetadata === undefined)
+    return all.filter((pod) => serving.selects(object, pod) && isOfGatedRevision(pod) !== false)
+  const byUid = new Map(all.map((pod) => [uidOf(pod), pod]))
+  return gatedPods(object, assessed, (uid) => byUid.get(uid))
+}
+
+/** `web-2` before `web-10`. */
+function inOrder(pods: readonly Pod[]): readonly Pod[] {
+  const keys = pods.map((pod) => {
+    const { name } = pod.metadata
+    const ordinal = /(?<!\d)\d{1,9}$/.exec(name)?.[0] ?? ''
+    return { pod, base: name.slice(0, name.length - ordinal.length), ordinal: Number(ordinal) }
+  })
+  return keys
+    .toSorted((a, b) => (a.base === b.base ? a.ordinal - b.ordinal : a.base < b.base ? -1 : 1))
+    .map(({ pod }) => pod)
+}
+
+/**
+ * The port of a line: by name or number, or the only one.
+ * @returns what is wrong with it, with the ports that there are, if there is no such port
+ */
+export function choosePort(
+  { port: written }: Pick<RequestCheck, 'port'>,
+  object: KubeObject,
+  { ports, acceptsAnyNumber }: Serving,
+): ServedPort | string {
+  const all = ports(object)
+  const listed = all.length === 0 ? 'It declares none.' : `There are ${all.map(portText).join(', ')}.`
+  const example = all[0]?.port ?? 8080
+  if (written === undefined) {
+    const [only] = all
+    if (only !== undefined && all.length === 1) return only
+    return all.length === 0
+      ? `It declares no TCP port: write one behind the name, as in :${example}.`
+      : `It has several ports: write one behind the name, as in :${example}. ${listed}`
+  }
+  const number = Number(written)
+  const found = all.find(({ name, port }) => name === written || port === number)
+  if (found !== undefined) return found
+  return acceptsAnyNumber && Number.isInteger(number)
+    ? { port: number, target: number }
+    : `It has no port ${written}. ${listed}`
+}
+
+function portText({ name, port }: ServedPort): string {
+  return name === undefined ? String(port) : `${port} (${name})`
+}
+
+function portIn(pod: Pod, { target }: ServedPort): number | undefined {
+  if (typeof target === 'number') return target
+  return portsOf(pod).find(({ name, protocol = 'TCP' }) => name === target && protocol === 'TCP')?.containerPort
+}
+
+/** `GET /healthz`, or `GET https://shop.example/healthz`. */
+export function requestOf({ method, path, url }: RequestCheck): string {
+  return `${method} ${url ?? path}`
+}
+
+/** The pods that a line may ask, and those that it asks now. */
+function askOf(asking: Asking, { serving, book }: Facts): Ask {
+  const { check, pods, ports, isAnswered } = asking
+  const asked = pods.flatMap((pod): AskedPod[] => {
+    const port = ports.get(uidOf(pod))
+    return port === undefined || !isReady(pod) ? [] : [askedPod(pod, { port, target: port }) ?? []].flat()
+  })
+  const known = pods.map((pod) => ({ name: pod.metadata.name, uid: uidOf(pod) }))
+  return {
+    check: check.index,
+    pods: known,
+    asked: book.isHolding || !isAnswered ? next(asking, asked, serving, book) : [],
+  }
+}
+
+/** Without `--each-pod`, one pod is asked until it is replaced: only answers of one pod in a row prove something. */
+function next(
+  { check, pods }: Asking,
+  ready: readonly AskedPod[],
+  { isOrdered }: Serving,
+  book: AnswerBook,
+): readonly AskedPod[] {
+  if (!check.eachPod) {
+    const lastAt = ({ uid }: AskedPod) => book.answers(check, uid)?.lastAt ?? 0
+    return ready.toSorted((a, b) => lastAt(b) - lastAt(a)).slice(0, 1)
+  }
+  if (book.isHolding) return ready
+  const needs = pods.map(uidOf).filter((uid) => (book.answers(check, uid)?.right ?? 0) < check.times)
+  const open = new Set(isOrdered ? needs.slice(0, 1) : needs)
+  return ready.filter(({ uid }) => open.has(uid))
+}
+
+/** A pod with the number of its port; undefined if it has no port of that name. */
+export function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
+  const { name, namespace = '' } = pod.metadata
+  const number = portIn(pod, port)
+  return number === undefined ? undefined : { namespace, name, uid: uidOf(pod), port: number }
+}
+
+/** The pods behind an object that may get traffic, of whatever revision. */
+export function readyPodsBehind(object: KubeObject, serving: Serving, list: RuleContext['list']): readonly Pod[] {
+  const all = list('Pod', object.metadata.namespace)
+  return inOrder(all.filter((pod) => isReady(pod) && !isReplaced(pod) && serving.selects(object, pod)))
+}
+
+/** Whether an object is a pod behind a target, of whatever revision. */
+export function isPodBehind(target: KubeObject, serving: Serving, object: KubeObject): boolean {
+  return (
+    isOfKind(object, 'Pod') &&
+    object.metadata.namespace === target.metadata.namespace &&
+    serving.selects(target, object)
+  )
+}
+
+/** The problems of a line: what its pods answered, the proven and most frequent first, or too many errors. */
+function problemsOf(asking: Asking, object: KubeObject, { book }: Facts): readonly Problem[] {
+  const { check, pods, ports } = asking
+  if (check.during) {
+    const problem = duringProblem(check, subjectOf(object), book.during(check))
+    return problem === undefined ? [] : [problem]
+  }
+  return pods
+    .flatMap((pod) => {
+      const answers = book.answers(check, uidOf(pod))
+      const problem =
+        answers &&
+        answersProblem(check, answers, subjectOf(pod), { port: ports.get(uidOf(pod)), declared: declaredPorts(pod) })
+      return problem ?? []
+    })
+    .toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
+    .slice(0, 1)
+}
+
+function declaredPorts(pod: Pod): string {
+  return portsOf(pod)
+    .map(({ containerPort, name }) => (name === undefined ? String(containerPort) : `${containerPort} (${name})`))
+    .join(', ')
+}
+
+/** Too many requests failed while the gate ran; undefined while there are few enough. */
+export function duringProblem(
+  check: RequestCheck,
+  subject: Subject,
+  { asked, errors, lastError, firstErrorAt }: DuringCount,
+): Problem | undefined {
+  const { maxErrors } = check
+  if (maxErrors === undefined || errors <= maxErrors || lastError === undefined) return undefined
+  const more = { declared: '', counted: { errors, asked, maxErrors } }
+  return {
+    ...answerReason(check, lastError, more),
+    subject,
+    count: errors,
+    firstSeenAt: firstErrorAt ?? 0,
+    proven: true,
+  }
+}
+
+/** The problem of wrong or missing answers in a row; undefined after a right one. */
+export function answersProblem(
+  check: RequestCheck,
+  { wrong, wrongSince, last, lastAt }: Answers,
+  subject: Subject,
+  place: Place,
+): Problem | undefined {
+  if (wrong === 0) return undefined
+  // The last answer must come so late: time alone proves nothing.
+  const { proven } = prove(
+    { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
+    lastAt,
+  )
+  return { ...answerReason(check, last, place), subject, count: wrong, firstSeenAt: wrongSince, proven }
+}
+
+/** The port of the pod, its declared ports, and the number of errors with `--max-errors`. */
+type Place = Pick<CheckDetails['no-answer'], 'port' | 'declared' | 'counted'>
+
+type AnswerReason = {
+  [Reason in 'no-answer' | 'wrong-answer']: { readonly reason: Reason; readonly detail: CheckDetails[Reason] }
+}['no-answer' | 'wrong-answer']
+
+/** What is wrong with an answer. Its texts are parsed only here. */
+function answerReason(check: RequestCheck, answer: Answer, place: Place): AnswerReason {
+  const { status, error, body = '', location } = answer
+  const { scheme, expectStatus, expectBody } = check
+  const request = { request: requestOf(check), scheme, ...place }
+  if (error !== undefined || status === undefined) {
+    const text = oneLine(error ?? 'no answer')
+    return { reason: 'no-answer', detail: { ...request, error: text, cause: causeOf(text) } }
+  }
+  const isStatusRight = expectStatus.some(([first, last]) => status >= first && status <= last)
+  return {
+    reason: 'wrong-answer',
+    detail: {
+      ...request,
+      status,
+      body: oneLine(body),
+      expectsTls: status === badRequest && scheme === 'http' && /https/i.test(body),
+      location,
+      expectStatus: statusText(check),
+      expectBody: isStatusRight ? expectBody : undefined,
+    },
+  }
+}
+
+/** Servers answer a plain request to a port with TLS so: Go's net/http, nginx. */
+const badRequest = 400
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, ' ').trim()
+}
+
+/** The errors of Node.js and of the kubelet's port-forward (pkg/kubelet/cri/streaming/portforward). */
+function causeOf(error: string): CheckDetails['no-answer']['cause'] {
+  if (/connection refused|ECONNREFUSED/i.test(error)) return 'refused'
+  if (/\bTLS\b|\bSSL\b|certificate|EPROTO|wrong version number/i.test(error)) return 'tls'
+  return /time[d ]?\s?out|ETIMEDOUT|deadline exceeded/i.test(error) ? 'timeout' : undefined
+}
+
+/** `200-299, 302`. */
+function statusText({ expectStatus }: RequestCheck): string {
+  return expectStatus.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ')
+}
+
+/** The problem of a line without an answer, if a clock ends its target. */
+function unanswered({ check, pods, ports }: Asking, object: KubeObject, { book, context }: Facts): Problem {
+  const pod = pods.find((each) => (book.answers(check, uidOf(each))?.right ?? 0) < check.times)
+  const subject = check.eachPod && pod !== undefined ? subjectOf(pod) : subjectOf(object)
+  return {
+    ...ownProblem(object, context.now),
+    subject,
+    reason: 'no-answer',
+    detail: missingDetail(check, pod && ports.get(uidOf(pod))),
+  }
+}
+
+/** The detail of a request that nothing has answered yet. */
+export function missingDetail(check: RequestCheck, port?: number): CheckDetails['no-answer'] {
+  return { request: requestOf(check), scheme: check.scheme, port, declared: '' }
+}
+
+function milestoneOf(
+  toAnswer: readonly Asking[],
+  open: readonly Asking[],
+  isReady: boolean,
+  { book }: Facts,
+): Milestone {
+  const name = 'answers'
+  if (toAnswer.every(({ isSkipped }) => isSkipped))
+    return { name, state: isReady || toAnswer.length === 0 ? 'skipped' : 'open', message: '' }
+  const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
+  const rights = toAnswer.map((asking) => rightPods(asking, book))
+  const done = sum(rights.map(({ length }) => length))
+  const total = Math.max(1, sum(toAnswer.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
+  const count = { done: Math.min(done, total), total }
+  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(toAnswer, rights, book) }
+  return { name, state: 'open', count, message: isReady ? openText(open, book) : '' }
+}
+
+/** The pods that have answered a line. */
+function rightPods({ check, pods }: Asking, book: AnswerBook): readonly Pod[] {
+  return pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
+}
+
+/** `GET /healthz answered with 200 by pod/web-x`. */
+function answeredText(toAnswer: readonly Asking[], rights: readonly (readonly Pod[])[], book: AnswerBook): string {
+  return toAnswer
+    .flatMap(({ check }, index) => {
+      const [pod, ...others] = rights[index] ?? []
+      if (pod === undefined) return []
+      const { last } = book.answers(check, uidOf(pod)) ?? {}
+      const who = others.length === 0 ? `pod/${pod.metadata.name}` : counted(others.length + 1, 'pod')
+      return [`${requestOf(check)} answered with ${last?.status ?? '?'} by ${who}`]
+    })
+    .join(', ')
+}
+
+function openText(open: readonly Asking[], book: AnswerBook): string {
+  return open
+    .map((asking) => {
+      const { check, pods } = asking
+      const which = check.eachPod ? ` (${rightPods(asking, book).length} of ${counted(pods.length, 'pod')})` : ''
+      return `waiting for the answer to ${requestOf(check)}${which}`
+    })
+    .join(', ')
+}
+
+function messageOfAnswers(draft: Draft, toAnswer: readonly Asking[], open: readonly Asking[], { book }: Facts): string {
+  if (!draft.ready || toAnswer.length === 0) return draft.message
+  if (open.length > 0) return openText(open, book)
+  const text = answeredText(
+    toAnswer,
+    toAnswer.map((asking) => rightPods(asking, book)),
+    book,
+  )
+  return text === '' ? draft.message : `${draft.message} · ${text}`
+}

@@ -1,0 +1,40 @@
+import type { KubeObject, LabelSelector, Pod, PodTemplate } from '../../cluster/objects.ts'
+import { matchesSelector } from '../../plan/names.ts'
+import type { ServedPort, Serving } from '../rule.ts'
+import { formatSelector, podRequest } from '../selector.ts'
+import { portsOf } from './pod-fields.ts'
+
+type Workload = KubeObject & {
+  spec?: { replicas?: number; selector?: LabelSelector | Record<string, string>; template?: PodTemplate }
+  status?: { desiredNumberScheduled?: number }
+}
+
+/** How requests reach the pods of a workload: at their own ports. A DaemonSet is empty if no node should run a pod. */
+export const workloadServing: Serving<Workload> = {
+  ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
+  acceptsAnyNumber: true,
+  selects: ({ spec }, { metadata }) => matchesSelector(formatSelector(spec?.selector), metadata.labels ?? {}),
+  podMetadata: ({ metadata: { name, namespace }, spec }) => ({
+    metadata: { ...spec?.template?.metadata, name, namespace },
+  }),
+  relatives: (object) => [podRequest(object)],
+  isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
+}
+
+export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered: true }
+
+/** A bare pod is its own only pod. */
+export const podServing: Serving<Pod> = {
+  ports: servedPorts,
+  acceptsAnyNumber: true,
+  selects: (object, { metadata }) => object.metadata.uid === metadata.uid,
+  podMetadata: ({ metadata }) => ({ metadata }),
+  relatives: () => [],
+  isEmpty: () => false,
+}
+
+function servedPorts(pod: Pick<Pod, 'spec'>): readonly ServedPort[] {
+  return portsOf(pod).flatMap(({ name, containerPort, protocol = 'TCP' }) =>
+    protocol === 'TCP' ? [{ name, port: containerPort, target: containerPort }] : [],
+  )
+}

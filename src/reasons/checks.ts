@@ -1,0 +1,178 @@
+import { isPodSubject, subjectText } from '../cluster/objects.ts'
+import { duration } from '../duration.ts'
+import { answersProven, answersProvenMs, lastAnswerMs, metricProven } from '../thresholds.ts'
+import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { command, counted, nameOf, timesNow, withoutMiddle } from './wording.ts'
+
+/** How many characters of a body a sentence contains: the summary has more. */
+const bodyLimit = 80
+
+/** A request that was not answered as expected. Its texts are hostile. */
+interface RequestDetail {
+  /** `GET /healthz` */
+  readonly request: string
+  /** The port of the pod; absent for a URL. */
+  readonly port?: number | undefined
+  readonly scheme: 'http' | 'https'
+  /** The declared ports of the pod: `8080 ("http")`. */
+  readonly declared: string
+  /** With `--max-errors`: how many of all requests failed. */
+  readonly counted?: { readonly errors: number; readonly asked: number; readonly maxErrors: number } | undefined
+}
+
+interface MissingAnswer extends RequestDetail {
+  /** Why there is no answer; absent if none came yet. */
+  readonly error?: string | undefined
+  /** What the error means. */
+  readonly cause?: 'refused' | 'tls' | 'timeout' | undefined
+}
+
+interface WrongAnswer extends RequestDetail {
+  readonly status: number
+  readonly body: string
+  /** The answer is that of a server to a plain request at a port with TLS. */
+  readonly expectsTls: boolean
+  /** The expected statuses: `200-299`. */
+  readonly expectStatus: string
+  /** The expected text that the body lacks; absent if the status is wrong. */
+  readonly expectBody?: string | undefined
+  /** Where a redirect leads. */
+  readonly location?: string | undefined
+}
+
+/** A metric with its limit: `error-rate < 0.01`. */
+interface MetricDetail {
+  readonly name: string
+  readonly limit: string
+}
+
+export interface CheckDetails {
+  readonly 'no-answer': MissingAnswer
+  readonly 'wrong-answer': WrongAnswer
+  /** `afterMs`: since the start of the hold; `cause`: what ended it. */
+  readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
+  readonly 'metric-exceeded': MetricDetail & { readonly value: number; readonly count: number }
+  /** `error`: why it has no value. */
+  readonly 'metric-unknown': MetricDetail & { readonly error: string }
+}
+
+const provenWhen = `${counted(answersProven, 'request')} in a row, the last ${duration(answersProvenMs)} or more after the first,`
+
+export const checkReasons: ReasonFamily<CheckDetails> = {
+  'no-answer': {
+    class: 'strike',
+    provenAfter: answersProven,
+    when: `a pod of the new version left ${provenWhen} of \`requests\` without an answer, or a clock ended before the first answer`,
+    title: 'no answer',
+    headline: ({ detail: { request } }) => `no answer to ${request}`,
+    sentence: ({ detail, count }) => {
+      const { request, error } = detail
+      if (error === undefined) return predicate(`has not answered ${request}`)
+      return predicate(`does not answer ${request}: ${shortText(error)}${repeated(detail, count)}`)
+    },
+    hint: missingHint,
+    readsLogs: true,
+  },
+  'wrong-answer': {
+    class: 'strike',
+    provenAfter: answersProven,
+    when: `a pod of the new version answered ${provenWhen} of \`requests\` otherwise than expected`,
+    title: 'wrong answer',
+    headline: ({ detail: { request, status, expectBody } }) =>
+      expectBody === undefined ? `${request} is answered with ${status}` : `the answer to ${request} lacks a text`,
+    sentence: ({ detail, count }) => {
+      const { request, status, body, expectStatus, expectBody } = detail
+      const expected =
+        expectBody === undefined ? `not ${expectStatus}` : `without ${JSON.stringify(shortText(expectBody))}`
+      const shown = body === '' ? '' : `: ${shortText(body)}`
+      return predicate(`answers ${request} with ${status}, ${expected}${repeated(detail, count)}${shown}`)
+    },
+    hint: wrongHint,
+    readsLogs: true,
+  },
+  'not-held': {
+    class: 'strike',
+    isOfProblem: true,
+    when: 'something that was ready did not stay so for the time of `hold`',
+    title: 'did not stay ready',
+    sentence: ({ detail: { holdMs, afterMs, cause } }) =>
+      predicate(`did not stay ready for ${duration(holdMs)}: after ${duration(afterMs)}, ${cause}`),
+    hint: (facts) => `See what happened to it after it was ready: ${command(facts, 'describe', nameOf(facts))}.`,
+  },
+  'metric-exceeded': {
+    class: 'strike',
+    provenAfter: metricProven,
+    when: `a metric broke its limit ${metricProven} times in a row, or at the end`,
+    title: 'a metric breaks its limit',
+    sentence: ({ detail: { name, limit, value, count } }) =>
+      clause(
+        `the metric ${name} is ${value}${count > 1 ? `, ${counted(count, 'time')} in a row` : ''}: it must be ${limit}`,
+      ),
+    hint: () =>
+      'The new version is ready, but this metric is not within its limit. Look at its values in the summary, then correct the version, or the limit in `metrics`.',
+  },
+  'metric-unknown': {
+    class: 'api',
+    when: 'a metric had no value at the end',
+    title: 'a metric has no value',
+    sentence: ({ detail: { name, error } }) => clause(`the metric ${name} has no value: ${shortText(error)}`),
+    hint: () =>
+      `Nothing is known about the new version by this metric, good or bad. If it has no data, look whether the query finds series (a rate needs traffic, and ${duration(lastAnswerMs)} is often too short for it); if the server did not answer, look at \`metrics-from\`.`,
+  },
+}
+
+function repeated({ counted: all }: RequestDetail, count: number): string {
+  if (all === undefined) return timesNow(count)
+  return ` (${all.errors} of ${all.asked} requests failed, more than ${all.maxErrors})`
+}
+
+function shortText(text: string): string {
+  return withoutMiddle(text, bodyLimit)
+}
+
+const addScheme = 'If it serves TLS, add --scheme=https to the line.'
+
+/** Hint for a request without an answer: the way to the process, step by step. */
+function missingHint(facts: HintFacts<MissingAnswer>): string {
+  const { problem } = facts
+  const wayOut = 'Look whether the address is right, and whether this runner can reach it.'
+  if (problem === undefined) return wayOut
+  const { port, declared, error, cause, scheme } = problem.detail
+  if (error === undefined && port === undefined)
+    return 'See whether its pods are ready, and serve on the port of the line.'
+  if (port === undefined) return wayOut
+  if (error === undefined) return `No answer came from port ${port}: see whether its pods are ready and serve there.`
+  const ports = declared === '' ? 'declare no port' : `declare ${declared}`
+  if (cause === 'refused')
+    return `Nothing listens on port ${port} of the pod; its containers ${ports}. Correct the port in the line or in the Service's targetPort, or let the process listen there.`
+  if (cause === 'tls')
+    return scheme === 'https'
+      ? `Port ${port} does not speak TLS as asked. Leave out --scheme=https if it serves plain HTTP.`
+      : addScheme
+  if (cause === 'timeout')
+    return `The process accepted the connection and did not answer in time. If it needs longer, raise --timeout of the line; else ${logAdvice(facts)}`
+  return `The connection to port ${port} of the pod failed; its containers ${ports}. ${addScheme}`
+}
+
+function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
+  const { subject } = problem ?? {}
+  return subject === undefined || !isPodSubject(subject)
+    ? 'read its log.'
+    : `read its log: ${command(facts, 'logs', subjectText(subject))}.`
+}
+
+/** Hint for a wrong answer, by its status. */
+function wrongHint(facts: HintFacts<WrongAnswer>): string {
+  const { problem } = facts
+  if (problem === undefined) return 'Compare the answer with the one that the line expects.'
+  const { status, expectsTls, expectBody, location } = problem.detail
+  if (expectBody !== undefined)
+    return 'Its status is right, but not its body: another version may run there, or the text of --expect-body is wrong.'
+  if (expectsTls) return `The server expects TLS. ${addScheme}`
+  if (status >= 300 && status < 400)
+    return `Redirects are not followed${location === undefined ? '' : `, this one leads to ${withoutMiddle(location, bodyLimit)}`}. Ask the path that it leads to, accept it with --expect-status=${status}, or give the host that the server expects: --header='Host: …'.`
+  if (status === 401 || status === 403)
+    return `The application asks for credentials. Give them in a header, --header='Authorization: …', or ask a path that needs none.`
+  if (status === 404) return 'The application does not know this path. Correct the path in the line.'
+  return `The application itself answers so: ${logAdvice(facts)}`
+}

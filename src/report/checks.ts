@@ -1,0 +1,141 @@
+import { duration } from '../duration.ts'
+import type { AnswerRecord, CheckRecords, MetricRecord, RequestRecord, Timeline } from '../gate/timeline.ts'
+import { counted } from '../reasons/wording.ts'
+import { maxShownAnswers, maxShownValues } from '../thresholds.ts'
+import { code, fence, markdown, plain, shortenWords } from './escape.ts'
+import { formatElapsed } from './target-record.ts'
+
+/** How many characters of an answer a cell of the table has. */
+const cellLimit = 100
+/** Longer words would widen a table beyond the page. */
+const maxWordWidth = 48
+/** The cells of the bar of errors. */
+const barCells = 60
+
+/**
+ * What the gate asked for after ready, as Markdown: the requests with their last answers, the errors while the gate ran, the
+ * values of the metrics. Empty if it asked for nothing. Everything in it is hostile text.
+ */
+export function renderChecks({ checks, startedAt, finishedAt }: Timeline): string[] {
+  if (checks === undefined) return []
+  const times = { startedAt, finishedAt }
+  const during = checks.requests.filter(({ isDuring }) => isDuring)
+  const asked = checks.requests.filter(({ isDuring, asked }) => !isDuring && asked > 0)
+  return [
+    ...holdLine(checks, times),
+    ...(asked.length === 0 ? [] : [requestTable(asked)]),
+    ...during.flatMap((request) => duringBlock(request, times)),
+    ...checks.metrics.flatMap((metric) => metricBlock(metric, times)),
+    ...wrongAnswers(checks, times),
+  ]
+}
+
+type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
+
+function holdLine({ hold }: CheckRecords, { startedAt, finishedAt }: Times): string[] {
+  if (hold?.since === undefined) return []
+  const { holdMs, since } = hold
+  const held = Math.min(holdMs, finishedAt - since)
+  return [
+    `Everything was ready and had answered at ${formatElapsed(since - startedAt)}; held for ${duration(held)} of ${duration(holdMs)}.`,
+  ]
+}
+
+function requestTable(requests: readonly RequestRecord[]): string {
+  const rows = requests.map((request) => {
+    const last = request.answers.at(-1)
+    return [
+      last?.isRight ? '✅' : '❌',
+      code(shortenWords(request.text, maxWordWidth)),
+      `${request.errors} of ${request.asked}`,
+      last === undefined ? '' : answerCell(last),
+    ]
+  })
+  const head = [
+    ['', 'Request', 'Failed', 'Last answer'],
+    [':-:', ':--', '--:', ':--'],
+  ]
+  return [...head, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
+}
+
+/** `200 in 12 ms from pod/web-x` */
+function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string {
+  const who = pod === undefined ? '' : ` from ${markdown(plain(`pod/${pod}`, maxWordWidth))}`
+  const text = plain(error ?? body ?? '', cellLimit)
+  const shown = text === '' ? '' : `: ${markdown(shortenWords(text, maxWordWidth))}`
+  const took = seconds === undefined ? '' : ` in ${Math.round(seconds * 1_000)} ms`
+  return `${status ?? 'no answer'}${took}${who}${shown}`
+}
+
+/** `0 of 214 requests failed while it rolled out`, and the errors on the time of the gate. */
+function duringBlock({ text, asked, errors, errorsAt, maxErrors }: RequestRecord, times: Times): string[] {
+  const isTooMany = maxErrors !== undefined && errors > maxErrors
+  const icon = errors === 0 ? '✅' : isTooMany ? '❌' : '⚠️'
+  const limit = maxErrors === undefined ? '' : `, ${maxErrors} allowed`
+  const line = `${icon} ${errors} of ${counted(asked, 'request')} failed while it rolled out${limit} · ${code(shortenWords(text, maxWordWidth))}`
+  return errors === 0 ? [line] : [line, fence([errorBar(errorsAt, times)])]
+}
+
+/** `0:00 ····▇▂··· 0:42`: how many requests failed in each part of the time. */
+function errorBar(errorsAt: readonly number[], { startedAt, finishedAt }: Times): string {
+  const total = Math.max(1, finishedAt - startedAt)
+  const counts = new Array<number>(barCells).fill(0)
+  for (const at of errorsAt) {
+    const cell = Math.min(barCells - 1, Math.floor(((at - startedAt) / total) * barCells))
+    counts[cell] = (counts[cell] ?? 0) + 1
+  }
+  const most = Math.max(...counts)
+  const bar = counts.map((count) => (count === 0 ? '·' : levelOf(count / most))).join('')
+  return `errors ${formatElapsed(0)} ${bar} ${formatElapsed(total)}`
+}
+
+const levels = '▁▂▃▄▅▆▇█'
+
+/** @param part from 0 to 1 */
+function levelOf(part: number): string {
+  return levels[Math.min(levels.length - 1, Math.max(0, Math.ceil(part * levels.length) - 1))] ?? ''
+}
+
+/** The values of a metric over time as a line of bars, with the first and the last one. */
+function metricBlock({ name, query, limit, values }: MetricRecord, times: Times): string[] {
+  if (values.length === 0) return []
+  const last = values.at(-1)
+  const shown = values.slice(-maxShownValues)
+  const numbers = shown.flatMap(({ value }) => (value !== undefined && Number.isFinite(value) ? [value] : []))
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)]
+  const bar = shown
+    .map(({ value }) =>
+      value === undefined || !Number.isFinite(value) ? '?' : levelOf(high === low ? 0.5 : (value - low) / (high - low)),
+    )
+    .join('')
+  const texts = shown.map(({ at, value, error }) => {
+    return `${formatElapsed(at - times.startedAt)} ${value === undefined ? plain(error ?? '?', cellLimit) : numberText(value)}`
+  })
+  const present = last?.value === undefined ? plain(last?.error ?? 'no value', cellLimit) : numberText(last.value)
+  return [
+    `${code(name)} must be ${code(limit)} and is ${markdown(present)} · ${code(shortenWords(query, maxWordWidth))}`,
+    fence([bar, texts.join(' · ')]),
+  ]
+}
+
+/** `0.0123`: four significant digits. */
+function numberText(value: number): string {
+  return String(Number(value.toPrecision(4)))
+}
+
+/** The latest wrong and missing answers with the beginning of their bodies. */
+function wrongAnswers({ requests }: CheckRecords, { startedAt }: Times): string[] {
+  const lines = requests.flatMap(({ text, answers }) => {
+    const wrong = answers.filter(({ isRight }) => !isRight).slice(-maxShownAnswers)
+    if (wrong.length === 0) return []
+    const shown = wrong.flatMap(({ at, pod, status, error, body, location }) => {
+      const what = error ?? (location === undefined ? (body ?? '') : `leads to ${location}`)
+      return plain(
+        `${formatElapsed(at - startedAt)}  ${pod === undefined ? '' : `pod/${pod}  `}${status ?? 'no answer'}  ${what}`,
+      )
+    })
+    return [plain(text), ...shown, '']
+  })
+  if (lines.length === 0) return []
+  return [`<details><summary>Wrong and missing answers</summary>\n\n${fence(lines.slice(0, -1))}\n\n</details>`]
+}

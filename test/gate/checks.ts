@@ -1,0 +1,79 @@
+import type { Answer, FeedEvent, MetricValue } from '../../src/cluster/feed.ts'
+import type { Deployment, KubeObject, Pod, PodStatus, Service } from '../../src/cluster/objects.ts'
+import { type AfterReadyFactory, afterReady } from '../../src/gate/after-ready.ts'
+import { readInputs } from '../../src/inputs.ts'
+import { parseChecks, placeChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
+import type { Target } from '../../src/plan/target.ts'
+import {
+  complete,
+  createContainer,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  createTemplate,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { BUILT_IN_RESOURCES } from '../support/resources.ts'
+import { at, createTarget } from './builders.ts'
+
+/** What a gate of these targets asks for after ready. */
+export function createChecks(
+  raw: Parameters<typeof readInputs>[0],
+  targets: readonly Target[] = [createTarget()],
+): AfterReadyFactory {
+  const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs, { isLive: false })
+  if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
+  return afterReady(placeChecks(resolveCheckKinds(checks, BUILT_IN_RESOURCES), targets, 'shop'))
+}
+
+/** The answers of a pod at these seconds. */
+export function answers(seconds: readonly number[], answer: Partial<Answer> = {}, pod = 'web-1-a'): FeedEvent[] {
+  return seconds.flatMap((second) => at(second, { type: 'ANSWER', check: 0, pod, status: 200, ...answer }))
+}
+
+/** The values of a metric at these seconds; a text is why there is none. */
+export function values(...timed: readonly (readonly [second: number, value: number | string])[]): FeedEvent[] {
+  return timed.flatMap(([second, value]) => {
+    const event: MetricValue = {
+      type: 'METRIC',
+      check: 0,
+      ...(typeof value === 'string' ? { error: value } : { value }),
+    }
+    return at(second, event)
+  })
+}
+
+const container = createContainer({
+  ports: [{ name: 'http', containerPort: 8080 }],
+  readinessProbe: { httpGet: { port: 'http' } },
+})
+
+/** A Deployment of some replicas that serves HTTP, with its ReplicaSet and its pods `web-1-a`, `web-1-b`, … */
+export function createServer(replicas = 1, name = 'web') {
+  const selector = { matchLabels: { app: name } }
+  const template = createTemplate({ containers: [container] }, { app: name })
+  const deployment = (status: Deployment['status'] = complete(replicas)) =>
+    createDeployment({ metadata: { name, uid: `${name}-uid` }, spec: { replicas, selector, template }, status })
+  const replicaSet = createReplicaSet({ metadata: { name: `${name}-1` }, spec: { selector, replicas } }, deployment())
+  const pods = (status: PodStatus = readyStatus(1)) =>
+    Array.from({ length: replicas }, (_, index) => pod(`${name}-1-${'abcdefgh'[index]}`, status))
+  const pod = (podName: string, status: PodStatus = readyStatus(1), metadata: Pod['metadata'] | object = {}) =>
+    createPod(
+      {
+        metadata: { name: podName, labels: { app: name, 'pod-template-hash': `${name}-1` }, ...metadata },
+        spec: { containers: [container] },
+        status,
+      },
+      replicaSet,
+    )
+  return { target: createTarget({ name }), deployment, replicaSet, pod, pods }
+}
+
+export function createService(spec: Service['spec'] = {}, name = 'web'): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, namespace: 'shop', uid: `service-${name}-uid`, creationTimestamp: '2025-01-15T11:00:00Z' },
+    spec: { selector: { app: 'web' }, ports: [{ name: 'http', port: 80, targetPort: 'http' }], ...spec },
+  } as KubeObject
+}

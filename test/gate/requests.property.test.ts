@@ -1,0 +1,85 @@
+import fc from 'fast-check'
+import type { Answer } from '../../src/cluster/feed.ts'
+import { moment } from '../lifecycle/builders.ts'
+import { isThorough, parameters } from '../support/thorough.ts'
+import { createGate, createTarget } from './builders.ts'
+import { createChecks } from './checks.ts'
+import { SimulatedCluster } from './simulation/cluster.ts'
+import { replaceNode, type Step, workloads } from './simulation/happenings.ts'
+
+const programs = { before: { readyAfter: 2 }, now: { readyAfter: 3 } }
+
+const node = fc.constantFrom('node-1', 'node-2', 'node-3')
+const changes: fc.Arbitrary<Step['happens']> = fc.oneof(
+  fc.integer({ min: 1, max: 6 }).map((replicas) => (cluster: SimulatedCluster) => cluster.scale(replicas)),
+  fc.tuple(fc.constantFrom('drain', 'lose', 'shutDown'), node).map(([how, name]) => replaceNode(how, name)),
+  fc.nat({ max: 8 }).map((index) => (cluster: SimulatedCluster) => cluster.evict(index)),
+)
+const updates = fc.record({
+  kind: fc.constantFrom('Deployment', 'StatefulSet', 'DaemonSet'),
+  eachPod: fc.boolean(),
+  replicas: fc.integer({ min: 1, max: 5 }),
+  steps: fc.array(fc.record({ after: fc.integer({ min: 1, max: 60 }), happens: changes }), { maxLength: 4 }),
+})
+
+/**
+ * Gates a rolling update while every pod, old and new, sends answers that nobody asked for, and answers what it is asked.
+ * Returns the images of the pods whose questions were asked and whose answers were accepted.
+ */
+function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends fc.Arbitrary<infer T> ? T : never) {
+  const { create } = workloads[kind] as (typeof workloads)[string]
+  const cluster = new SimulatedCluster(create, programs, 'now', { replicas })
+  const targets = [createTarget({ kind })]
+  const line = `${kind.toLowerCase()}/web:8080 GET /version${eachPod ? ' --each-pod' : ''}`
+  const gate = createGate([], {
+    targets,
+    live: true,
+    afterReady: createChecks({ requests: line, hold: '20s' }, targets),
+  })
+  const imageOf = new Map<string | undefined, string>()
+  const asked = new Set<string | undefined>()
+  const accepted = new Set<string | undefined>()
+  let handled = 0
+  const observe = () => {
+    for (const event of cluster.events.slice(handled)) gate.handle(event)
+    handled = cluster.events.length
+    gate.advance(moment(cluster.now))
+  }
+  const answer = (fields: Partial<Answer>) => {
+    gate.handle({ type: 'ANSWER', check: 0, status: 200, namespace: 'shop', ...fields, at: moment(cluster.now) })
+    for (const { pod } of gate.timeline().checks?.requests[0]?.answers ?? []) accepted.add(imageOf.get(pod))
+  }
+  const left = steps.toSorted((a, b) => a.after - b.after)
+  observe()
+  while (gate.verdict === undefined) {
+    cluster.tick()
+    observe()
+    while (gate.verdict === undefined && (left[0]?.after ?? Infinity) <= cluster.now) left.shift()?.happens(cluster)
+    for (const pod of cluster.pods.pods) {
+      const { name } = pod.object.metadata
+      // A pod of a StatefulSet keeps its name: an answer of its predecessor is ended with its question.
+      const image = pod.object.spec?.containers?.[0]?.image ?? ''
+      imageOf.set(name, image)
+      answer({ pod: name })
+    }
+    for (const question of gate.questions) {
+      if (question.type !== 'request' || question.pod === undefined) continue
+      asked.add(imageOf.get(question.pod.name))
+      if (question.at <= moment(cluster.now)) answer({ pod: question.pod.name })
+    }
+    if (gate.verdict === undefined) observe()
+  }
+  return { outcome: gate.verdict.outcome, reason: gate.verdict.reason, asked: [...asked], accepted: [...accepted] }
+}
+
+it('no answer of an old pod is accepted, and none is asked, in any rolling update', () => {
+  fc.assert(
+    fc.property(updates, (update) => {
+      const { outcome, reason, asked, accepted } = gateUpdate(update)
+      const ofOld = [...asked, ...accepted].filter((image) => image !== 'acme/web:now')
+      expect(ofOld).toEqual([])
+      expect(reason === 'not-held' ? 'ready' : outcome).toBe('ready')
+    }),
+    { ...parameters, numRuns: isThorough ? 500 : 6 },
+  )
+})

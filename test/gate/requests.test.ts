@@ -1,0 +1,468 @@
+import { expect, it } from '@jest/globals'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import { complete, condition, deadStatus, iso, readyStatus } from '../lifecycle/builders.ts'
+import { added, allSynced, at, createTarget, deleted, modified, type Run, run, synced } from './builders.ts'
+import { answers, createChecks, createServer, createService, values } from './checks.ts'
+
+const lists: Observation[] = [...allSynced, ...synced('Service')]
+
+/** A server that is ready at 1 s, when it is listed. */
+function readyServer(replicas = 1, more: readonly KubeObject[] = []): FeedEvent[] {
+  const server = createServer(replicas)
+  return at(1, added(server.deployment(), server.replicaSet, ...server.pods(), ...more), lists)
+}
+
+type Raw = Parameters<typeof createChecks>[0]
+
+function check(
+  raw: Raw,
+  steps: readonly (readonly FeedEvent[])[],
+  settings: object = {},
+  targets = [createTarget()],
+): Run {
+  return run(steps, { targets, settings, afterReady: createChecks(raw, targets) })
+}
+
+/** `ready 1`, `failed wrong-answer 31` */
+function ending({ outcome, reason, seconds }: Run): string {
+  return [outcome, reason, seconds].filter((part) => part !== '').join(' ')
+}
+
+const requests = 'deployment/web GET /healthz'
+
+it.each<[string, Raw, readonly FeedEvent[], string]>([
+  ['is ready with the first right answer', { requests }, answers([1]), 'ready 1'],
+  ['is ready when the answer comes, not before', { requests }, answers([7]), 'ready 7'],
+  [
+    'is ready after a right answer that follows wrong ones',
+    { requests },
+    [...answers([1, 11], { status: 500 }), ...answers([21])],
+    'ready 21',
+  ],
+  [
+    'fails with the third wrong answer, 30 s after the first',
+    { requests },
+    answers([1, 16, 31], { status: 500 }),
+    'failed wrong-answer 31',
+  ],
+  [
+    'is not failed by three wrong answers within 30 s',
+    { requests },
+    [...answers([1, 10, 20], { status: 500 }), ...answers([40])],
+    'ready 40',
+  ],
+  [
+    'is not failed by two wrong answers, however far apart',
+    { requests },
+    [...answers([1, 60], { status: 500 }), ...answers([61])],
+    'ready 61',
+  ],
+  [
+    'starts to count anew after a right answer with --times',
+    { requests: `${requests} --times=2` },
+    [
+      ...answers([1, 11], { status: 500 }),
+      ...answers([21]),
+      ...answers([31, 41], { status: 500 }),
+      ...answers([51, 61]),
+    ],
+    'ready 61',
+  ],
+  [
+    'fails without answers as no-answer',
+    { requests },
+    answers([1, 11, 31], { status: undefined, error: 'connect: connection refused' }),
+    'failed no-answer 31',
+  ],
+  [
+    'has the reason of the last of mixed answers',
+    { requests },
+    [...answers([1, 11], { status: 500 }), ...answers([31], { status: undefined, error: 'EOF' })],
+    'failed no-answer 31',
+  ],
+  [
+    'with --expect-status accepts only these',
+    { requests: `${requests} --expect-status=302` },
+    [...answers([1]), ...answers([11], { status: 302 })],
+    'ready 11',
+  ],
+  [
+    'with --expect-body needs the text',
+    { requests: `${requests} --expect-body=v2` },
+    [...answers([1], { body: 'v1', matches: false }), ...answers([11], { body: 'v2', matches: true })],
+    'ready 11',
+  ],
+  [
+    'with --expect-body and without `matches` reads the recorded body',
+    { requests: `${requests} --expect-body=v2` },
+    [...answers([1], { body: 'v1' }), ...answers([11], { body: 'is v2' })],
+    'ready 11',
+  ],
+  [
+    'with --times needs right answers in a row',
+    { requests: `${requests} --times=3` },
+    [...answers([1, 11]), ...answers([21], { status: 500 }), ...answers([31, 41, 51])],
+    'ready 51',
+  ],
+  [
+    'ignores the answer of an unknown pod',
+    { requests },
+    [...answers([1], {}, 'web-0-x'), ...answers([11])],
+    'ready 11',
+  ],
+  [
+    'ignores the answer to a line that does not exist',
+    { requests },
+    [...answers([1], { check: 7 }), ...answers([11])],
+    'ready 11',
+  ],
+  ['stalls as no-answer if nothing answers', { requests }, [], 'stalled no-answer 301'],
+  ['stalls with the last wrong answer', { requests }, answers([1, 11], { status: 500 }), 'stalled wrong-answer 301'],
+])('a Deployment with a line of requests %s', (_, raw, events, expected) => {
+  expect(ending(check(raw, [readyServer(), events], { failFast: true }))).toBe(expected)
+})
+
+it('the timeout ends a target that has not answered', () => {
+  const result = check({ requests }, [readyServer()], { timeoutMs: 60_000, timeoutIsLiteral: true })
+  expect(ending(result)).toBe('timed-out no-answer 60')
+  expect(result.message).toBe('deployment/web has not answered GET /healthz')
+})
+
+it('an answer before the target is ready does not count', () => {
+  const { deployment, replicaSet, pods } = createServer()
+  const early = at(1, added(deployment(complete(1, { availableReplicas: 0 })), replicaSet, ...pods()), lists)
+  const late = at(20, modified(deployment()))
+  expect(ending(check({ requests }, [early, answers([5]), late, answers([21])]))).toBe('ready 21')
+})
+
+it('an answer at the moment at which the pods have settled counts', () => {
+  const { deployment, replicaSet, pod } = createServer()
+  const unprobed = { ...pod('web-1-a'), spec: { containers: [{ name: 'app', ports: [{ containerPort: 8080 }] }] } }
+  const steps = [at(1, added(deployment(), replicaSet, unprobed), lists), answers([11])]
+  expect(ending(check({ requests: 'deployment/web:8080 GET /' }, steps))).toBe('ready 11')
+})
+
+it('the answer of an old pod is ignored', () => {
+  const { deployment, replicaSet, pods, pod } = createServer()
+  const old = pod('web-0-a', readyStatus(-60), {
+    labels: { app: 'web' },
+    ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-0', uid: 'web-0-uid', controller: true }],
+  })
+  const steps = [
+    at(1, added(deployment(), replicaSet, ...pods(), old), lists),
+    answers([2], {}, 'web-0-a'),
+    answers([9]),
+  ]
+  expect(ending(check({ requests }, steps))).toBe('ready 9')
+})
+
+it('with --each-pod every pod must answer', () => {
+  const steps = [readyServer(3), answers([2], {}, 'web-1-a'), answers([3], {}, 'web-1-c'), answers([9], {}, 'web-1-b')]
+  const result = check({ requests: `${requests} --each-pod` }, steps)
+  expect(ending(result)).toBe('ready 9')
+  expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'done' })
+})
+
+it('with --each-pod one wrong pod of three fails the target', () => {
+  const right = ['web-1-a', 'web-1-c'].flatMap((pod) => answers([2], {}, pod))
+  const result = check({ requests: `${requests} --each-pod` }, [
+    readyServer(3),
+    right,
+    answers([2, 12, 22, 32], { status: 500, body: 'boom' }, 'web-1-b'),
+  ])
+  expect(ending(result)).toBe('failed wrong-answer 32')
+  expect(result.message).toBe(
+    'deployment/web: pod/web-1-b answers GET /healthz with 500, not 200-299, 4 times now: boom',
+  )
+})
+
+it('a replaced pod starts anew', () => {
+  const { pod } = createServer(2)
+  const gone = at(
+    25,
+    modified(pod('web-1-a', readyStatus(1), { deletionTimestamp: iso(55) })),
+    added(pod('web-1-c', readyStatus(24))),
+  )
+  const steps = [
+    readyServer(2),
+    answers([1, 11, 21], { status: 500 }),
+    gone,
+    answers([26, 36], { status: 500 }, 'web-1-c'),
+    answers([46], {}, 'web-1-c'),
+  ]
+  expect(ending(check({ requests }, steps))).toBe('ready 46')
+})
+
+it('a Service that is no target is asked behind the Deployment, which must answer', () => {
+  const result = check({ requests: 'service/web GET /' }, [readyServer(1, [createService()]), answers([4])])
+  expect(ending(result)).toBe('ready 4')
+  expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1)?.name)).toEqual(['answers'])
+})
+
+it.each<[string, string, Parameters<typeof createService>[0] | undefined, string]>([
+  [
+    'a port is ambiguous',
+    'service/web GET /',
+    {
+      ports: [
+        { name: 'http', port: 80 },
+        { name: 'admin', port: 9090 },
+      ],
+    },
+    'requests, line 1: service/web: It has several ports: write one behind the name, as in :80. There are 80 (http), 9090 (admin).',
+  ],
+  [
+    'a port does not exist',
+    'service/web:grpc GET /',
+    {},
+    'requests, line 1: service/web: It has no port grpc. There are 80 (http).',
+  ],
+  [
+    'a Service selects other pods',
+    'service/web GET /',
+    { selector: { app: 'wbe' } },
+    'requests, line 1: service/web selects no pod of what is gated: deployment/web.',
+  ],
+  [
+    'a Service does not exist',
+    'service/web GET /',
+    undefined,
+    'requests, line 1: There is no service/web in namespace shop. Gated are deployment/web.',
+  ],
+  [
+    'a workload is not gated',
+    'deployment/api GET /',
+    undefined,
+    'requests, line 1: deployment/api in namespace shop is not gated. Gated is deployment/web. Name it in resources too, or a Service that selects the pods of what is gated.',
+  ],
+  [
+    'a kind serves nothing',
+    'configmap/web GET /',
+    undefined,
+    'requests, line 1: configmap/web in namespace shop is not gated. Gated is deployment/web.',
+  ],
+  [
+    'a port of a Deployment has no such name',
+    'deployment/web:grpc GET /',
+    undefined,
+    'requests, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
+  ],
+])('it is a mistake if %s', (_, line, service, message) => {
+  const result = check({ requests: line }, [
+    readyServer(1, service === undefined ? [] : [createService(service)]),
+    answers([4]),
+  ])
+  expect(result).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', message })
+})
+
+it('a Deployment that is scaled to zero is not asked, which is reported', () => {
+  const { deployment, replicaSet } = createServer(0)
+  const result = check({ requests }, [at(1, added(deployment(), replicaSet), lists), at(2, [{ type: 'ALIVE' }])])
+  expect(result.outcome).toBe('ready')
+  expect(result.timeline.targets[0]?.notes).toContain('GET /healthz was not asked: no pod is wanted')
+  expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
+})
+
+it('requests with --during prove no answers, and count errors of all pods', () => {
+  const steps = [answers([0.5], { status: 503 }, 'web-0-a'), readyServer(), answers([2])]
+  const result = check({ requests: `${requests} --during` }, steps)
+  expect(ending(result)).toBe('ready 1')
+  expect(result.timeline.targets[0]?.milestones.map(({ name }) => name)).not.toContain('answers')
+})
+
+it.each([
+  [0, 'failed wrong-answer 2'],
+  [1, 'ready 9'],
+])('more errors than --max-errors=%d fail the target with the reason of the last', (max, expected) => {
+  const steps = [readyServer(), answers([2], { status: 503, check: 1 }), answers([9])]
+  expect(ending(check({ requests: `${requests}\n${requests} --during --max-errors=${max}` }, steps))).toBe(expected)
+})
+
+it.each<[string, readonly FeedEvent[], string]>([
+  ['answers', answers([3], { pod: undefined }), 'ready 3'],
+  ['answers wrongly', answers([3, 13, 23, 33], { pod: undefined, status: 502 }), 'failed wrong-answer 33'],
+  ['does not answer', [], 'stalled no-answer 301'],
+])('a URL that %s decides about the gate', (_, events, expected) => {
+  const result = check({ requests: 'GET https://shop.example/healthz' }, [readyServer(), events])
+  expect(ending(result)).toBe(expected)
+  expect(result.targets.map(({ outcome }) => outcome)).toEqual(['ready'])
+  expect(result.timeline.checks?.urlVerdict?.outcome).toBe(result.outcome === 'ready' ? undefined : result.outcome)
+})
+
+const unready: PodStatus = {
+  ...readyStatus(1),
+  conditions: [condition('Ready', 'False', { lastTransitionTime: iso(20) })],
+}
+
+it.each<[string, Raw, readonly FeedEvent[], string]>([
+  ['ends as ready after its time, without requests', { hold: '30s' }, [], 'ready 31'],
+  ['ends with the answer to its last question', { hold: '30s', requests }, answers([1, 11, 21, 31]), 'ready 31'],
+  [
+    'ends with the answer to its last question, also if it is late',
+    { hold: '30s', requests },
+    answers([1, 11, 21, 33]),
+    'ready 33',
+  ],
+  [
+    'ends 30 s later without an answer to its last question',
+    { hold: '30s', requests },
+    answers([1, 11, 21]),
+    'ready 61',
+  ],
+  ['begins when everything has answered', { hold: '30s', requests }, answers([5, 15, 25, 35]), 'ready 35'],
+  [
+    'is broken by three wrong answers',
+    { hold: '1m', requests },
+    [...answers([1]), ...answers([11, 26, 41], { status: 500 })],
+    'failed not-held 41',
+  ],
+  [
+    'is not broken by a wrong answer',
+    { hold: '30s', requests },
+    [...answers([1]), ...answers([11, 21], { status: 500 }), ...answers([31])],
+    'ready 31',
+  ],
+  [
+    'is broken by a container that dies',
+    { hold: '30s' },
+    at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20)))),
+    'failed not-held 20',
+  ],
+  [
+    'is broken by a pod that is no longer ready',
+    { hold: '30s' },
+    at(20, modified(createServer().pod('web-1-a', unready))),
+    'failed not-held 20',
+  ],
+  [
+    'is not broken by a pod that is deleted and replaced',
+    { hold: '30s' },
+    [
+      ...at(
+        20,
+        modified(
+          createServer().pod('web-1-a', unready, { deletionTimestamp: iso(50) }),
+          createServer().deployment(complete(1, { readyReplicas: 0, availableReplicas: 0 })),
+        ),
+      ),
+      ...at(
+        25,
+        added(createServer().pod('web-1-b', readyStatus(24))),
+        deleted(createServer().pod('web-1-a')),
+        modified(createServer().deployment()),
+      ),
+    ],
+    'ready 31',
+  ],
+  [
+    'is broken at its end by a pod that was not replaced',
+    { hold: '30s' },
+    at(
+      20,
+      deleted(createServer().pod('web-1-a')),
+      modified(createServer().deployment(complete(1, { readyReplicas: 0, availableReplicas: 0 }))),
+    ),
+    'failed not-held 31',
+  ],
+])('a hold %s', (_, raw, events, expected) => {
+  expect(ending(check(raw, [readyServer(), events]))).toBe(expected)
+})
+
+it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
+  const died = at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20))))
+  const result = check({ hold: '30s', requests }, [readyServer(), answers([1, 11]), died])
+  const [target] = result.timeline.targets
+  expect(target).toMatchObject({ outcome: 'failed', reason: 'not-held', problems: [{ reason: 'crash-loop' }] })
+  expect(target?.milestones.slice(-2)).toMatchObject([
+    { name: 'answers', state: 'done' },
+    { name: 'held', state: 'failed' },
+  ])
+  expect(result.message).toBe(
+    'deployment/web did not stay ready for 30 s: after 19 s, container app of pod/web-1-a exited with code 3',
+  )
+})
+
+it('held is reached by every target at the end of the hold', () => {
+  const api = createServer(1, 'api')
+  const targets = [createTarget(), createTarget({ name: 'api' })]
+  const steps = [readyServer(), at(2, added(api.deployment(), api.replicaSet, ...api.pods()))]
+  const result = check({ hold: '30s' }, steps, {}, targets)
+  expect(ending(result)).toBe('ready 32')
+  expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1))).toMatchObject([
+    { name: 'held', state: 'done' },
+    { name: 'held', state: 'done' },
+  ])
+})
+
+it('the timeout does not end a hold', () => {
+  expect(ending(check({ hold: '2m' }, [readyServer()], { timeoutMs: 60_000 }))).toBe('ready 121')
+})
+
+const metrics = 'error-rate: errors{pod=~"$pods"} < 0.01'
+
+it.each<[string, Raw, readonly FeedEvent[], string]>([
+  ['is asked once after ready', { metrics }, values([1, 0.001]), 'ready 1'],
+  ['that breaks its limit fails the gate', { metrics }, values([2, 0.5]), 'failed metric-exceeded 2'],
+  ['without data is unknown', { metrics }, values([2, 'no data']), 'unknown metric-unknown 2'],
+  ['without an answer is unknown 30 s later', { metrics }, [], 'unknown metric-unknown 31'],
+  ['may break its limit once in the hold', { metrics, hold: '1m' }, values([1, 0], [31, 0.5], [61, 0]), 'ready 61'],
+  [
+    'may not break its limit twice in a row',
+    { metrics, hold: '2m' },
+    values([1, 0], [31, 0.5], [61, 0.5]),
+    'failed metric-exceeded 61',
+  ],
+  [
+    'without a value between breaks the limit twice in a row all the same',
+    { metrics, hold: '3m' },
+    values([1, 0.5], [31, 'no data'], [61, 0.5]),
+    'failed metric-exceeded 61',
+  ],
+  [
+    'may not break its limit at the end',
+    { metrics, hold: '1m' },
+    values([1, 0], [31, 0], [61, 0.5]),
+    'failed metric-exceeded 61',
+  ],
+  [
+    'must have a value at the end',
+    { metrics, hold: '1m' },
+    values([1, 0], [31, 0], [61, 'NaN']),
+    'unknown metric-unknown 61',
+  ],
+  ['is known at its limit', { metrics: 'a: up >= 1' }, values([1, 1]), 'ready 1'],
+  [
+    'that failed goes before one without a value',
+    { metrics: `${metrics}\nother: up > 0` },
+    [...values([1, 0.5]), ...at(2, { type: 'METRIC', check: 1, error: 'no data' })],
+    'failed metric-exceeded 2',
+  ],
+])('a metric %s', (_, raw, events, expected) => {
+  expect(ending(check(raw, [readyServer(), events]))).toBe(expected)
+})
+
+it('more than one series is a mistake that names them', () => {
+  const several = at(2, { type: 'METRIC', check: 0, error: 'several series', series: ['{pod="a"}', '{pod="b"}'] })
+  const result = check({ metrics }, [readyServer(), several])
+  expect(ending(result)).toBe('misconfigured input-invalid 2')
+  expect(result.message).toBe(
+    'metrics, line 1: error-rate has 2 series, and needs one: {pod="a"}, {pod="b"}. Join them, for example with sum(…) or max(…).',
+  )
+})
+
+it('not-held goes before a metric that breaks its limit', () => {
+  const died = at(
+    61,
+    modified(
+      createServer().pod('web-1-a', {
+        ...readyStatus(1),
+        containerStatuses: [
+          { name: 'app', ready: false, restartCount: 0, state: { terminated: { exitCode: 1 } }, lastState: {} },
+        ],
+      }),
+    ),
+  )
+  const result = check({ metrics, hold: '1m' }, [readyServer(), values([1, 0], [31, 0]), died, values([61, 0.5])])
+  expect(ending(result)).toBe('failed not-held 61')
+})
