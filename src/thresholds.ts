@@ -58,6 +58,9 @@ export const maxRecordedAnswers = 20
 /** How many moments of errors, and values of a metric, the summary and the report keep. */
 export const maxRecordedErrors = 1_000
 
+/** Errors of requests with a shorter time between them are one bar of the diagram. */
+export const errorGapMs = 3_000
+
 /** How many wrong answers to a line, and values of a metric, the summary shows. */
 export const maxShownAnswers = 10
 export const maxShownValues = 30

@@ -31,7 +31,7 @@ import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import type { CheckReference, Checks, MetricCheck, RequestCheck } from '../plan/checks.ts'
 import { displayName, nameKey, type Target } from '../plan/target.ts'
-import { type Problem, problemSentence, sentenceOf } from '../reasons/reasons.ts'
+import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { duringIntervalMs, lastAnswerMs, metricIntervalMs, metricProven, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
@@ -250,10 +250,15 @@ export class AfterReady implements AnswerBook {
   broken(gated: GatedTarget, object: KubeObject, assessment: Assessment, context: RuleContext): Problem | undefined {
     if (!this.isHolding) return undefined
     const { serving } = gated.rule
-    const pods = serving === undefined ? [] : podsOfTarget(assessment, object, serving, context)
+    const all = serving === undefined ? [] : podsOfTarget(assessment, object, serving, context)
+    // The pods of a gated workload are its own, also behind a Service.
+    const isOwn = (pod: Pod) => serving?.podMetadata !== undefined || context.isOfGatedRevision(pod) === undefined
+    const pods = all.filter(isOwn)
     const held = this.#held.get(gated) ?? new Map()
     this.#held.set(gated, withReadyPods(held, pods))
-    const problem = assessment.failure ?? findBreak(pods, held, assessment, context)
+    const { failure } = assessment
+    if (failure !== undefined && traitsOf(failure).isAnswer) return undefined
+    const problem = failure ?? findBreak(pods, held, assessment, context)
     if (problem !== undefined || serving !== undefined || assessment.status === 'ready') return problem
     return fallenProblem(object, assessment, context.now)
   }

@@ -62,6 +62,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
   'no-answer': {
     class: 'strike',
     provenAfter: answersProven,
+    isAnswer: true,
     when: `a pod of the new version left ${provenWhen} of \`requests\` without an answer, or a clock ended before the first answer`,
     title: 'no answer',
     headline: ({ detail: { request } }) => `no answer to ${request}`,
@@ -76,6 +77,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
   'wrong-answer': {
     class: 'strike',
     provenAfter: answersProven,
+    isAnswer: true,
     when: `a pod of the new version answered ${provenWhen} of \`requests\` otherwise than expected`,
     title: 'wrong answer',
     headline: ({ detail: { request, status, expectBody } }) =>

@@ -152,6 +152,8 @@ interface ReasonTraits {
   readonly yieldsToPods?: true
   /** It does not name a cause: the node of the pod may be one. */
   readonly leavesCauseOpen?: true
+  /** Answers to requests prove it: in the hold too, it is the reason itself. */
+  readonly isAnswer?: true
   /** The hint is that of the problem of the target. */
   readonly isOfProblem?: true
   /** A clock ended a target that has no problem. */

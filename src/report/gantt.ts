@@ -1,7 +1,7 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
-import { shortestDiagramMs } from '../thresholds.ts'
+import { errorGapMs, shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import { beginOf, beginOfAll, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
@@ -14,8 +14,6 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** A bar shorter than this part of the whole is not visible. */
 const shortestBar = 1 / 150
-/** Errors with a shorter time between them are one bar. */
-const errorGapMs = 3_000
 const maxErrorBars = 6
 
 /** A Mermaid gantt, and the number of drawn targets. */

@@ -312,10 +312,10 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
   ],
   ['begins when everything has answered', { hold: '30s', requests }, answers([5, 15, 25, 35]), 'ready 35'],
   [
-    'is broken by three wrong answers',
+    'is ended by three wrong answers',
     { hold: '1m', requests },
     [...answers([1]), ...answers([11, 26, 41], { status: 500 })],
-    'failed not-held 41',
+    'failed wrong-answer 41',
   ],
   [
     'is not broken by a wrong answer',
@@ -465,4 +465,27 @@ it('not-held goes before a metric that breaks its limit', () => {
   )
   const result = check({ metrics, hold: '1m' }, [readyServer(), values([1, 0], [31, 0]), died, values([61, 0.5])])
   expect(ending(result)).toBe('failed not-held 61')
+})
+
+it('a pod that is no longer ready breaks the hold of its Deployment, not of the Service before it', () => {
+  const targets = [createTarget({ apiVersion: 'v1', kind: 'Service' }), createTarget()]
+  const slice = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
+    endpoints: [{ addresses: ['10.0.0.1'], targetRef: { kind: 'Pod', name: 'web-1-a', uid: 'web-1-a-uid' } }],
+    ports: [{ name: 'http', port: 8080 }],
+  } as KubeObject
+  const slices: Observation = {
+    type: 'SYNCED',
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    namespace: 'shop',
+  }
+  const first = [...readyServer(1, [createService(), slice]), ...at(1, slices)]
+  const result = check({ hold: '30s' }, [first, at(20, modified(createServer().pod('web-1-a', unready)))], {}, targets)
+  expect(result.targets.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
+    expect.stringMatching(/^progressing/),
+    'failed not-held',
+  ])
 })

@@ -1,0 +1,110 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import { readInputs } from '../../src/inputs.ts'
+import { readEvents } from '../../src/recording/reader.ts'
+import { formatEvent, startRecording } from '../../src/recording/writer.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createRecording,
+  createSettings,
+  createTarget,
+  type RawInputs,
+  synced,
+} from '../gate/builders.ts'
+import { answers, createServer, createService, values } from '../gate/checks.ts'
+import { moment } from '../lifecycle/builders.ts'
+import { runCommand } from '../support/command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'checks-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const lists: Observation[] = [...allSynced, ...synced('Service')]
+const server = createServer(2)
+const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods(), createService()), lists)
+
+async function replay(inputs: RawInputs, ...steps: readonly FeedEvent[][]) {
+  const path = join(folder, 'recording.ndjson')
+  writeFileSync(path, createRecording(inputs, steps))
+  const { stdout, stderr } = await runCommand(['replay', path, '--json'])
+  return { report: JSON.parse(stdout || '{}'), stdout, stderr }
+}
+
+const wrong = answers([2, 17, 32], { status: 500, body: 'boom' })
+
+it.each<[string, RawInputs]>([
+  ['a list', { requests: ['service/web GET /healthz --each-pod'] }],
+  ['a text with lines', { requests: '# smoke\nservice/web GET /healthz --each-pod\n' }],
+])('the requests of a header may be %s', async (_, inputs) => {
+  const { report } = await replay(inputs, ready, wrong)
+  expect(report).toMatchObject({ outcome: 'failed', reason: 'wrong-answer', durationSeconds: 32 })
+  expect(report.requests).toMatchObject([{ asked: 3, errors: 3 }])
+})
+
+it('hold and metrics of a header need no metrics-from', async () => {
+  const inputs = { hold: '30s', metrics: ['error-rate: errors < 0.01'] }
+  const { report } = await replay(inputs, ready, values([1, 0.002], [31, 0.5]))
+  expect(report).toMatchObject({ outcome: 'failed', reason: 'metric-exceeded', durationSeconds: 31 })
+  expect(report.metrics[0].values).toHaveLength(2)
+})
+
+it('a replay of a passed gate has the milestones answers and held with their moments', async () => {
+  const inputs = { requests: ['deployment/web GET /healthz'], hold: '30s' }
+  const { report } = await replay(inputs, ready, answers([3, 13, 23, 33]))
+  expect(report).toMatchObject({ outcome: 'ready', durationSeconds: 33 })
+  expect(report.targets[0].milestones.slice(-2)).toMatchObject([
+    { name: 'answers', state: 'done', seconds: 3 },
+    { name: 'held', state: 'done', seconds: 33 },
+  ])
+})
+
+it('two replays of one file give the same bytes', async () => {
+  const inputs = { requests: 'service/web GET /healthz --during --max-errors=1\ndeployment/web GET /', hold: '30s' }
+  const first = await replay(inputs, ready, wrong)
+  expect((await replay(inputs, ready, wrong)).stdout).toBe(first.stdout)
+})
+
+it('mistakes in the inputs of a header are reported all at once', async () => {
+  const { report } = await replay({ requests: 'service/web get /', metrics: 'x: up' }, ready)
+  expect(report).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
+  expect(report.message.split('\n')).toHaveLength(2)
+})
+
+it('answers and values are written and read as the same events', async () => {
+  const events: FeedEvent[] = [
+    ...answers([2], { seconds: 0.01, body: 'ok', matches: true, namespace: 'shop' }),
+    ...answers([3], { status: undefined, error: 'EOF' }),
+    ...values([4, 0.5], [5, 'no data']),
+  ]
+  const path = join(folder, 'events.ndjson')
+  writeFileSync(path, [createRecording({}, []), ...events.map(formatEvent)].join('\n'))
+  const read: FeedEvent[] = []
+  for await (const event of readEvents(path, () => {})) read.push(event)
+  expect(read).toEqual(JSON.parse(JSON.stringify(events)))
+})
+
+it('the header of a recording contains no value of a request header', async () => {
+  const { inputs } = readInputs({
+    requests: "service/web GET / --header='Authorization: Bearer s3cret'",
+    metrics: 'a: up < 1',
+    'metrics-from': "https://p.example --header='X-Key: k3y'",
+    hold: '5m',
+  })
+  const path = join(folder, 'header.ndjson')
+  const plan = { targets: [createTarget()], notices: [] }
+  const writer = startRecording(path, plan, createSettings(), inputs, (text) => text)
+  await writer.end(moment(1))
+  const { stdout } = await runCommand(['replay', path, '--json'])
+  const [header = ''] = readFileSync(path, 'utf8').split('\n')
+  expect(header).not.toMatch(/s3cret|k3y/)
+  expect(JSON.parse(header).inputs).toEqual({
+    requests: ["service/web GET / '--header=Authorization: ***'"],
+    hold: '5m',
+    metrics: ['a: up < 1'],
+    'metrics-from': ["https://p.example '--header=X-Key: ***'"],
+  })
+  expect(stdout).not.toContain('s3cret')
+})
