@@ -45,12 +45,12 @@ export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release:
 }
 
 /** The list request for the revisions of a release. */
-export function revisionsRequest({ name, namespace }: Release): WatchRequest {
+function revisionsRequest({ name, namespace }: Release): WatchRequest {
   return { ...helmRevisions, namespace, labelSelector: `owner=helm,name=${name}` }
 }
 
 /** The history of a release; undefined without revisions. */
-export function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
+function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[]): ReleaseHistory | undefined {
   const known = revisions
     .map(({ metadata: { labels = {}, creationTimestamp } }) => ({
       number: Number(labels['version']),
