@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
@@ -105,7 +105,7 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
   const path = recordingPath(name, folder)
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), ...overrides, catalogue: await loadCatalogue(targets) }
+  const settings = { ...settingsOf(header), ...overrides, ...(await loadChecks(targets, [])) }
   const { answered } = await indexRecording(path)
   const events: FeedEvent[] = []
   for await (const event of readEvents(path, () => {})) events.push(event)

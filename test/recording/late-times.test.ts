@@ -2,7 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Timeline } from '../../src/gate/timeline.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
@@ -42,7 +42,7 @@ async function gateLate(name: string): Promise<Timeline> {
     startedAt,
     awaitChangeMs: 0,
     requireChangeMs: 30 * 60_000,
-    catalogue: await loadCatalogue(targets),
+    ...(await loadChecks(targets, [])),
   }
   const gate = new Gate(targets, settings, (request) => answered.some((known) => covers(known, request)))
   for (const event of lateEvents(events, startedAt)) gate.handle(event)

@@ -5,7 +5,7 @@ import { Gate } from '../../src/gate/gate.ts'
 import { lookAt } from '../../src/gate/look.ts'
 import { lookSettings } from '../../src/gate/settings.ts'
 import type { Timeline } from '../../src/gate/timeline.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey, targetId } from '../../src/plan/target.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
@@ -17,7 +17,7 @@ import { isThorough } from '../support/thorough.ts'
 async function lookAtEnd(path: string, end: number): Promise<Timeline> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets), startedAt: end }
+  const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])), startedAt: end }
   const index = await indexRecording(path)
   const last = new Map<string, FeedEvent>()
   for await (const event of readEvents(path, () => {})) {

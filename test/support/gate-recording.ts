@@ -3,7 +3,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { Follower } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Entry } from '../../src/gate/timeline.ts'
-import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
+import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import type { RecordingHeader } from '../../src/recording/writer.ts'
@@ -87,7 +87,7 @@ export async function gateRecording(
 ): Promise<Ending> {
   const { header, first, discovery, later } = await readRecording(path)
   const targets = header.targets ?? []
-  const settings = { ...settingsOf(header), catalogue: await loadCatalogue(targets) }
+  const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])) }
   const server = await startApiServer()
   const clock = new EventLoopClock(settings.startedAt, msPerTurn, (now) => {
     server.clockOffsetMs = now + aheadMs() + header.serverOffsetMs - Date.now()
