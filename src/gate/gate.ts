@@ -563,6 +563,9 @@ export class Gate {
     if (began !== undefined) {
       this.#log({ kind: 'note', text: began })
       for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'holding' })
+      // In the hold, pods that have answered are asked again.
+      this.#targets.assess(this.#targets.all, this.#targets.progressKey)
+      after.update(this.#now)
     }
     if (!after.isWaiting(this.#now)) this.#conclude(true)
     return false

@@ -1,0 +1,52 @@
+import { expect, it } from '@jest/globals'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import { start } from '../lifecycle/builders.ts'
+import { added, allSynced, at, createGate, createTarget, synced } from './builders.ts'
+import { answers, createChecks, createServer, values } from './checks.ts'
+
+type Raw = Parameters<typeof createChecks>[0]
+
+const server = createServer(2)
+const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced, synced('Service'))
+
+/** What the gate asks after these events: `web-1-a at 11 s`, or the query of a metric. */
+function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly string[] {
+  const targets = [createTarget()]
+  const steps = [ready, ...events]
+  const gate = createGate(steps, { targets, afterReady: createChecks(raw, targets) })
+  for (const event of steps.flat()) {
+    gate.handle(event)
+    // The watches have answered.
+    gate.advance(event.at)
+  }
+  return gate.questions.map((question) => {
+    const who = question.type === 'metric' ? question.query : (question.pod?.name ?? 'URL')
+    return `${who} at ${(question.at - start) / 1_000} s`
+  })
+}
+
+const requests = 'deployment/web GET /healthz'
+
+it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
+  ['one pod as soon as it is ready', { requests }, [], ['web-1-a at 1 s']],
+  ['every pod with --each-pod', { requests: `${requests} --each-pod` }, [], ['web-1-a at 1 s', 'web-1-b at 1 s']],
+  ['the same pod 10 s after a wrong answer', { requests }, answers([3], { status: 500 }), ['web-1-a at 13 s']],
+  ['nothing after a right answer', { requests }, answers([3]), []],
+  ['the pod again in the hold', { requests, hold: '1m' }, answers([3]), ['web-1-a at 13 s']],
+  ['the pod again after each answer in the hold', { requests, hold: '1m' }, answers([3, 14]), ['web-1-a at 24 s']],
+  [
+    'every pod again in the hold with --each-pod',
+    { requests: `${requests} --each-pod`, hold: '1m' },
+    [...answers([3]), ...answers([4], {}, 'web-1-b')],
+    ['web-1-a at 13 s', 'web-1-b at 14 s'],
+  ],
+  ['a URL once everything is ready', { requests: 'GET https://shop.example/' }, [], ['URL at 1 s']],
+  ['a metric once everything is ready', { metrics: 'errors: up < 1' }, [], ['up at 1 s']],
+  ['a metric every 30 s of the hold', { metrics: 'errors: up < 1', hold: '2m' }, values([2, 0]), ['up at 32 s']],
+  [
+    'a metric at the end of the hold',
+    { metrics: 'errors: up < 1', hold: '40s' },
+    values([2, 0], [32, 0]),
+    ['up at 41 s'],
+  ],
+])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
