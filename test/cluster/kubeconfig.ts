@@ -34,6 +34,13 @@ export function withPort(kubeconfig: string, port: number): string {
   return stringify(config)
 }
 
+/** The kubeconfig whose servers are reached through an HTTP proxy. */
+export function withProxy(kubeconfig: string, proxy: string): string {
+  const config = parse(kubeconfig)
+  for (const { cluster } of config.clusters) cluster['proxy-url'] = proxy
+  return stringify(config)
+}
+
 /** Host and port of the API server of the current context. */
 export function serverOf(kubeconfig: string): { host: string; port: number } {
   const config = parse(kubeconfig)

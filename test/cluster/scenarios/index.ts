@@ -18,6 +18,7 @@ import { manifests } from './manifests.ts'
 import { missingObjects } from './missing-objects.ts'
 import { nodes } from './nodes.ts'
 import { placement } from './placement.ts'
+import { requests } from './requests.ts'
 import { services } from './services.ts'
 import { sidecars } from './sidecars.ts'
 import { statefulSetsAndDaemonSets } from './statefulsets-daemonsets.ts'
@@ -43,6 +44,7 @@ const groups: readonly (readonly Scenario[])[] = [
   placement,
   nodes,
   services,
+  requests,
   unproven,
   manifests,
   deadlines,

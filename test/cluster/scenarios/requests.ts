@@ -1,0 +1,371 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { all, deploymentComplete, secondsAfterStart, setComplete } from '../cluster-states.ts'
+import type { Fixture } from '../fixture.ts'
+import { registryAddress, webImage } from '../images.ts'
+import { withProxy, withToken } from '../kubeconfig.ts'
+import { type ContainerOptions, coreObject, deployment, pod, service, statefulSet, template } from '../objects.ts'
+import type { Scenario } from '../scenario.ts'
+import { createUser } from '../service-accounts.ts'
+
+/** A container of the web server, which is ready at once whatever it answers. */
+function web(version: string, args: readonly string[] = [], options: ContainerOptions = {}): ContainerOptions {
+  const readinessProbe = { httpGet: { path: '/ready', port: 8080 }, periodSeconds: 1 }
+  return {
+    image: `${webImage}:${version}`,
+    args,
+    ports: [{ containerPort: 8080 }],
+    readiness: 'none',
+    readinessProbe,
+    ...options,
+  }
+}
+
+const lines = (...requests: string[]) => ({ resources: 'deployment/web', requests: requests.join('\n') })
+const ready = { outcome: 'ready', reason: '' }
+const wrong = { outcome: 'failed', reason: 'wrong-answer' }
+/** The answer may take a second attempt, 10 s after the first. */
+const complete = { decidedBy: deploymentComplete('web'), withinSeconds: 30, takesSeconds: 15 }
+/** Three wrong answers prove a failure: the last 30 s or more after the first. */
+const proven = { decidedBy: deploymentComplete('web'), withinSeconds: 60, takesSeconds: 50 }
+
+/** `v1` is rolled out, and a change of it is applied. */
+const change =
+  (after: ContainerOptions, spec: object = {}, before: ContainerOptions = web('v1')) =>
+  async (fixture: Fixture) => {
+    await fixture.rollOut(deployment('web', before, spec))
+    await fixture.apply(service('web'), deployment('web', after, spec))
+  }
+
+async function beforeChange(fixture: Fixture, options: ContainerOptions, spec: object = {}): Promise<void> {
+  await fixture.rollOut(deployment('web', options, spec))
+  await fixture.apply(service('web'))
+}
+
+/** One pod is replaced by one of the next version while slow requests are under way. */
+function during(
+  options: ContainerOptions = {},
+): Pick<Scenario, 'inputs' | 'setup' | 'during' | 'decidedBy' | 'withinSeconds' | 'takesSeconds'> {
+  const of = (version: string) => web(version, ['-slow=2s'], options)
+  const spec = (version: string) => ({
+    replicas: 1,
+    ...template('web', of(version), { terminationGracePeriodSeconds: 20 }),
+  })
+  return {
+    inputs: {
+      resources: 'deployment/web',
+      requests: 'service/web GET / --during --max-errors=0 --timeout=20s',
+      'await-change': '1m',
+      hold: '10s',
+    },
+    setup: (fixture) => beforeChange(fixture, {}, spec('v1')),
+    during: async (fixture) => {
+      await fixture.wait(5)
+      await fixture.apply(deployment('web', {}, spec('v2')))
+    },
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 45,
+    takesSeconds: 40,
+  }
+}
+
+const forwarding = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }
+const proxying = { apiGroups: [''], resources: ['pods/proxy'], verbs: ['get'] }
+const podLists = { apiGroups: [''], resources: ['pods', 'services', 'events'], verbs: ['get', 'list', 'watch'] }
+const workloads = { apiGroups: ['apps', 'discovery.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] }
+
+/** A user that may read what is gated, and these rules. */
+function withUser(...rules: readonly object[]): Pick<Scenario, 'setup' | 'kubeconfig'> {
+  return {
+    setup: async (fixture) => {
+      await createUser(fixture, 'ci', [podLists, workloads, ...rules])
+      await change(web('v2'))(fixture)
+    },
+    kubeconfig: (content, fixture) => withToken(content, fixture.tokens.get('ci') ?? ''),
+  }
+}
+
+const proxies = new Map<string, Server>()
+
+/** An HTTP proxy that only makes connections (CONNECT). */
+async function startProxy({ namespace }: Fixture): Promise<void> {
+  const proxy = createServer().on('connect', ({ url = '' }, client, head) => {
+    const target = new URL(`http://${url}`)
+    const server = connect(Number(target.port), target.hostname, () => {
+      client.write('HTTP/1.1 200 Connection established\r\n\r\n')
+      server.write(head)
+      server.pipe(client).pipe(server)
+    })
+    server.on('error', () => client.destroy())
+    client.on('error', () => server.destroy())
+  })
+  proxy.listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  proxies.set(namespace, proxy)
+}
+
+function proxyOf(namespace: string): string {
+  const address = proxies.get(namespace)?.address() as AddressInfo | undefined
+  return `http://127.0.0.1:${address?.port}`
+}
+
+/** Requests to the pods of a rollout. */
+export const requests: Scenario[] = [
+  {
+    ...complete,
+    name: 'requests-answered',
+    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod', 'service/web:80 GET /ready --times=2'),
+    setup: change(web('v2')),
+    expect: ready,
+    takesSeconds: 25,
+    withinSeconds: 45,
+  },
+  {
+    ...proven,
+    name: 'requests-answered-500',
+    inputs: lines('service/web GET /'),
+    setup: change(web('v2', ['-status=500'])),
+    expect: wrong,
+    contains: { message: ['500'], summary: ['v2'] },
+  },
+  {
+    // The template changed, the image did not: the pods of the new revision still serve v1.
+    ...proven,
+    name: 'requests-still-v1',
+    inputs: lines('service/web GET / --expect-body=v2'),
+    setup: change(web('v1', [], { env: [{ name: 'RELEASE', value: 'v2' }] })),
+    expect: wrong,
+    contains: { summary: ['v1'] },
+  },
+  {
+    // Another pod still serves v1 behind the same Service. Only the gated pods are asked.
+    ...complete,
+    name: 'requests-with-others-behind-the-service',
+    inputs: lines('service/web GET / --expect-body=v2'),
+    setup: async (fixture) => {
+      const old = pod('old', web('v1'))
+      await fixture.apply({ ...old, metadata: { ...old.metadata, labels: { app: 'web' } } })
+      await fixture.runningPod(`${webImage}:v1`)
+      await change(web('v2'), { replicas: 1 })(fixture)
+    },
+    expect: ready,
+  },
+  {
+    name: 'requests-one-of-three-is-wrong',
+    inputs: { resources: 'statefulset/web', requests: 'statefulset/web GET / --each-pod' },
+    setup: (fixture) => {
+      const script = 'case $HOSTNAME in *-1) exec /web -status=503;; *) exec /web;; esac'
+      return fixture.apply(
+        statefulSet('web', web('v2', [], { command: ['sh', '-c', script], args: [] }), { replicas: 3 }),
+      )
+    },
+    expect: wrong,
+    decidedBy: setComplete('StatefulSet', 'web', 3),
+    withinSeconds: 60,
+    takesSeconds: 60,
+    contains: { message: ['503'], summary: ['web-1'] },
+  },
+  {
+    // Ready before it is warm: wrong answers that become right ones.
+    ...complete,
+    name: 'requests-slow-start',
+    inputs: { ...lines('service/web GET / --each-pod'), 'await-change': '1m' },
+    setup: (fixture) => beforeChange(fixture, web('v1')),
+    during: (fixture) => {
+      const script = '/web -status=503 & sleep 15; kill $!; exec /web'
+      return fixture.apply(deployment('web', web('v2', [], { command: ['sh', '-c', script], args: [] })))
+    },
+    expect: ready,
+    withinSeconds: 45,
+    takesSeconds: 40,
+    contains: { log: ['503'] },
+  },
+  {
+    ...proven,
+    name: 'requests-nothing-listens',
+    inputs: lines('deployment/web:9999 GET /'),
+    setup: change(web('v2')),
+    expect: { outcome: 'failed', reason: 'no-answer' },
+    contains: { message: ['connection refused'], summary: ['8080'] },
+  },
+  {
+    ...proven,
+    name: 'requests-hang',
+    inputs: lines('service/web GET / --timeout=1s'),
+    setup: change(web('v2', ['-slow=60s'])),
+    expect: { outcome: 'failed', reason: 'no-answer' },
+    contains: { message: ['within 1 s'] },
+  },
+  {
+    ...proven,
+    name: 'requests-redirected',
+    inputs: lines('service/web GET /'),
+    setup: change(web('v2', ['-redirect=https://login.example/?next=web'])),
+    expect: wrong,
+    contains: { message: ['302'], summary: ['login.example'] },
+  },
+  {
+    ...complete,
+    name: 'requests-tls',
+    inputs: lines('service/web:443 GET / --scheme=https --expect-body=v2'),
+    setup: async (fixture) => {
+      const readinessProbe = { httpGet: { path: '/ready', port: 8080, scheme: 'HTTPS' }, periodSeconds: 1 }
+      const secure = (version: string) => web(version, ['-tls'], { readinessProbe })
+      await change(secure('v2'), {}, secure('v1'))(fixture)
+      await fixture.apply(service('web', { ports: [{ port: 443, targetPort: 8080 }] }))
+    },
+    expect: ready,
+  },
+  {
+    ...complete,
+    name: 'requests-recreate',
+    inputs: lines('service/web GET / --expect-body=v2'),
+    setup: change(web('v2'), { strategy: { type: 'Recreate' } }),
+    expect: ready,
+  },
+  {
+    ...complete,
+    name: 'requests-one-replica',
+    inputs: lines('service/web GET / --expect-body=v2 --each-pod'),
+    setup: change(web('v2'), { replicas: 1 }),
+    expect: ready,
+  },
+  {
+    // The pod of the new revision that answers wrongly is deleted; the next one answers right.
+    name: 'requests-to-a-replaced-pod',
+    inputs: lines('deployment/web GET /'),
+    setup: async (fixture) => {
+      await fixture.apply(coreObject('ConfigMap', 'web', { data: { status: '503' } }))
+      const configMapKeyRef = { name: 'web', key: 'status' }
+      const env = [{ name: 'STATUS', valueFrom: { configMapKeyRef } }]
+      await fixture.apply(deployment('web', web('v2', ['-status=$(STATUS)'], { env }), { replicas: 1 }))
+    },
+    during: async (fixture) => {
+      const { metadata } = await fixture.runningPod(`${webImage}:v2`)
+      await fixture.until('the Deployment is complete', deploymentComplete('web'))
+      await fixture.wait(12)
+      await fixture.apply(coreObject('ConfigMap', 'web', { data: { status: '200' } }))
+      await fixture.delete('Pod', metadata.name)
+      await fixture.until('the pod is replaced', (informer) =>
+        informer.all('Pod').every((pod) => pod.metadata.name !== metadata.name),
+      )
+      await fixture.until('the Deployment is complete again', deploymentComplete('web'))
+      fixture.markDecided()
+    },
+    expect: ready,
+    withinSeconds: 25,
+    takesSeconds: 40,
+  },
+  {
+    ...complete,
+    ...withUser(proxying),
+    name: 'requests-without-port-forward',
+    inputs: lines('service/web GET / --expect-body=v2 --each-pod'),
+    expect: ready,
+  },
+  {
+    ...withUser(),
+    name: 'requests-forbidden',
+    inputs: lines('service/web GET /', 'deployment/web POST /'),
+    expect: { outcome: 'misconfigured', reason: 'forbidden' },
+    decidedBy: secondsAfterStart(0),
+    takesSeconds: 5,
+    contains: { log: ['pods/portforward', 'pods/proxy'] },
+  },
+  {
+    name: 'requests-access-withdrawn',
+    inputs: { ...lines('service/web GET /'), hold: '2m' },
+    kubeconfig: (content, fixture) => withToken(content, fixture.tokens.get('ci') ?? ''),
+    setup: async (fixture) => {
+      await createUser(fixture, 'ci', [podLists, workloads])
+      await fixture.apply({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'Role',
+        metadata: { name: 'asking' },
+        rules: [forwarding],
+      })
+      const subjects = [{ kind: 'ServiceAccount', name: 'ci', namespace: fixture.namespace }]
+      await fixture.apply({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'asking' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'asking' },
+        subjects,
+      })
+      await change(web('v2'))(fixture)
+    },
+    during: async (fixture) => {
+      await fixture.until('the Deployment is complete', deploymentComplete('web'))
+      await fixture.wait(5)
+      await fixture.delete('RoleBinding', 'asking')
+      fixture.markDecided()
+    },
+    expect: { outcome: 'unknown', reason: 'forbidden' },
+    withinSeconds: 50,
+    takesSeconds: 60,
+  },
+  {
+    ...complete,
+    name: 'requests-through-an-http-proxy',
+    inputs: lines('service/web GET / --expect-body=v2'),
+    kubeconfig: (content, { namespace }) => withProxy(content, proxyOf(namespace)),
+    setup: async (fixture) => {
+      await startProxy(fixture)
+      await change(web('v2'))(fixture)
+    },
+    after: async ({ namespace }) => {
+      proxies.get(namespace)?.close()
+    },
+    expect: ready,
+  },
+  {
+    ...complete,
+    name: 'requests-to-a-url',
+    inputs: lines(`GET http://${registryAddress}/v2/`),
+    setup: change(web('v2')),
+    expect: ready,
+  },
+  {
+    // The old pod ends at once and cuts a request; with a preStop hook it does not.
+    ...during(),
+    name: 'requests-during-cut',
+    expect: { outcome: 'failed' },
+    contains: { message: [/1 of \d+ requests failed/] },
+  },
+  {
+    ...during({ lifecycle: { preStop: { exec: { command: ['sleep', '6'] } } } }),
+    name: 'requests-during-drained',
+    expect: ready,
+    contains: { summary: [/0 of \d+ requests failed/] },
+  },
+  {
+    // The container dies after some answers, when everything was ready.
+    name: 'hold-broken-by-a-restart',
+    inputs: { ...lines('service/web GET /'), hold: '1m' },
+    setup: change(web('v2', ['-dies-after=3']), { replicas: 1 }),
+    expect: { outcome: 'failed', reason: 'not-held' },
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 60,
+    takesSeconds: 50,
+    contains: { summary: ['this was the last answer'] },
+  },
+  {
+    name: 'hold-broken-by-answers',
+    inputs: { ...lines('service/web GET /'), hold: '2m' },
+    setup: change(web('v2', ['-breaks-after=3']), { replicas: 1 }),
+    expect: { outcome: 'failed', reason: 'not-held' },
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 90,
+    takesSeconds: 80,
+  },
+  {
+    name: 'held',
+    inputs: { ...lines('service/web GET /'), hold: '25s' },
+    setup: change(web('v2')),
+    expect: ready,
+    decidedBy: all(deploymentComplete('web'), secondsAfterStart(25)),
+    withinSeconds: 25,
+    takesSeconds: 40,
+  },
+]
