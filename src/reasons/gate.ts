@@ -230,7 +230,7 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const every =
         intervalMs === undefined ? 'looks for new revisions from time to time' : `polls every ${duration(intervalMs)}`
       const sync = operatorCommand(facts, 'sync')
-      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}let a webhook tell it. Check that the revision is pushed, and that it is what the object follows.`
+      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.`
     },
   },
   'not-changed': {

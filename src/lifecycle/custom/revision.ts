@@ -142,7 +142,9 @@ const readApplication: Reader = (object, wanted) => {
     operator: 'Argo CD',
     deployed: deployed?.version,
     isSettled: queued === undefined && !isUnderWay && deployed?.isSynced === true,
-    isCurrent: isDeepStrictEqual(targetRevisions(spec), targetRevisions(fields(sync['comparedTo']))),
+    isCurrent:
+      !isObject(sync['comparedTo']) ||
+      isDeepStrictEqual(targetRevisions(spec), targetRevisions(fields(sync['comparedTo']))),
     attempt: queued === undefined ? attempt : undefined,
     next: isUnderWay ? attempt.version : isAutomated || queued !== undefined ? requested : undefined,
     history,
