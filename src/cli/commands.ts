@@ -279,7 +279,7 @@ export const commands: readonly Command[] = [
       'Prints a script for the shell. It completes commands, flags and kinds, and reads the names of objects, namespaces and contexts from the cluster and the kubeconfig.',
     examples: [
       ['completion bash > ~/.local/share/bash-completion/completions/rollout-gate', 'bash, for the next shell'],
-      ['completion zsh > "${fpath[1]}/_rollout-gate"', 'zsh'],
+      ['completion zsh > "$fpath[1]/_rollout-gate"', 'zsh'],
       ['completion fish > ~/.config/fish/completions/rollout-gate.fish', 'fish'],
     ],
     takes: 'files',

@@ -184,8 +184,9 @@ describe('the hint for a gate that cannot read its targets', () => {
     expect(hintOf(verdictOf('cancelled', 'cancelled', {}))).toMatch(/the rollout itself continues/)
   })
 
-  it('is absent if the targets were judged', () => {
-    expect(hintOf({ outcome: 'failed', reason: 'crash-loop', message: '' })).toBeUndefined()
+  it('is absent if a target has the outcome of the gate', () => {
+    const verdict = { outcome: 'failed', reason: 'crash-loop', message: '' } as const
+    expect(gateHint(createTimeline({ verdict, targets: [createTargetRecord(verdict)] }))).toBeUndefined()
   })
 })
 
