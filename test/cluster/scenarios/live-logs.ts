@@ -7,7 +7,7 @@ const migration = [
   'echo step 1',
   'echo "::error::x"; echo "##[error]x"; echo "::stop-commands::x"',
   "printf '\\033[31mred\\033[0m\\n'",
-  'sleep 4',
+  'sleep 6',
   'echo step 2',
 ].join('; ')
 
@@ -29,7 +29,7 @@ export const liveLogs: Scenario[] = [
     ...resumedWhenWatched(migration, {}, { initContainers: [init] }),
     expect: { outcome: 'ready', reason: '' },
     decidedBy: conditionTrue('Job', 'migrate', 'Complete'),
-    takesSeconds: 9,
+    takesSeconds: 11,
     check: (run) => [
       ...orderEvidence(run, [
         'init │ before',
