@@ -73,12 +73,12 @@ export function inputPage(present: string): string {
   )
 }
 
-/** `1.33 to 1.37`: the versions on which scenarios passed. */
+/** `1.34, 1.37`: the versions on which scenarios were run. */
 export function testedVersions(): string {
   const minors = [...new Set([defaultKubernetesVersion(), ...Object.keys(readVersionResults())])]
     .map((version) => version.split('.').slice(0, 2).join('.').slice(1))
     .sort()
-  return minors.length === 1 ? (minors[0] ?? '') : `${minors.at(0)} to ${minors.at(-1)}`
+  return minors.join(', ')
 }
 
 /** The table of the runs on each version of Kubernetes, for `docs/versions.md`. */
@@ -86,10 +86,10 @@ export function versionTable(): readonly string[] {
   const rows = Object.entries(readVersionResults()).map(([version, { passed, failed, minutes, day }]) => [
     version.slice(1),
     `${passed} of ${passed + failed.length}${failed.length === 0 ? '' : `; not: ${failed.join(', ')}`}`,
-    `${minutes} min`,
+    String(minutes),
     day,
   ])
-  return alignedTable(['Kubernetes', 'scenarios that passed', 'took', 'day'], rows)
+  return alignedTable(['Kubernetes', 'scenarios that passed', 'minutes', 'day'], rows)
 }
 
 function figures(root: string, projects: readonly CatalogueProject[]): readonly string[] {
