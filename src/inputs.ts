@@ -358,7 +358,7 @@ const definitions = {
     name: 'require-change',
     group: 'Verdict',
     description: 'Maximum age of what is gated: a resource whose version is older when the gate begins fails.',
-    details: `For a deployment that may ship nothing: the image has the tag of before, the updater was late, or the apply went to another namespace. A Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Pod or Job whose pod template is older fails at once with \`not-changed\`; a scale, a label or a status makes no new version. With \`await-change\`, its age is asked when its change has arrived, or has not arrived in time. Default: none; the age is shown, and what is ready at the start with a version older than ${formatDuration(recentVersionMs)} is reported as unchanged. \`--require-change\` of a reference applies only to it.`,
+    details: `For a deployment that may ship nothing: the image has the previous tag, the updater was late, or the apply went to another namespace. A Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Pod or Job whose pod template is older fails at once with \`not-changed\`; a scale, a label or a status makes no new version. With \`await-change\`, its age is asked when its change has arrived, or has not arrived in time. Default: none; the age is shown, and what is ready at the start with a version older than ${formatDuration(recentVersionMs)} is reported as unchanged. \`--require-change\` of a reference applies only to it.`,
   }),
   healthChecks: input(text, {
     name: 'health-checks',

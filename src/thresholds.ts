@@ -570,7 +570,7 @@ export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
 
-/** How long the completion of a word waits for the cluster: whoever presses Tab waits for no more. */
+/** How long the completion of a word waits for the cluster, while the user waits after Tab. */
 export const completionMs = 1_500
 
 /** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */

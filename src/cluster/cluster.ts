@@ -385,7 +385,7 @@ export class Cluster {
 
 /**
  * Whether a request names an object without the namespace that its kind has, or of a namespace although its kind has none.
- * Whoever writes a custom resource chooses the names in it: such a name would be looked for everywhere.
+ * The author of a custom resource chooses the names in it: such a name would be looked for everywhere.
  */
 function namesNothing({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)

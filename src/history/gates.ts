@@ -24,7 +24,7 @@ const pastTarget = z.object({
 
 const pastGate = z.object({
   history: z.literal('rollout-gate/v1'),
-  /** Tells lines apart: a line that was written twice counts once. */
+  /** Identifies a line: a line that was written twice counts once. */
   id: z.string().min(1),
   at: z.iso.datetime(),
   outcome: reportSchema.shape.outcome,

@@ -186,7 +186,7 @@ function argoAttempt(state: Fields): Attempt | undefined {
 
 /**
  * What Argo CD has deployed: what it finds synced, which may be a commit that changes nothing; else the last entry of the history.
- * After a rollback, the comparison of before still says `Synced` for a moment: then the history is right.
+ * After a rollback, the previous comparison still has `Synced` for a moment: then the history is right.
  */
 function argoDeployed(
   status: Fields,
