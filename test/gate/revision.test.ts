@@ -11,6 +11,7 @@ import {
   allSynced,
   at,
   createRecording,
+  createTarget,
   createWorkload,
   deleted,
   failed,
@@ -528,5 +529,40 @@ describe('an Application at a revision', () => {
       ],
     }
     expect(gate([begin(at2([wanted, '1.4.2']))], positions)).toMatchObject(ready(0))
+  })
+})
+
+describe('a Kustomization at a revision', () => {
+  const target = createTarget({
+    apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
+    kind: 'Kustomization',
+    namespace: 'shop',
+    name: 'shop',
+    revisions: [{ revision: wanted }],
+  })
+  const kustomization = (applied: string, attempted: string) =>
+    ({
+      apiVersion: target.apiVersion,
+      kind: target.kind,
+      metadata: { name: 'shop', namespace: 'shop', uid: 'ks', generation: 1, creationTimestamp: iso(-3_600) },
+      spec: { interval: '10m', path: './', prune: true, sourceRef: { kind: 'GitRepository', name: 'shop' } },
+      status: {
+        observedGeneration: 1,
+        lastAppliedRevision: `main@sha1:${applied}`,
+        lastAttemptedRevision: `main@sha1:${attempted}`,
+        conditions: [{ type: 'Ready', status: 'True', reason: 'ReconciliationSucceeded', lastTransitionTime: iso(-9) }],
+        inventory: { entries: [{ id: 'shop_web_apps_Deployment', v: 'v1' }] },
+      },
+    }) as unknown as KubeObject
+
+  it('is not ready while Ready is about a newer revision, which the status does not name as applied yet', async () => {
+    const { apiVersion, kind = '', namespace = '' } = target
+    const listed = { type: 'SYNCED' as const, apiVersion, kind, namespace }
+    const steps = [
+      at(0, added(kustomization(wanted, newer)), listed, web.done, allSynced),
+      at(5, modified(kustomization(newer, newer))),
+    ]
+    const ended = run(steps, { targets: [target], settings: await revisionSettings([target]) })
+    expect(ended).toMatchObject(superseded(5))
   })
 })

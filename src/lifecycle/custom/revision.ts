@@ -299,17 +299,17 @@ const readKustomization: Reader = (object, wanted) => {
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = fieldsOf(history)
   const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
-  // The status names the applied revision at the end, after Ready.
-  const isRunning = ready?.status !== 'False' && !applied.includes(text(lastAttemptedRevision) ?? '')
+  // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
+  const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
   const isApplied =
     attempted !== undefined && progress.startsWith('Running health checks') && hasRevisions(attempted, wanted)
   return {
     ...common,
     deployed: fluxVersion(applied, isFront ? front?.['firstReconciled'] : undefined),
-    isSettled: true,
+    isSettled: !isAttempted,
     attempt: attempted && {
       version: attempted,
-      state: hasFailed ? 'failed' : isRunning ? 'running' : 'succeeded',
+      state: hasFailed ? 'failed' : isAttempted && ready?.status !== 'False' ? 'running' : 'succeeded',
       message,
       since: ready?.lastTransitionTime,
       mustStandMs: reportedFailureMs,
