@@ -259,7 +259,9 @@ export class AfterReady implements AnswerBook {
     const { failure } = assessment
     if (failure !== undefined && traitsOf(failure).isAnswer) return undefined
     const problem = failure ?? findBreak(pods, held, assessment, context)
-    if (problem !== undefined || serving !== undefined || assessment.status === 'ready') return problem
+    // A custom resource may fall back without its pods.
+    const isOfPods = serving !== undefined && serving.presentPods === undefined
+    if (problem !== undefined || isOfPods || assessment.status === 'ready') return problem
     return fallenProblem(object, assessment, context.now)
   }
 
@@ -422,13 +424,14 @@ export class AfterReady implements AnswerBook {
 
   #podToAsk(check: RequestCheck, { askedAt }: During): AskedPod | undefined {
     const place = this.#places[check.index]
-    const { store } = this.#parts()
+    const { all, store } = this.#parts()
     if (place?.type !== 'selecting' && place?.type !== 'target') return undefined
     const { name, serving } = place.type === 'selecting' ? place.via : { name: place.target, serving: place.serving }
     const object = store.get(name)
     const port = object && choosePort(check, object, serving)
     if (object === undefined || port === undefined || typeof port === 'string') return undefined
-    const pods = readyPodsBehind(object, serving, (kind, namespace) => store.list(kind, namespace))
+    const gated = place.type === 'target' ? this.#podsOf(all[place.index]) : []
+    const pods = readyPodsBehind(object, serving, gated, (kind, namespace) => store.list(kind, namespace))
     const asked = pods.flatMap((pod) => askedPod(pod, port) ?? [])
     return asked.toSorted((a, b) => (askedAt.get(a.name) ?? 0) - (askedAt.get(b.name) ?? 0))[0]
   }
@@ -448,7 +451,8 @@ export class AfterReady implements AnswerBook {
   }
 
   /** The pods of the gated revision that a target makes or selects. */
-  #podsOf(gated: GatedTarget): readonly Pod[] {
+  #podsOf(gated: GatedTarget | undefined): readonly Pod[] {
+    if (gated === undefined) return []
     const { rule, state } = gated
     const object = objectOf(state)
     if (object === undefined || state.assessment === undefined || rule.serving === undefined) return []
@@ -543,7 +547,7 @@ export class AfterReady implements AnswerBook {
   #examine(check: RequestCheck): Examined {
     const place = this.#places[check.index]
     if (place === undefined || place.type === 'url') return 'right'
-    const { all, store } = this.#parts()
+    const { all, store, contextOf } = this.#parts()
     // What an operator deploys may be what the line names.
     const mayDeploy = all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')
     if (place.type === 'mistake') return mayDeploy ? 'unknown' : { message: place.message }
@@ -552,20 +556,32 @@ export class AfterReady implements AnswerBook {
       return typeof port === 'string' ? { message: `${shortName(object)}: ${port}` } : 'right'
     }
     if (place.type === 'target') {
-      const [object] = all.flatMap(({ index, state }) => (index === place.index ? (objectOf(state) ?? []) : []))
-      return object === undefined ? 'unknown' : examinePort(object, place.serving)
+      const gated = all[place.index]
+      const object = gated && objectOf(gated.state)
+      if (gated === undefined || object === undefined) return 'unknown'
+      const examined = examinePort(object, place.serving)
+      if (examined !== 'right' || place.serving.presentPods === undefined) return examined
+      if (this.#podsOf(gated).length > 0 || place.serving.isEmpty(object, contextOf(gated))) return 'right'
+      return isReadyItself(gated)
+        ? { message: `${gated.name} is ready, and no pod is behind it. ${whatServes}` }
+        : 'unknown'
     }
     const { name, serving } = place.via
     const service = store.get(name)
     if (service === undefined) return this.#examineMissing(place)
     const targets = all.filter(({ index }) => place.indexes.includes(index))
-    const selects = ({ state, rule }: GatedTarget) => {
-      const object = objectOf(state)
-      return object !== undefined && rule.serving !== undefined && selectsPodsOf(serving, service, rule.serving, object)
+    const selects = (gated: GatedTarget) => {
+      const object = objectOf(gated.state)
+      const own = gated.rule.serving
+      return (
+        object !== undefined && own !== undefined && selectsPodsOf(serving, service, own, object, this.#podsOf(gated))
+      )
     }
     if (targets.some(selects)) return examinePort(service, serving)
-    const areKnown = !mayDeploy && targets.every(({ state }) => state.type === 'ended' || objectOf(state) !== undefined)
-    if (!areKnown) return 'unknown'
+    const isKnown = (gated: GatedTarget) =>
+      gated.state.type === 'ended' ||
+      (gated.rule.serving?.presentPods === undefined ? objectOf(gated.state) !== undefined : isReadyItself(gated))
+    if (mayDeploy || !targets.every(isKnown)) return 'unknown'
     return { message: `${shortName(service)} selects no pod of what is gated: ${namesOf(targets)}.` }
   }
 
@@ -583,6 +599,13 @@ export class AfterReady implements AnswerBook {
 }
 
 type Examined = 'right' | 'unknown' | Verdict | { readonly message: string }
+
+const whatServes = 'Name a Service, or a resource that runs pods.'
+
+/** Whether a target waits for nothing but answers: all its pods are known. */
+function isReadyItself({ state }: GatedTarget): boolean {
+  return state.assessment?.asks !== undefined
+}
 
 function namesOf(gated: readonly GatedTarget[]): string {
   return gated.map(({ name }) => name).join(', ')
@@ -638,7 +661,7 @@ function placeOf(
     if (serving !== undefined) return { type: 'target', index, target, serving }
     const message =
       ruleOf(target).serving === undefined
-        ? `A ${target.kind} serves no requests. Name a Service, or a resource that runs pods.`
+        ? `A ${target.kind} serves no requests. ${whatServes}`
         : `${displayName(target)} is judged by --for or health-checks, so its pods are not watched.`
     return { type: 'mistake', message }
   }

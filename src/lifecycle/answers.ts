@@ -151,8 +151,10 @@ function askingOf(
 ): Asking | undefined {
   const service =
     via && context.list(via.name.kind, via.name.namespace).find(({ metadata }) => metadata.name === via.name.name)
-  if (via !== undefined && !selectsPodsOf(via.serving, service, serving, object)) return undefined
   const gated = podsOfTarget(draft, object, serving, context)
+  // The pods behind a custom resource are not known before it is ready.
+  const isKnown = serving.presentPods === undefined || draft.ready
+  if (via !== undefined && isKnown && !selectsPodsOf(via.serving, service, serving, object, gated)) return undefined
   const selected =
     via === undefined || service === undefined ? gated : gated.filter((pod) => via.serving.selects(service, pod))
   const pods = inOrder(selected.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
@@ -175,14 +177,20 @@ function askingOf(
   }
 }
 
-/** Whether an object, such as a Service, selects the pods that a target makes. */
+/**
+ * Whether an object, such as a Service, selects the pods that a target makes.
+ * @param gated the pods of its revision: the labels of those behind a custom resource are known only from them
+ */
 export function selectsPodsOf(
   selecting: Serving,
   object: KubeObject | undefined,
-  { podMetadata }: Serving,
+  { podMetadata, presentPods }: Serving,
   target: KubeObject,
+  gated: readonly Pod[],
 ): boolean {
-  return object !== undefined && podMetadata !== undefined && selecting.selects(object, podMetadata(target))
+  if (object === undefined || podMetadata === undefined) return false
+  const made = [podMetadata(target), ...(presentPods === undefined ? [] : gated)]
+  return made.some((pod) => selecting.selects(object, pod))
 }
 
 function uidOf({ metadata: { uid, name } }: Pod): string {
@@ -194,8 +202,10 @@ export function podsOfTarget(
   assessed: Pick<Draft, 'pods'>,
   object: KubeObject,
   serving: Serving,
-  { list, isOfGatedRevision }: Pick<RuleContext, 'list' | 'isOfGatedRevision'>,
+  context: RuleContext,
 ): readonly Pod[] {
+  const { list, isOfGatedRevision } = context
+  if (serving.presentPods !== undefined) return serving.presentPods(object, context)
   const all = list('Pod', object.metadata.namespace)
   if (serving.podMetadata === undefined)
     return all.filter((pod) => serving.selects(object, pod) && isOfGatedRevision(pod) !== false)
@@ -295,10 +305,18 @@ export function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
   return number === undefined ? undefined : { namespace, name, uid: uidOf(pod), port: number }
 }
 
-/** The pods behind an object that may get traffic, of whatever revision. */
-export function readyPodsBehind(object: KubeObject, serving: Serving, list: RuleContext['list']): readonly Pod[] {
-  const all = list('Pod', object.metadata.namespace)
-  return inOrder(all.filter((pod) => isReady(pod) && !isReplaced(pod) && serving.selects(object, pod)))
+/**
+ * The pods behind an object that may get traffic, of whatever revision.
+ * @param gated those of the gated revision: a custom resource may have no selector
+ */
+export function readyPodsBehind(
+  object: KubeObject,
+  serving: Serving,
+  gated: readonly Pod[],
+  list: RuleContext['list'],
+): readonly Pod[] {
+  const selected = list('Pod', object.metadata.namespace).filter((pod) => serving.selects(object, pod))
+  return inOrder([...new Set([...selected, ...gated])].filter((pod) => isReady(pod) && !isReplaced(pod)))
 }
 
 /** Whether an object is a pod behind a target, of whatever revision. */

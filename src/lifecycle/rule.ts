@@ -89,6 +89,8 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   selects(object: Gated, pod: Pick<Pod, 'metadata'>): boolean
   /** The labels of the pods that it makes, as the metadata of one; without this method, it makes none. */
   podMetadata?(object: Gated): Pick<Pod, 'metadata'>
+  /** The pods of its present revision, if its assessment does not contain them: those behind a custom resource. */
+  presentPods?(object: Gated, context: RuleContext): readonly Pod[]
   /** The watches of the pods behind it, and of what shows whether it wants any. */
   relatives(object: Gated): readonly WatchRequest[]
   /** Whether it wants no pod: it is scaled to zero. */

@@ -12,7 +12,7 @@ import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
 import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
-import { withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -321,9 +321,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
-  const explained = isExplained
-    ? withCause(withFollowedObject(withAwaitedObject(withOwnedWorkloads(rule, behind), behind), behind), behind)
-    : rule
+  const awaiting = (own: Rule) => withFollowedObject(withAwaitedObject(withOwnedWorkloads(own, behind), behind), behind)
+  const serving = isExplained ? servingOfOwned(behind) : undefined
+  const explained = isExplained ? withCause({ ...awaiting(rule), ...(serving && { serving }) }, behind) : rule
   const { withRevision = (awaited) => awaited, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
   const { changedAt, hasPods: requiresChange } = ruleOf(target)

@@ -1,4 +1,4 @@
-import type { Answer, FeedEvent, MetricValue } from '../../src/cluster/feed.ts'
+import type { Answer, ApiResource, FeedEvent, MetricValue } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, Pod, PodStatus, Service } from '../../src/cluster/objects.ts'
 import { type AfterReadyFactory, afterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
@@ -20,10 +20,11 @@ import { at, createTarget } from './builders.ts'
 export function createChecks(
   raw: Parameters<typeof readInputs>[0],
   targets: readonly Target[] = [createTarget()],
+  resources: readonly ApiResource[] = BUILT_IN_RESOURCES,
 ): AfterReadyFactory {
   const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs, { isLive: false })
   if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
-  return afterReady(placeChecks(resolveCheckKinds(checks, BUILT_IN_RESOURCES), targets, 'shop'))
+  return afterReady(placeChecks(resolveCheckKinds(checks, resources), targets, 'shop'))
 }
 
 /** The answers of a pod at these seconds. */

@@ -1,7 +1,19 @@
-import { expect, it } from '@jest/globals'
+import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
-import { complete, condition, deadStatus, iso, readyStatus } from '../lifecycle/builders.ts'
+import { catalogueFor } from '../../src/lifecycle/rules.ts'
+import {
+  complete,
+  condition,
+  createDeployment,
+  createPod,
+  createReplicaSet,
+  deadStatus,
+  iso,
+  ownedBy,
+  readyStatus,
+} from '../lifecycle/builders.ts'
+import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
 import { added, allSynced, at, createTarget, deleted, modified, type Run, run, synced } from './builders.ts'
 import { answers, createChecks, createServer, createService, values } from './checks.ts'
 
@@ -488,4 +500,166 @@ it('a pod that is no longer ready breaks the hold of its Deployment, not of the 
     expect.stringMatching(/^progressing/),
     'failed not-held',
   ])
+})
+
+describe('requests to the pods behind a custom resource', () => {
+  const custom = (apiVersion: string, kind: string, fields: object = {}): KubeObject => ({
+    apiVersion,
+    kind,
+    metadata: { name: 'web', namespace: 'shop', uid: 'custom-uid', generation: 1, creationTimestamp: iso(-60) },
+    ...fields,
+  })
+  const template = {
+    metadata: { labels: { app: 'web' } },
+    spec: { containers: [{ name: 'app', ports: [{ containerPort: 8080 }] }] },
+  }
+  const rollout = custom('argoproj.io/v1alpha1', 'Rollout', {
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
+    status: {
+      observedGeneration: '1',
+      phase: 'Healthy',
+      currentPodHash: 'new',
+      stableRS: 'new',
+      selector: 'app=web',
+      replicas: 1,
+      updatedReplicas: 1,
+      readyReplicas: 1,
+      availableReplicas: 1,
+    },
+  })
+  const cluster = custom('db.example/v1', 'Cluster', {
+    status: { observedGeneration: 1, conditions: [condition('Ready', 'True', { observedGeneration: 1 })] },
+  })
+  const replicaSet = (hash: string) =>
+    createReplicaSet({ metadata: { name: `web-${hash}`, labels: { hash } } }, rollout)
+  const podOf = (owner: KubeObject, name: string, labels: Record<string, string> = { app: 'web' }) =>
+    createPod(
+      { metadata: { name, labels }, spec: { containers: template.spec.containers }, status: readyStatus(-30) },
+      owner,
+    )
+  const podsOfRollout = ['new', 'old'].flatMap((hash) => [
+    replicaSet(hash),
+    podOf(replicaSet(hash), `web-${hash}-a`, { app: 'web', hash }),
+  ])
+  const workload = createDeployment({
+    metadata: { name: 'db', uid: 'db-uid', ownerReferences: ownedBy(cluster) },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
+    status: complete(1),
+  })
+  const set = createReplicaSet({ metadata: { name: 'db-1' } }, workload)
+  const kinds = [
+    'Rollout',
+    'Cluster',
+    'Deployment',
+    'StatefulSet',
+    'DaemonSet',
+    'ReplicaSet',
+    'Job',
+    'Pod',
+    'Service',
+    'Event',
+  ]
+  const versions: Readonly<Record<string, string>> = {
+    Rollout: 'argoproj.io/v1alpha1',
+    Cluster: 'db.example/v1',
+    Job: 'batch/v1',
+  }
+  const listed = kinds.map(
+    (kind): Observation => ({
+      type: 'SYNCED',
+      apiVersion: versions[kind] ?? (/Set$|Deployment/.test(kind) ? 'apps/v1' : 'v1'),
+      kind,
+      namespace: 'shop',
+    }),
+  )
+  const gate = async (
+    object: KubeObject,
+    line: string,
+    others: readonly KubeObject[],
+    events: readonly FeedEvent[],
+    raw: Raw = {},
+  ) => {
+    const { apiVersion, kind } = object
+    const target = createTarget({ apiVersion, kind })
+    const resources = [...BUILT_IN_RESOURCES, guessResource(apiVersion, kind)]
+    const afterReady = createChecks({ requests: line, ...raw }, [target], resources)
+    const settings = { catalogue: await catalogueFor([target]) }
+    return run([at(1, added(object, ...others), listed), events], { targets: [target], settings, afterReady })
+  }
+
+  it.each<[string, KubeObject, string, readonly KubeObject[], string]>([
+    [
+      'a Service in front of the pods of a Rollout',
+      rollout,
+      'service/web GET /',
+      [...podsOfRollout, createService()],
+      'web-new-a',
+    ],
+    ['a Rollout by its own port', rollout, 'rollout/web GET / --each-pod', podsOfRollout, 'web-new-a'],
+    [
+      'a custom resource that owns its pods',
+      cluster,
+      'cluster/web:8080 GET / --each-pod',
+      [podOf(cluster, 'web-0')],
+      'web-0',
+    ],
+    [
+      'a Service in front of pods that a custom resource owns',
+      cluster,
+      'service/web GET /',
+      [podOf(cluster, 'web-0'), createService()],
+      'web-0',
+    ],
+    [
+      'a Service in front of the Deployment of a custom resource',
+      cluster,
+      'service/web GET /',
+      [workload, set, podOf(set, 'db-1-a'), createService()],
+      'db-1-a',
+    ],
+  ])('%s is answered by a pod of the present revision', async (_, object, line, others, pod) => {
+    const old = answers([2], {}, 'web-old-a')
+    expect(ending(await gate(object, line, others, [...old, ...answers([9], {}, pod)]))).toBe('ready 9')
+  })
+
+  it.each<[string, string, readonly KubeObject[], string]>([
+    [
+      'no pod is behind it',
+      'cluster/web:8080 GET /',
+      [],
+      'cluster/web is ready, and no pod is behind it. Name a Service, or a resource that runs pods.',
+    ],
+    [
+      'a Service selects other pods',
+      'service/web GET /',
+      [podOf(cluster, 'db-0', { app: 'db' }), createService()],
+      'service/web selects no pod of what is gated: cluster/web.',
+    ],
+    [
+      'its port is not given',
+      'cluster/web GET /',
+      [podOf(cluster, 'web-0')],
+      'cluster/web: It declares no TCP port: write one behind the name, as in :8080.',
+    ],
+  ])('it is a mistake if %s', async (_, line, others, message) => {
+    const result = await gate(cluster, line, others, answers([4], {}, 'web-0'))
+    expect(result).toMatchObject({ outcome: 'misconfigured', message: `requests, line 1: ${message}` })
+  })
+
+  it('a pod behind a custom resource that dies breaks the hold', async () => {
+    const pod = podOf(cluster, 'web-0')
+    const dead = at(30, modified({ ...pod, status: deadStatus(1, 30) }))
+    const result = await gate(cluster, 'cluster/web:8080 GET /', [pod], [...answers([2], {}, 'web-0'), ...dead], {
+      hold: '1m',
+    })
+    expect(ending(result)).toBe('failed not-held 30')
+  })
+
+  it('--during asks the pods behind a custom resource', async () => {
+    const line = 'cluster/web:8080 GET / --during --max-errors=0'
+    const result = await gate(cluster, line, [podOf(cluster, 'web-0')], answers([2], { status: 500 }, 'web-0'), {
+      hold: '5s',
+    })
+    expect(ending(result)).toBe('failed wrong-answer 2')
+  })
 })

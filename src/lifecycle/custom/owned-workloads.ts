@@ -1,13 +1,30 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
-import { type Fields, groupOf, type KindName, type KubeObject, shortName } from '../../cluster/objects.ts'
+import {
+  type Fields,
+  groupOf,
+  isOfKind,
+  type KindName,
+  type KubeObject,
+  type Pod,
+  shortName,
+} from '../../cluster/objects.ts'
 import { ownedListsMs } from '../../thresholds.ts'
-import type { Draft } from '../assessment.ts'
+import { type Draft, gatedPods } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
-import { amended, type Rule } from '../rule.ts'
+import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
 import { isBuiltIn } from './generic.ts'
-import { isOwnedBy, membersOf, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
+import {
+  isOwnedBy,
+  isSelectedByStatus,
+  membersOf,
+  objectsBehind,
+  ownedRequests,
+  specChangedAt,
+  wasWrittenSince,
+} from './owned-objects.ts'
 import { isSchedule, readSignals, summarizeSignals } from './status.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
@@ -122,6 +139,56 @@ function workloadsOf(
     if (each.metadata.deletionTimestamp !== undefined) return []
     if (isWorkload(each)) return [each]
     return depth === 0 ? [] : workloadsOf(each, isWorkload, context, depth - 1)
+  })
+}
+
+/**
+ * How requests reach the pods behind a custom resource, directly or behind workloads that it owns: at their own ports.
+ * Undefined if its operator is known to run none.
+ */
+export function servingOfOwned(behind: Behind): Serving | undefined {
+  if (!behind.kinds.some((kind) => isWorkloadKind(kind) || podKinds.some((each) => each.kind === kind.kind)))
+    return undefined
+  const { ports, acceptsAnyNumber, podMetadata, isEmpty } = workloadServing
+  return {
+    ports,
+    acceptsAnyNumber,
+    podMetadata,
+    presentPods: (object, context) => [...new Set(podsBehind(object, object, behind, context))],
+    selects: isSelectedByStatus,
+    relatives: (object) => {
+      const { namespace } = object.metadata
+      const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
+      return [...ownedRequests(object, behind), ...ofWorkloads]
+    },
+    isEmpty: (object, context) => {
+      const workloads = workloadsOf(object, isWorkloadKind, context)
+      return isEmpty(object, context) || (workloads.length > 0 && workloads.every((each) => isEmpty(each, context)))
+    },
+  }
+}
+
+/** The kinds by which the pods of a workload are found. */
+const podKinds: readonly KindName[] = [
+  { apiVersion: 'v1', kind: 'Pod' },
+  { apiVersion: 'apps/v1', kind: 'ReplicaSet' },
+]
+
+/** The pods of the present revision behind an object: the custom resource itself, or one that it owns. */
+function podsBehind(
+  owner: KubeObject,
+  custom: KubeObject,
+  behind: Behind,
+  context: RuleContext,
+  depth = maxDepth,
+): readonly Pod[] {
+  return objectsBehind(owner, custom, context, behind, behind.revisionOf?.(custom)).flatMap((object) => {
+    if (isOfKind(object, 'Pod')) return [object]
+    const { rule, isCustom } = behind.ruleOf(object)
+    if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, context, depth - 1)
+    if (rule.serving?.podMetadata === undefined) return []
+    const all = new Map(context.list('Pod', object.metadata.namespace).map((pod) => [pod.metadata.uid, pod]))
+    return gatedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
   })
 }
 
