@@ -14,7 +14,7 @@ import { collectMistakes, type Mistake, mapMistakes, UserError } from './errors.
 import { Exit, type Reporter } from './exit.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
-import { type EndedTimeline, type Entry, emptyTimeline, verdictOf } from './gate/timeline.ts'
+import { type EndedTimeline, type Entry, emptyTimeline, type Outcome, verdictOf } from './gate/timeline.ts'
 import { consolidate, readRequests } from './gate/watch-requests.ts'
 import { hasChecks, type Inputs } from './inputs.ts'
 import { isJudged, loadChecks, loadMilestones, ruleOf } from './lifecycle/rules.ts'
@@ -22,7 +22,7 @@ import type { LiveLogs } from './logs/live-logs.ts'
 import type { Checks } from './plan/checks.ts'
 import { applyLiveAnnotations } from './plan/gate-annotations.ts'
 import { type HealthCheck, readHealthChecks } from './plan/health-check-entries.ts'
-import { ReleaseObjects, type Selection } from './plan/helm-release.ts'
+import { type Release, ReleaseObjects, type Selection } from './plan/helm-release.ts'
 import { withComparableManifests } from './plan/manifest-differences.ts'
 import type { ParsedReferences, Reference } from './plan/reference.ts'
 import { timeoutMistakes } from './plan/reference-flags.ts'
@@ -31,6 +31,7 @@ import {
   type MatchWait,
   matchLimitMs,
   matchSelections,
+  pendingRevisions,
   type ResolvedPlan,
   resolveTargets,
 } from './plan/resolve-targets.ts'
@@ -164,7 +165,7 @@ export async function gateRollout(rollout: Rollout): Promise<EndedTimeline> {
       stop()
       return gateTargets(rollout, plan, settings, cluster, exit)
     }
-    const timeline = await withPlan(rollout, startedAt, work, late.signal)
+    const timeline = await withPlan(rollout, startedAt, work, late.signal, ({ verdict }) => verdict.outcome)
     if (timeline !== undefined) return timeline
   } finally {
     stop()
@@ -184,6 +185,8 @@ export interface LivePlan extends ResolvedPlan {
   readonly checks?: Checks | undefined
   /** Indexes of the targets whose logs are shown live. */
   readonly streamed: ReadonlySet<number>
+  /** The targets are only the revisions that Helm installs, upgrades or rolls back now. */
+  readonly awaitsHelm?: boolean
 }
 
 type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster, exit: Exit) => Promise<T>
@@ -192,6 +195,9 @@ type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster,
  * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster. Everything that
  * `work` prints or records leaves by `exit`.
  * @param late aborted when the targets must be known
+ * @param outcomeOf returns the outcome of `work`, which then runs first on the revisions of Helm releases that are pending. Once
+ * Helm has deployed them, the objects of the releases are found, and `work` runs on all targets; also if Helm has failed, because
+ * what it has applied explains that. By default, a pending revision is a target like the others.
  * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
  */
@@ -200,36 +206,59 @@ export async function withPlan<T>(
   startedAt: number,
   work: PlannedWork<T>,
   late: AbortSignal = rollout.cancelled,
+  outcomeOf?: (result: T) => Outcome,
 ): Promise<T | undefined> {
-  const { inputs, reporter, secrets, clock, cancelled } = rollout
+  const { inputs, cancelled } = rollout
   const [healthChecks, cluster] = await openFiles(inputs, rollout)
   try {
     const kinds = await unlessAborted(cluster.discover(), cancelled)
     if (kinds === undefined) return undefined
     const until = AbortSignal.any([cancelled, late])
-    const plan = await unlessAborted(planTargets(rollout, cluster, kinds, healthChecks, until), until)
-    if (plan === undefined) return undefined
-    const { context, version: serverVersion = '', serverOffsetMs } = cluster
-    const checks = await loadChecks(plan.targets, kinds)
-    const settings = gateSettings(inputs, {
-      startedAt,
-      context,
-      serverVersion,
-      serverOffsetMs,
-      healthChecks,
-      ...checks,
-      annotations: plan.annotations,
-    })
-    const timeoutMs = gateTimeoutMs(settings, plan.targets)
-    secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))
-    // Manifests contain the Secrets and pod templates that the cluster will return.
-    for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
-    const exit = new Exit(reporter, secrets, clock)
-    exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
-    return await work(plan, settings, cluster, exit)
+    let awaited = outcomeOf && noTargets
+    for (let result: T | undefined; ; ) {
+      const plan = await unlessAborted(planTargets(rollout, cluster, kinds, healthChecks, until, awaited), until)
+      if (plan === undefined) return undefined
+      // Helm has deleted the revision that failed, or deploys another one.
+      if (plan.awaitsHelm && result !== undefined && outcomeOf?.(result) === 'failed') return result
+      result = await beginWork(rollout, startedAt, plan, cluster, healthChecks, work)
+      if (!plan.awaitsHelm || !['ready', 'failed'].includes(outcomeOf?.(result) ?? '')) return result
+      awaited = plan.targets
+      cluster.endWatches()
+    }
   } finally {
     cluster.close()
   }
+}
+
+const noTargets: readonly Target[] = []
+
+/** Reports the settings and targets, and runs `work`. */
+async function beginWork<T>(
+  { inputs, reporter, secrets, clock }: Rollout,
+  startedAt: number,
+  plan: LivePlan,
+  cluster: Cluster,
+  healthChecks: readonly HealthCheck[],
+  work: PlannedWork<T>,
+): Promise<T> {
+  const { context, version: serverVersion = '', serverOffsetMs } = cluster
+  const checks = await loadChecks(plan.targets, plan.kinds)
+  const settings = gateSettings(inputs, {
+    startedAt,
+    context,
+    serverVersion,
+    serverOffsetMs,
+    healthChecks,
+    ...checks,
+    annotations: plan.annotations,
+  })
+  const timeoutMs = gateTimeoutMs(settings, plan.targets)
+  secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))
+  // Manifests contain the Secrets and pod templates that the cluster will return.
+  for (const { object } of plan.manifests.values()) cluster.redact(object as unknown as KubeObject)
+  const exit = new Exit(reporter, secrets, clock)
+  exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
+  return work(plan, settings, cluster, exit)
 }
 
 /**
@@ -262,12 +291,17 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
   })
 }
 
+/**
+ * Finds the targets.
+ * @param awaited the revisions of Helm releases that were awaited; undefined: none is
+ */
 async function planTargets(
   written: Rollout,
   cluster: Cluster,
   kinds: readonly ApiResource[],
   healthChecks: readonly HealthCheck[],
   until: AbortSignal,
+  awaited: readonly Target[] | undefined,
 ): Promise<LivePlan> {
   const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
   const rollout = { ...written, references }
@@ -286,16 +320,29 @@ async function planTargets(
     release === undefined || releases === undefined
       ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
       : releases.namesOf({ ...request, release })
-  const wait = rollout.isLook ? undefined : matchWait(rollout, until)
-  const matched = await matchSelections(resolution, namesOf, wait)
   // A gate that begins before the change does not know which revision will be the user's.
   if (rollout.inputs.awaitChangeMs === 0) await releases?.readHistories()
-  const plan = resolveTargets(resolution, matched, (release) => releases?.historyOf(release))
+  const historyOf = (release: Release) => releases?.historyOf(release)
+  const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
+  const pending = awaited && releases ? pendingRevisions(resolution, historyOf, awaited) : noTargets
+  if (pending.length > 0)
+    return {
+      targets: pending,
+      notices: [],
+      annotations: [],
+      manifests: new Map(),
+      kinds: gatedKinds,
+      streamed: new Set(),
+      awaitsHelm: true,
+    }
+  const wait = rollout.isLook ? undefined : matchWait(rollout, until)
+  const matched = await matchSelections(resolution, namesOf, wait)
+  const plan = resolveTargets(resolution, matched, historyOf)
   const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
   return {
     ...annotated,
     notices: [...annotated.notices, ...(releases?.notices ?? [])],
-    kinds: [...new Set(resolution.resolved.map(({ resource }) => resource))],
+    kinds: gatedKinds,
     streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
     checks: checks && (await importChecks()).placeChecks(checks, annotated.targets, cluster.namespace),
   }

@@ -289,10 +289,16 @@ export class Cluster {
     return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
   }
 
+  /** Ends all watches; their sinks are not called again. */
+  endWatches(): void {
+    for (const reflector of this.#reflectors.values()) reflector.close()
+    this.#reflectors.clear()
+  }
+
   /** Ends all requests and watches; the sinks are not called again. */
   close(): void {
     this.#closed = true
-    for (const reflector of this.#reflectors.values()) reflector.close()
+    this.endWatches()
     this.#client.close()
   }
 

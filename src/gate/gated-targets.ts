@@ -354,7 +354,12 @@ export class GatedTargets {
     } else if (this.#isPending(gated)) {
       this.apply(gated, { type: 'list-pending' })
     } else {
-      const revisions = gated.rule.revisions?.(object, (uid, kind) => this.#store.ownedBy(uid, kind)) ?? []
+      const revisions =
+        gated.rule.revisions?.(
+          object,
+          (uid, kind) => this.#store.ownedBy(uid, kind),
+          (kind) => this.#store.list(kind, object.metadata.namespace),
+        ) ?? []
       this.apply(gated, { type: 'revisions-listed', revisions })
       this.#assessObject(gated)
     }

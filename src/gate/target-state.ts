@@ -525,7 +525,7 @@ function afterRevisions(state: Present, listed: readonly KubeObject[], now: numb
   const { object, gated: before } = state.seen
   const revisions = withRevisions(state.seen.revisions, listed)
   const seen = { ...state.seen, revisions }
-  if (object === before) return { state: revisions === state.seen.revisions ? state : { ...state, seen }, entries: [] }
+  if (object === before && revisions === state.seen.revisions) return { state, entries: [] }
   const change = context.rule.compare?.(versionsOf(seen), object, [...revisions.values()], context.gateTime) ?? same
   switch (change.type) {
     case 'same':

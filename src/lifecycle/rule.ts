@@ -140,10 +140,12 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   /**
    * All revisions of the object that exist now.
    * @param owned returns the objects of a kind that an owner owns
+   * @param all returns the objects of a kind in the namespace of the object
    */
   revisions?(
     object: Gated,
     owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
+    all: (kind: string) => readonly KubeObject[],
   ): readonly KubeObject[]
   /** How the object stands to the awaited revision: with this method, it is not judged before that arrives. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival

@@ -45,7 +45,7 @@ export function isOfRelease({ metadata }: Pick<KubeObject, 'metadata'>, release:
 }
 
 /** The list request for the revisions of a release. */
-function revisionsRequest({ name, namespace }: Release): WatchRequest {
+export function revisionsRequest({ name, namespace }: Pick<Release, 'name' | 'namespace'>): WatchRequest {
   return { ...helmRevisions, namespace, labelSelector: `owner=helm,name=${name}` }
 }
 
@@ -60,6 +60,11 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
     .filter(({ number }) => Number.isInteger(number) && number > 0)
     .toSorted((a, b) => a.number - b.number)
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
+}
+
+/** Whether Helm installs, upgrades or rolls back a revision with this status, or was killed meanwhile. */
+export function isPending(status: string): boolean {
+  return status.startsWith('pending-')
 }
 
 /** The release and the number in the name of a revision: `web.v7`. */

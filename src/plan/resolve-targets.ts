@@ -1,8 +1,9 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
+import type { ObjectName } from '../cluster/objects.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
-import { type Release, releaseKind, type Selection } from './helm-release.ts'
+import { isPending, type Release, releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
@@ -108,6 +109,38 @@ export async function matchSelections(
     if (await read(waiting.flatMap(({ requests }) => requests))) changedAt = clock.now()
   }
   return namesOf
+}
+
+/**
+ * The revisions that Helm installs, upgrades or rolls back now: the objects of their releases may still be of the earlier
+ * version, or missing.
+ * @param awaited those that were awaited before: they are returned too unless each is still the newest
+ */
+export function pendingRevisions(
+  { parsed: { input }, resolved }: Resolution,
+  historyOf: (release: Release) => ReleaseHistory | undefined,
+  awaited: readonly Target[],
+): readonly Target[] {
+  const releases = resolved.filter(({ release }) => release !== undefined)
+  const excluded = new Set(releases.filter(({ reference }) => reference.exclude).map(releaseKey))
+  const drafts = new Map<string, Draft>()
+  const mistakes: MistakeWithReason[] = []
+  const newest = new Set<string>()
+  for (const entry of releases.filter((each) => !excluded.has(releaseKey(each)))) {
+    const history = entry.release && historyOf(entry.release)
+    const { number, status = '' } = history?.revisions.at(-1) ?? {}
+    if (history === undefined) continue
+    newest.add(nameKey(revisionName(history, number)))
+    const draft = isPending(status) ? revisionDraft(entry, input, history, false) : undefined
+    if (draft !== undefined) addDraft(drafts, draft, mistakes)
+  }
+  throwMistakes(mistakes)
+  const replaced = awaited.filter((target) => !newest.has(nameKey(target)))
+  return replaced.length > 0 ? replaced : [...drafts.values()].map(({ target }) => target)
+}
+
+function releaseKey({ release }: ResolvedReference): string {
+  return JSON.stringify([release?.namespace, release?.name])
 }
 
 /** A reference with the names of its objects: its own, or those that its selector matches. */
@@ -265,6 +298,15 @@ interface Draft {
   readonly manifest: Manifest | undefined
 }
 
+/** The name of a revision of a release: `web.v7`. */
+function revisionName(
+  { name, namespace }: ReleaseHistory,
+  number: number | undefined,
+): ObjectName & { namespace: string } {
+  const { apiVersion, kind } = releaseKind
+  return { apiVersion, kind, namespace, name: `${name}.v${number}` }
+}
+
 /**
  * The target of a release whose last revision Helm has not deployed: it is pending, or has failed. A release without other
  * targets is such a target too.
@@ -278,9 +320,7 @@ function revisionDraft(
   const last = history.revisions.at(-1)
   const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
   if (isOver || waitFor !== undefined || release === undefined) return undefined
-  const { apiVersion, kind } = releaseKind
-  const name = `${history.name}.v${last.number}`
-  const target = { apiVersion, kind, namespace: release.namespace, name, clocks, source: { file: input, line } }
+  const target = { ...revisionName(history, last.number), clocks, source: { file: input, line } }
   return { target, byName: false, manifest: undefined }
 }
 

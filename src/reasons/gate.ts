@@ -1,5 +1,5 @@
 import { isAbsolute, posix } from 'node:path'
-import { duration } from '../duration.ts'
+import { clockText, duration } from '../duration.ts'
 import { deletedMs } from '../thresholds.ts'
 import { describeGrants } from './access.ts'
 import { finalizerAdvice } from './pods.ts'
@@ -326,15 +326,9 @@ function sinceText({ since, beforeStartMs }: GateDetails['wrong-revision']): str
   return `${clockText(since)}, ${duration(Math.abs(beforeStartMs))} ${when} the gate began`
 }
 
-/** ` since 12:03 UTC`, of an ISO time. */
-function clockText(since: string | undefined): string {
-  const at = Date.parse(since ?? '')
-  return Number.isNaN(at) ? '' : ` since ${new Date(at).toISOString().slice(11, 16)} UTC`
-}
-
 /** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
 function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history'): string | undefined {
-  const commands: Readonly<Record<string, Readonly<Record<typeof what, string>>>> = {
+  const commands: Readonly<Record<string, { readonly sync?: string; readonly history: string }>> = {
     Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
     Kustomization: {
       sync: 'flux reconcile kustomization {name} -n {namespace} --with-source',
@@ -344,9 +338,13 @@ function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history'): s
       sync: 'flux reconcile helmrelease {name} -n {namespace} --with-source',
       history: 'helm history {name} -n {namespace}',
     },
+    // A revision is named web.v7.
+    Helm: { history: 'helm history {name} -n {namespace}' },
   }
-  const template = commands[facts.target.kind]?.[what]
-  return template === undefined ? undefined : filledCommand(facts, template)
+  const { kind, name } = facts.target
+  const template = commands[kind]?.[what]
+  const target = { ...facts.target, name: kind === 'Helm' ? name.slice(0, name.lastIndexOf('.v')) : name }
+  return template === undefined ? undefined : filledCommand({ ...facts, target }, template)
 }
 
 function missingReport(path: string, isPattern: boolean): string {

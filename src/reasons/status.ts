@@ -2,7 +2,7 @@ import { subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { lostClaimMs, reportedFailureMs, unchangedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { clusterCommand, command, describeTarget, filledCommand, nameOf, withoutMiddle } from './wording.ts'
+import { clusterCommand, command, describeTarget, filledCommand, nameOf, setting, withoutMiddle } from './wording.ts'
 
 /** One fact that an object states: a condition, or a field of its status or spec. */
 export interface StatusSignal {
@@ -34,6 +34,8 @@ export interface StatusDetails {
     readonly cause?: string
     /** The autoscaler cannot read a metric, because the cluster serves no resource metrics. */
     readonly needsMetricsServer?: boolean
+    /** The Helm release whose revision is pending. */
+    readonly release?: string
   }
   readonly 'reported-failed': {
     /** Empty if only an expression in CEL shows the failure. */
@@ -91,7 +93,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     hint: (s) =>
       s.problem?.detail.needsMetricsServer
         ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
-        : `Its status contains what it waits for: ${describeTarget(s)}.`,
+        : (pendingHint(s) ?? `Its status contains what it waits for: ${describeTarget(s)}.`),
   },
   'reported-failed': {
     class: 'strike',
@@ -153,6 +155,14 @@ function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | u
   const history = filledCommand(s, `helm history ${release} -n {namespace}`)
   if (hook === undefined) return `${history} has the error of Helm. What was not applied keeps its earlier version.`
   return `Its log may show why: ${command(s, 'logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
+}
+
+/** Helm itself reports no difference between an operation that runs and one whose process was killed. */
+function pendingHint(s: HintFacts<StatusDetails['condition-false']>): string | undefined {
+  const { release, signals = [] } = s.problem?.detail ?? {}
+  if (release === undefined) return undefined
+  const undo = signals.some(({ value }) => value === 'pending-install') ? 'uninstall' : 'rollback'
+  return `If Helm still runs and only needs longer, raise ${setting(s, 'stall-timeout')}. If it was killed, the revision stays pending, and Helm refuses the next upgrade until ${filledCommand(s, `helm ${undo} ${release} -n {namespace}`)}.`
 }
 
 /** `Ready is False (NoQuota): no quota left`, `phase is Failed`, `listener https: Accepted is False` */

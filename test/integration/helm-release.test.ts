@@ -105,15 +105,9 @@ test('a Helm release whose last revision is deployed has no other targets than i
 })
 
 test('a Helm release whose last revision has failed is not ready, although its objects are, and names the hook', async () => {
-  const hook = {
-    apiVersion: 'batch/v1',
-    kind: 'Job',
-    metadata: { name: 'migrate', namespace: 'shop', annotations: { 'helm.sh/hook': 'pre-upgrade' } },
-    spec: { selector: { matchLabels: { job: 'migrate' } } },
-    status: {
-      conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'no more tries' }],
-    },
-  }
+  const hook = hookJob({
+    conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded', message: 'no more tries' }],
+  })
   for (const object of [...chart, revision(6, 'deployed'), revision(7, 'failed'), hook]) server.apply(object)
   const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop' }
   const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
@@ -124,28 +118,125 @@ test('a Helm release whose last revision has failed is not ready, although its o
   expect(targets.find(({ outcome }) => outcome === 'failed')?.hint).toContain('kubectl logs job/migrate -n shop')
 })
 
-test.each([
-  ['deployed', 'ready', ''],
-  ['superseded', 'superseded', 'superseded'],
-  ['failed', 'failed', 'reported-failed'],
-])('a pending revision of a Helm release is awaited, and %s ends it as %s', async (status, outcome, reason) => {
-  for (const object of [...chart, revision(7, 'pending-upgrade')]) server.apply(object)
+/**
+ * Gates a release whose revision 7 is pending.
+ * @param finish called once the log reports that it is pending
+ */
+async function gatePending(finish: () => void, status = 'pending-upgrade') {
+  server.apply(revision(7, status))
   const record = join(folder, 'gate.ndjson')
-  const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record }
-  let isEnded = false
-  const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20), {
-    onEntry: ({ text }) => {
-      if (isEnded || !text.includes('pending-upgrade')) return
-      isEnded = true
-      server.apply(revision(7, status))
+  const entries: string[] = []
+  const heads: number[] = []
+  const { verdict, targets, startedAt, finishedAt } = await gateInVirtualTime(
+    { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record },
+    new EventLoopClock(Date.now(), 20),
+    {
+      onHead: (head) => heads.push(head.targets.length),
+      onEntry: ({ text }) => {
+        if (!entries.some((each) => each.includes('pending'))) if (text.includes('pending')) finish()
+        entries.push(text)
+      },
     },
-  })
-  expect(verdict).toMatchObject({ outcome, reason })
-  expect(targets.map(({ target }) => displayName(target))).toContain('helm/web.v7')
-  const text = readFileSync(record, 'utf8')
-  expect(text).not.toContain('SDRzSUFBQUFBQUFDLzZ4V')
+  )
   const { stdout } = await runCommand(['replay', record, '--json'])
-  expect(JSON.parse(stdout)).toMatchObject({ outcome, reason })
+  const names = targets.map(({ target }) => displayName(target))
+  const minutes = Math.round((finishedAt - startedAt) / 60_000)
+  return { verdict, targets, names, entries, heads, minutes, replayed: JSON.parse(stdout) }
+}
+
+const hookJob = (status: object = {}): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'migrate', namespace: 'shop', annotations: { 'helm.sh/hook': 'pre-upgrade' } },
+  spec: { selector: { matchLabels: { job: 'migrate' } } },
+  status,
+})
+
+test('a gate that begins while an upgrade is pending finds the objects of the release once Helm has deployed it', async () => {
+  server.apply(released('v1', 'Service', 'web'))
+  const { verdict, names, entries, heads, replayed } = await gatePending(() => {
+    for (const object of [...chart, revision(7, 'deployed')]) server.apply(object)
+  })
+  expect(verdict.outcome).toBe('ready')
+  expect(names.toSorted()).toEqual(['persistentvolumeclaim/data', 'service/web', 'widget/w'])
+  expect(entries.join('\n')).toMatch(/^revision 7 is pending-upgrade since \d\d:\d\d UTC$/m)
+  expect(heads).toEqual([1, 3])
+  expect(replayed).toMatchObject({ outcome: 'ready' })
+})
+
+test('the first install of a Helm release is awaited while it is pending', async () => {
+  const { verdict, names } = await gatePending(() => {
+    for (const object of [...chart, revision(7, 'deployed')]) server.apply(object)
+  }, 'pending-install')
+  expect(verdict.outcome).toBe('ready')
+  expect(names).toHaveLength(chart.length)
+})
+
+test('an upgrade of a Helm release that fails is reported with the objects that it has applied', async () => {
+  for (const object of chart) server.apply(object)
+  const { verdict, names, replayed } = await gatePending(() => server.apply(revision(7, 'failed')))
+  expect(verdict).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
+  expect(names.toSorted()).toEqual(['helm/web.v7', 'persistentvolumeclaim/data', 'service/web', 'widget/w'])
+  expect(replayed).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
+})
+
+test.each([
+  ['that Helm has replaced', () => [revision(7, 'superseded')], 'superseded'],
+  ['that a rollback follows', () => [revision(8, 'pending-rollback')], 'rolled-back'],
+  ['that another upgrade follows', () => [revision(8, 'pending-upgrade')], 'superseded'],
+  [
+    'that another upgrade follows at once',
+    () => [revision(7, 'deployed'), revision(8, 'pending-upgrade')],
+    'superseded',
+  ],
+])('a pending revision of a Helm release %s ends the gate', async (_, next, reason) => {
+  for (const object of chart) server.apply(object)
+  const { verdict, names, replayed } = await gatePending(() => {
+    for (const object of next()) server.apply(object)
+  })
+  expect(verdict).toMatchObject({ outcome: 'superseded', reason })
+  expect(names).toEqual(['helm/web.v7'])
+  expect(replayed).toMatchObject({ outcome: 'superseded', reason })
+})
+
+test('a pending revision of a Helm release that is deleted fails, although an earlier version is ready', async () => {
+  for (const object of [...chart, revision(6, 'deployed')]) server.apply(object)
+  const { verdict } = await gatePending(() =>
+    server.remove({ apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'sh.helm.release.v1.web.v7' }),
+  )
+  expect(verdict).toMatchObject({ outcome: 'failed', reason: 'deleted' })
+})
+
+test('a revision that a killed Helm left pending stalls, and the hint has the rollback', async () => {
+  for (const object of chart) server.apply(object)
+  const { verdict, targets, minutes, replayed } = await gatePending(() => {})
+  expect(verdict).toMatchObject({ outcome: 'stalled', reason: 'condition-false' })
+  expect(verdict.message).toContain('revision 7 is pending-upgrade since')
+  expect(targets[0]?.hint).toContain('`helm rollback web -n shop`')
+  expect(minutes).toBe(5)
+  expect(replayed).toMatchObject({ outcome: 'stalled', reason: 'condition-false' })
+})
+
+test('the stall clock of a pending revision stands still while the Job of a hook runs', async () => {
+  for (const object of [...chart, hookJob()]) server.apply(object)
+  const { verdict, minutes } = await gatePending(() => {})
+  expect(verdict.outcome).toBe('timed-out')
+  expect(minutes).toBe(10)
+})
+
+test('a pending revision is a target like the others of a look at a Helm release', async () => {
+  for (const object of [...chart, revision(7, 'pending-upgrade')]) server.apply(object)
+  const { stdout } = await runCommand([
+    'why',
+    'helm/web',
+    '-n',
+    'shop',
+    '--json',
+    `--kubeconfig=${server.kubeconfig()}`,
+  ])
+  const { targets } = JSON.parse(stdout)
+  expect(targets.map((each: { target: string }) => each.target)).toContain('helm/web.v7')
+  expect(targets).toHaveLength(chart.length + 1)
 })
 
 test('without permission to list Secrets, a Helm release is its objects alone', async () => {

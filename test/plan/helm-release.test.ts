@@ -4,8 +4,8 @@ import { isJudged } from '../../src/lifecycle/rules.ts'
 import { ReleaseObjects } from '../../src/plan/helm-release.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
-import { matchSelections, resolveTargets } from '../../src/plan/resolve-targets.ts'
-import { displayName } from '../../src/plan/target.ts'
+import { matchSelections, pendingRevisions, resolveTargets } from '../../src/plan/resolve-targets.ts'
+import { displayName, type ReleaseHistory, type Target } from '../../src/plan/target.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
 
 const widgets = {
@@ -131,6 +131,43 @@ it('Secrets are not listed for a Helm release', async () => {
   expect(listed.map(({ kind }) => kind)).toContain('Deployment')
   expect(listed.map(({ kind }) => kind)).not.toContain('Secret')
   expect(listed.every(({ labelSelector }) => labelSelector === 'app.kubernetes.io/managed-by=Helm')).toBe(true)
+})
+
+describe('a pending revision of a Helm release', () => {
+  const history = (...statuses: readonly string[]) =>
+    statuses.map((status, index) => ({ number: index + 1, status, createdAt: '2026-01-01T00:00:00Z' }))
+
+  const awaited = (lines: string, revisions: ReleaseHistory['revisions'], before: readonly Target[] = []) => {
+    const defaults = {
+      namespace: 'shop',
+      milestones: [],
+      milestonesOf: () => ['created', 'ready'],
+      isInRelease: isJudged,
+    }
+    const resolution = resolveReferences(parseReferences(lines), BUILT_IN_RESOURCES, defaults)
+    return pendingRevisions(resolution, ({ name, namespace }) => ({ name, namespace, revisions }), before)
+  }
+
+  it.each([
+    ['is awaited', 'helm/web', history('deployed', 'pending-upgrade'), ['helm/web.v2']],
+    ['of the first install is awaited', 'helm/web', history('pending-install'), ['helm/web.v1']],
+    ['of a rollback is awaited', 'helm/web', history('superseded', 'failed', 'pending-rollback'), ['helm/web.v3']],
+    ['that another one followed is not awaited', 'helm/web', history('pending-upgrade', 'deployed'), []],
+    ['that Helm has finished is not awaited', 'helm/web', history('superseded', 'deployed'), []],
+    ['is awaited once for two lines', 'helm/web\nhelm/web -n shop', history('pending-upgrade'), ['helm/web.v1']],
+    ['is awaited for each release', 'helm/web helm/api', history('pending-upgrade'), ['helm/web.v1', 'helm/api.v1']],
+    ['of an excluded release is not awaited', 'helm/web\n!helm/web', history('pending-upgrade'), []],
+    ['is not awaited with --for=delete', 'helm/web --for=delete', history('pending-upgrade'), []],
+  ])('%s', (_, lines, revisions, names) => {
+    expect(awaited(lines, revisions).map(displayName)).toEqual(names)
+  })
+
+  it('that was awaited is judged again if another one has followed', () => {
+    const before = awaited('helm/web', history('deployed', 'pending-upgrade'))
+    const after = awaited('helm/web', history('superseded', 'superseded', 'deployed'), before)
+    expect(after.map(displayName)).toEqual(['helm/web.v2'])
+    expect(awaited('helm/web', history('superseded', 'deployed'), before)).toEqual([])
+  })
 })
 
 it.each([

@@ -2,10 +2,12 @@ import { Secrets } from '../../src/cluster/secrets.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
+import type { RolloutHead } from '../../src/report/log.ts'
 import { gateRollout } from '../../src/rollout.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {
+  readonly onHead?: (head: RolloutHead) => void
   readonly onEntry?: (entry: Entry) => void
   readonly cancelled?: AbortSignal
 }
@@ -17,14 +19,14 @@ export interface GateOptions {
 export async function gateInVirtualTime(
   raw: Readonly<Record<string, string>>,
   clock: EventLoopClock,
-  { onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
+  { onHead = () => {}, onEntry = () => {}, cancelled = new AbortController().signal }: GateOptions = {},
 ): Promise<EndedTimeline> {
   let isOver = false
   const ended = gateRollout({
     inputs: parseInputs(raw),
     references: parseReferences(raw['resources'] ?? ''),
     streamLogs: [],
-    reporter: { onHead: () => {}, onEntry, onLog: () => {}, onWarning: () => {} },
+    reporter: { onHead, onEntry, onLog: () => {}, onWarning: () => {} },
     mask: () => {},
     secrets: new Secrets(),
     cancelled,

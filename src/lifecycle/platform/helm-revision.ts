@@ -1,9 +1,18 @@
+import { helmRevisions } from '../../cluster/feed.ts'
 import { type Condition, isOfKind, type Job, type KubeObject } from '../../cluster/objects.ts'
-import { releaseOfRevision } from '../../plan/helm-release.ts'
+import { clockText } from '../../duration.ts'
+import { isPending, releaseOfRevision, revisionsRequest } from '../../plan/helm-release.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { Assessment } from '../assessment.ts'
-import { type ConditionSignal, reportedProblem, signalKey } from '../conditions.ts'
-import { commonMilestones, conclude, type Rule, statusMilestones } from '../rule.ts'
+import { type ConditionSignal, ownProblem, reportedProblem, signalKey } from '../conditions.ts'
+import {
+  commonMilestones,
+  conclude,
+  type GatedVersions,
+  type IdentityChange,
+  type Rule,
+  statusMilestones,
+} from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
 const hookAnnotation = 'helm.sh/hook'
@@ -12,22 +21,47 @@ const instanceLabel = 'app.kubernetes.io/instance'
 /**
  * A revision of a Helm release, by the labels of its Secret (pkg/storage/driver/secrets.go and pkg/release/common/status.go of
  * Helm). Ready when Helm has deployed it. Helm reports a failure for a hook, an apply or a wait that failed. When Helm deploys
- * the next revision, it marks this one as superseded.
+ * the next revision, it marks this one as superseded. A pending one stays so: only the next revision shows that it is over.
  */
 export const helmRevisionRule: Rule = {
   milestones: commonMilestones,
   relatives: () => [],
-  optionalRelatives: ({ metadata: { namespace } }) => [{ apiVersion: 'batch/v1', kind: 'Job', namespace }],
-  concernedBy: ['Job'],
-  isConcernedBy: (_, other) => other.metadata.annotations?.[hookAnnotation] !== undefined,
+  optionalRelatives: ({ metadata: { name, namespace = '' } }) => [
+    { apiVersion: 'batch/v1', kind: 'Job', namespace },
+    revisionsRequest({ name: releaseOfRevision(name).release, namespace }),
+  ],
+  concernedBy: ['Job', helmRevisions.kind],
+  isConcernedBy: (object, other) =>
+    other.metadata.annotations?.[hookAnnotation] !== undefined || isOfSameRelease(object, other),
   failures: (object) => (isFailed(object) ? [signalKey(failedSignal)] : []),
   states: (object) => [statusOf(object)],
-  compare: ({ gated }, object) =>
-    statusOf(object) === 'superseded' && statusOf(gated) !== 'superseded' ? { type: 'superseded' } : { type: 'same' },
+  revisions: (object, _, all) => all(helmRevisions.kind).filter((other) => isOfSameRelease(object, other)),
+  compare: compareRevisions,
   assess: assessRevision,
 }
 
 const failedSignal: ConditionSignal = { name: 'status', value: 'failed' }
+
+function isOfSameRelease({ metadata }: KubeObject, other: KubeObject): boolean {
+  const { release } = releaseOfRevision(metadata.name)
+  return other.kind === helmRevisions.kind && releaseOfRevision(other.metadata.name).release === release
+}
+
+function numberOf({ metadata }: KubeObject): number {
+  return Number(releaseOfRevision(metadata.name).revision)
+}
+
+/** Another revision has followed: by `helm rollback`, or by another upgrade. */
+function compareRevisions(
+  { gated }: GatedVersions,
+  object: KubeObject,
+  revisions: readonly KubeObject[],
+): IdentityChange {
+  const next = revisions.filter((other) => numberOf(other) > numberOf(object)).map(statusOf)
+  if (next.includes('pending-rollback')) return { type: 'rolled-back' }
+  const isSuperseded = statusOf(object) === 'superseded' && statusOf(gated) !== 'superseded'
+  return { type: isSuperseded || next.length > 0 ? 'superseded' : 'same' }
+}
 
 function statusOf({ metadata }: KubeObject): string {
   return metadata.labels?.['status'] ?? 'unknown'
@@ -43,14 +77,34 @@ function assessRevision(object: KubeObject, context: RuleContext): Assessment {
   const ready = status === 'deployed'
   const message = ready ? `revision ${revision} is deployed` : `Helm reports revision ${revision} as ${status}`
   const failure = isFailed(object) ? failedProblem(object, release, message, context) : undefined
-  return conclude(object, context, {
+  const found = {
     ready,
     readyMessage: message,
     milestones: statusMilestones({ state: 'done', message: '' }, ready, message),
     problems: failure === undefined ? [] : [failure],
     failure: failure?.proven ? failure : undefined,
     recheckAt: failure?.recheckAt,
-  })
+  }
+  return conclude(object, context, isPending(status) ? { ...found, ...pendingFacts(object, context) } : found)
+}
+
+/** What an operation of Helm waits for. If its process was killed, the revision stays pending. */
+function pendingFacts(object: KubeObject, context: RuleContext) {
+  const status = statusOf(object)
+  const { release, revision } = releaseOfRevision(object.metadata.name)
+  const since = context.time(object.metadata.creationTimestamp) ?? context.history.firstSeenAt
+  const cause = `revision ${revision} is ${status}${clockText(object.metadata.creationTimestamp)}`
+  const hook = hooksOf(object, release, context).find((job) => endedCondition(job) === undefined)?.metadata.name
+  const running = hook === undefined ? undefined : `its hook job/${hook} runs`
+  return {
+    milestones: statusMilestones({ state: 'done', message: cause }, false, [cause, running].filter(Boolean).join(': ')),
+    ...(running !== undefined && { stallHold: running }),
+    overdue: {
+      ...ownProblem(object, since),
+      reason: 'condition-false',
+      detail: { signals: [{ name: 'status', value: status }], cause, release },
+    } satisfies Problem<'condition-false'>,
+  }
 }
 
 function failedProblem(
@@ -60,31 +114,31 @@ function failedProblem(
   context: RuleContext,
 ): Problem<'reported-failed'> {
   const problem = reportedProblem(object, [failedSignal], context)
-  const hook = failedHook(object, release, context)
+  const hook = hooksOf(object, release, context).find((job) => endedCondition(job)?.type === 'Failed')
   const cause = hook === undefined ? message : `${message}: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
   return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name } }
 }
 
-/** The failed Job of a hook that Helm created for this revision. A hook does not name its release, unless its chart does. */
-function failedHook(object: KubeObject, release: string, context: RuleContext): Job | undefined {
+/** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */
+function hooksOf(object: KubeObject, release: string, context: RuleContext): readonly Job[] {
   const since = context.time(object.metadata.creationTimestamp) ?? context.now
   return context
     .list('Job', object.metadata.namespace)
-    .find(
-      (job) =>
-        isOfKind(job, 'Job') &&
-        job.metadata.annotations?.[hookAnnotation] !== undefined &&
-        (job.metadata.labels?.[instanceLabel] ?? release) === release &&
-        (context.time(job.metadata.creationTimestamp) ?? 0) >= since &&
-        failedCondition(job) !== undefined,
+    .filter((job) => isOfKind(job, 'Job'))
+    .filter(
+      ({ metadata: { annotations, labels, creationTimestamp } }) =>
+        annotations?.[hookAnnotation] !== undefined &&
+        (labels?.[instanceLabel] ?? release) === release &&
+        (context.time(creationTimestamp) ?? 0) >= since,
     )
 }
 
-function failedCondition({ status }: Job): Condition | undefined {
-  return status?.conditions?.find((each) => each.type === 'Failed' && each.status === 'True')
+/** The condition of a Job that has ended. */
+function endedCondition({ status }: Job): Condition | undefined {
+  return status?.conditions?.find(({ type, status }) => (type === 'Failed' || type === 'Complete') && status === 'True')
 }
 
 function whyOf(job: Job): string {
-  const { reason, message } = failedCondition(job) ?? {}
+  const { reason, message } = endedCondition(job) ?? {}
   return message ? `: ${message}` : reason ? `: ${reason}` : ''
 }

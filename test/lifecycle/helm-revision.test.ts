@@ -1,0 +1,80 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
+import { observeTarget } from '../../src/lifecycle/target-history.ts'
+import { context, createGateTime, iso, moment, reported } from './builders.ts'
+
+function revision(number: number, status: string, release = 'web'): KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Helm',
+    metadata: {
+      name: `${release}.v${number}`,
+      namespace: 'shop',
+      uid: `${release}-${number}`,
+      creationTimestamp: iso(0),
+      labels: { name: release, owner: 'helm', status, version: `${number}` },
+    },
+  }
+}
+
+function hook(status: object, createdAt = 1, labels = {}): KubeObject {
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'migrate',
+      namespace: 'shop',
+      uid: 'migrate',
+      creationTimestamp: iso(createdAt),
+      labels,
+      annotations: { 'helm.sh/hook': 'pre-upgrade' },
+    },
+    status,
+  } as KubeObject
+}
+
+const complete = { conditions: [{ type: 'Complete', status: 'True' }] }
+
+function judge(object: KubeObject, objects: readonly KubeObject[] = [], now = 60) {
+  const history = observeTarget(undefined, object, moment(0), helmRevisionRule.failures?.(object))
+  return reported(helmRevisionRule.assess(object, context({ now, history, objects })))
+}
+
+it.each([
+  ['deployed', 'ready', 'revision 7 is deployed'],
+  ['failed', 'failed', 'Helm reports revision 7 as failed'],
+  ['superseded', 'progressing', 'Helm reports revision 7 as superseded'],
+  ['pending-upgrade', 'progressing', 'revision 7 is pending-upgrade since 12:00 UTC'],
+  ['pending-install', 'progressing', 'revision 7 is pending-install since 12:00 UTC'],
+])('a revision of a Helm release with status %s is %s', (status, expected, message) => {
+  expect(judge(revision(7, status))).toMatchObject({ status: expected, message: expect.stringContaining(message) })
+})
+
+it.each([
+  ['runs', hook({}), 'its hook job/migrate runs'],
+  ['is complete', hook(complete), undefined],
+  ['is older than the revision', hook({}, -10), undefined],
+  ['is of another release', hook({}, 1, { 'app.kubernetes.io/instance': 'api' }), undefined],
+])('a pending revision whose hook %s holds the stall clock only while the hook runs', (_, job, stallHold) => {
+  expect(judge(revision(7, 'pending-upgrade'), [job]).stallHold).toBe(stallHold)
+})
+
+it.each<[string, readonly KubeObject[], string, string]>([
+  ['has no other revision', [], 'deployed', 'same'],
+  ['has older revisions', [revision(6, 'deployed')], 'pending-upgrade', 'same'],
+  ['is replaced', [], 'superseded', 'superseded'],
+  ['is followed by an upgrade', [revision(8, 'pending-upgrade')], 'pending-upgrade', 'superseded'],
+  ['is followed by a deployed revision', [revision(8, 'deployed')], 'pending-upgrade', 'superseded'],
+  ['is followed by a rollback', [revision(8, 'pending-rollback')], 'pending-upgrade', 'rolled-back'],
+  ['stands beside another release', [revision(8, 'deployed', 'web.v7')], 'pending-upgrade', 'same'],
+])('a revision of a Helm release that %s is compared with the other revisions', (_, others, status, type) => {
+  const first = revision(7, 'pending-upgrade')
+  const object = revision(7, status)
+  const revisions = helmRevisionRule.revisions?.(
+    object,
+    () => [],
+    () => [...others, object],
+  )
+  const change = helmRevisionRule.compare?.({ first, gated: first }, object, revisions ?? [], createGateTime())
+  expect(change).toEqual({ type })
+})
