@@ -82,7 +82,19 @@ export type Reason =
 
 export interface RolloutGateReport {
   schema: 1
-  outcome: 'ready' | 'failed' | 'stalled' | 'timed-out' | 'superseded' | 'cancelled' | 'misconfigured' | 'unknown'
+  /**
+   * progressing: only of one look (`why --json`), if something is not ready yet and nothing stands in its way
+   */
+  outcome:
+    | 'ready'
+    | 'failed'
+    | 'stalled'
+    | 'timed-out'
+    | 'superseded'
+    | 'cancelled'
+    | 'misconfigured'
+    | 'unknown'
+    | 'progressing'
   reason: Reason
   /**
    * One line for people

@@ -1,3 +1,4 @@
+import { systemClock } from '../cluster/clock.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
 import { isFailureLine, looksLikeManifests, parseKubectlLine, splitWords } from '../plan/kubectl-output.ts'
@@ -7,7 +8,7 @@ import { readFlagValues, readSelector, splitFlags } from '../plan/reference-flag
 import type { WaitFor } from '../plan/target.ts'
 import { checkInputs, type RolloutInputs } from '../rollout.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
-import { type CommandContext, connectionOf } from './output.ts'
+import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
 
 /** The inputs of a command that watches a cluster. */
 export interface CommandInputs extends RolloutInputs {
@@ -77,6 +78,43 @@ export async function readCommandInputs(
     const checked = await checkInputs(read.inputs, all, allMistakes, isOffline ? undefined : connectionOf(context))
     return { ...checked, located }
   })
+}
+
+/**
+ * Reads the inputs of a command that shows a cluster as it is now, and shows it.
+ * @param options.mistakes found in the flags of the command
+ * @param options.isReported whether mistakes are printed as a report too
+ * @param show returns the exit code
+ */
+export async function showCluster(
+  command: string,
+  args: Arguments,
+  context: CommandContext,
+  {
+    mistakes,
+    isReported = false,
+    needsReference,
+  }: { readonly mistakes: readonly Mistake[]; readonly isReported?: boolean; readonly needsReference?: boolean },
+  show: (inputs: CommandInputs) => Promise<number>,
+): Promise<number> {
+  const { cancelled } = context
+  const startedAt = systemClock.now()
+  const ofMoment = { input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }
+  const all = args.flags.has('at') ? [...mistakes, ofMoment] : mistakes
+  try {
+    const inputs = await readCommandInputs(
+      args,
+      context,
+      command,
+      all,
+      needsReference === undefined ? {} : { needsReference },
+    )
+    return inputs === undefined ? cancelledCode : await inputs.located(() => show(inputs))
+  } catch (error) {
+    // A cancelled command closes its connection, which makes its requests fail.
+    if (cancelled.aborted) return cancelledCode
+    return endWithMistakes(error, context, isReported ? [startedAt, systemClock.now()] : undefined)
+  }
 }
 
 /** Reads the objects of manifests. The YAML parser is loaded only for these. */

@@ -19,12 +19,11 @@ import { renderTrace } from '../trace/trace-view.ts'
 import { followedObjects, traceTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { changePrinter, readFormat } from './change-printer.ts'
-import { type CommandInputs, readCommandInputs } from './inputs.ts'
+import { type CommandInputs, showCluster } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
   connectionOf,
-  endWithMistakes,
   isInteractive,
   printLines,
   printMessage,
@@ -44,7 +43,7 @@ interface View extends CommandInputs {
  * @param mistakes found in the flags of the command
  * @param show returns the exit code
  */
-async function runView(
+function runView(
   name: string,
   args: Arguments,
   context: CommandContext,
@@ -52,26 +51,17 @@ async function runView(
   show: (view: View) => Promise<number>,
 ): Promise<number> {
   const { cancelled } = context
-  let close = () => {}
-  try {
-    const ofMoment = { input: '--at', message: 'It is a moment of a recording. Name that with --recording=FILE.' }
-    const all = args.flags.has('at') ? [...mistakes, ofMoment] : mistakes
-    const inputs = await readCommandInputs(args, context, name, all)
-    if (inputs === undefined) return cancelledCode
-    return await inputs.located(async () => {
-      const cluster = connectTo(inputs.inputs, connectionOf(context))
-      close = () => cluster.close()
-      cancelled.addEventListener('abort', close)
-      return show({ ...inputs, cluster, kinds: await cluster.discover() })
-    })
-  } catch (error) {
-    // Closing the cluster makes its requests fail.
-    if (cancelled.aborted) return cancelledCode
-    return endWithMistakes(error, context)
-  } finally {
-    cancelled.removeEventListener('abort', close)
-    close()
-  }
+  return showCluster(name, args, context, { mistakes }, async (inputs) => {
+    const cluster = connectTo(inputs.inputs, connectionOf(context))
+    const close = () => cluster.close()
+    cancelled.addEventListener('abort', close)
+    try {
+      return await show({ ...inputs, cluster, kinds: await cluster.discover() })
+    } finally {
+      cancelled.removeEventListener('abort', close)
+      close()
+    }
+  })
 }
 
 /** The settings of the gate that judges the objects of a view. */

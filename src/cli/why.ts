@@ -4,26 +4,24 @@ import type { EventConsumer } from '../cluster/follower.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { explain } from '../diagnosis/explain.ts'
 import type { Mistake } from '../errors.ts'
-import { UserError } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
 import { lookAt } from '../gate/look.ts'
 import { lookSettings } from '../gate/settings.ts'
-import { type GateProblem, misconfiguredTimeline, type Timeline } from '../gate/timeline.ts'
+import type { GateProblem, Timeline } from '../gate/timeline.ts'
 import { isJudged } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { plain, printableJson } from '../report/escape.ts'
-import { buildReport } from '../report/json-report.ts'
+import { buildLook } from '../report/json-report.ts'
 import { renderLook } from '../report/why.ts'
 import { followGate, type Rollout, withPlan } from '../rollout.ts'
 import { lookMs, releaseListsAtOnce } from '../thresholds.ts'
 import type { Arguments } from './arguments.ts'
-import { flagAsWritten, readCommandInputs } from './inputs.ts'
+import { flagAsWritten, showCluster } from './inputs.ts'
 import {
   type CommandContext,
   cancelledCode,
   connectionOf,
-  endWithMistakes,
   isInteractive,
   printLines,
   printMessage,
@@ -46,22 +44,15 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
     })
   }
   const startedAt = systemClock.now()
-  try {
-    const read = await readCommandInputs(args, context, 'why', mistakes, { needsReference: false })
-    if (read === undefined) return cancelledCode
+  const options = { mistakes, needsReference: false, isReported: args.flags.has('json') }
+  return showCluster('why', args, context, options, async (inputs) => {
     const { cancelled, stderr } = context
     const connection = connectionOf(context)
-    const rollout: Rollout = { ...read, reporter: quietReporter(stderr), ...connection, cancelled, isLook: true }
-    const isUnnamed = read.references.references.length === 0 && read.references.skipped.length === 0
-    const timeline = await read.located(() =>
-      look(isUnnamed ? { ...rollout, ...wholeNamespace(args) } : rollout, startedAt),
-    )
+    const rollout: Rollout = { ...inputs, reporter: quietReporter(stderr), ...connection, cancelled, isLook: true }
+    const isUnnamed = inputs.references.references.length === 0 && inputs.references.skipped.length === 0
+    const timeline = await look(isUnnamed ? { ...rollout, ...wholeNamespace(args) } : rollout, startedAt)
     return timeline === undefined || cancelled.aborted ? cancelledCode : print(timeline, args, context)
-  } catch (error) {
-    if (args.flags.has('json') && error instanceof UserError)
-      printReportOf(misconfiguredTimeline(error, startedAt, systemClock.now()), context)
-    return endWithMistakes(error, context)
-  }
+  })
 }
 
 function flagMistakes(args: Arguments): readonly Mistake[] {
@@ -136,7 +127,7 @@ function quietReporter(stderr: CommandContext['stderr']): Reporter {
 
 function print(timeline: Timeline, { flags }: Arguments, context: CommandContext): number {
   const { stdout, env } = context
-  if (flags.has('json')) printReportOf(timeline, context)
+  if (flags.has('json')) stdout.write(`${printableJson(buildLook(timeline))}\n`)
   else
     printLines(
       stdout,
@@ -147,16 +138,4 @@ function print(timeline: Timeline, { flags }: Arguments, context: CommandContext
     )
   const { verdict } = timeline
   return verdict === undefined || verdict.outcome === 'ready' ? 0 : 1
-}
-
-/** The report of a gate; while nothing stands in the way of what is not ready, its outcome is `progressing`. */
-function printReportOf({ verdict, ...timeline }: Timeline, { stdout }: CommandContext): void {
-  const open = timeline.targets.filter(({ outcome }) => outcome === 'progressing').length
-  const progress = {
-    outcome: 'progressing',
-    reason: '',
-    message: `${open} of ${timeline.targets.length} in progress`,
-  } as const
-  const report = buildReport({ ...timeline, verdict: verdict ?? { ...progress, outcome: 'ready' } })
-  stdout.write(`${printableJson(verdict === undefined ? { ...report, ...progress } : report)}\n`)
 }

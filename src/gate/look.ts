@@ -1,7 +1,7 @@
 import { joinSubject, type ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
 import { gravest } from './outcome.ts'
-import { problemVerdict, wasDeleted } from './target-state.ts'
+import { type GatedTarget, objectOf, problemVerdict, wasDeleted } from './target-state.ts'
 import {
   type GateProblem,
   type Outcome,
@@ -23,7 +23,7 @@ export function lookAt(gate: Gate, now: number): Timeline<GateProblem> {
     index,
     before: record,
     name: gate.judgedTarget(index).gated.name,
-    record: lookAtTarget(record, gate.judgedTarget(index)),
+    record: lookAtTarget(record, gate.judgedTarget(index), now),
   }))
   const sorted = looks
     .map((look) => ({ ...look, record: isHeldByProgress(look.record, looks) ? look.before : look.record }))
@@ -46,7 +46,7 @@ function isHeldByProgress(
   return looks[causedBy]?.record.outcome === 'progressing'
 }
 
-const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'stalled', 'progressing', 'ready']
+const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
 /** Less is worse. */
@@ -56,7 +56,11 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(record: TargetRecord<GateProblem>, { gated, isAbsent }: JudgedTarget): TargetRecord<GateProblem> {
+function lookAtTarget(
+  record: TargetRecord<GateProblem>,
+  { gated, isAbsent }: JudgedTarget,
+  now: number,
+): TargetRecord<GateProblem> {
   if (record.outcome !== 'progressing') return record
   const { state, target } = gated
   if (isAbsent) {
@@ -66,11 +70,21 @@ function lookAtTarget(record: TargetRecord<GateProblem>, { gated, isAbsent }: Ju
       : verdictOf('failed', 'not-found', isSelector ? { isSelector } : {})
     return { ...record, ...verdict }
   }
+  const left = leftRevision(gated, now)
+  if (left !== undefined) return { ...record, ...left }
   const { assessment } = state
   const problem = assessment?.failure ?? assessment?.problems[0]
   if (problem === undefined) return record
   const outcome = assessment?.failure === undefined ? 'stalled' : 'failed'
   return { ...record, ...problemVerdict(outcome, problem, assessment, target) }
+}
+
+/** That another revision replaced the awaited one (`--revision`), if the object itself or the checkout shows it. */
+function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
+  const object = objectOf(state)
+  const facts = { ...gateTime, firstSeenAt: now, wasDeployed: false, wasAttempted: false }
+  const found = object && rule.arrival?.(object, facts)
+  return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }
 
 function verdictOfLook(targets: readonly TargetRecord[], names: readonly string[]): Verdict | undefined {

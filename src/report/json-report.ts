@@ -12,7 +12,7 @@ import {
 } from '../gate/timeline.ts'
 import { targetId } from '../plan/target.ts'
 import { printableJson } from './escape.ts'
-import type { Report, ReportRun } from './report-schema.ts'
+import type { LookReport, Report, ReportRun } from './report-schema.ts'
 
 type ReportTarget = Report['targets'][number]
 type ReportGate = NonNullable<Report['gates']>[number]
@@ -44,6 +44,15 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
       ...causeOf(record, timeline),
     })),
   }
+}
+
+/** The report of one look. Without a verdict, something is not ready, and nothing stands in its way. */
+export function buildLook({ verdict, ...timeline }: Timeline): LookReport {
+  if (verdict !== undefined) return buildReport({ ...timeline, verdict })
+  const { targets } = timeline
+  const open = targets.filter(({ outcome }) => outcome === 'progressing').length
+  const message = `${open} of ${targets.length} in progress`
+  return { ...buildReport({ ...timeline, verdict: { outcome: 'ready', reason: '', message } }), outcome: 'progressing' }
 }
 
 /** The report as file content. */

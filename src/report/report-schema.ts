@@ -205,8 +205,19 @@ export const reportSchema = z.object({
 
 export type Report = z.infer<typeof reportSchema>
 
+/** The report of one look (`why --json`), which is published: that of a gate has the same fields and fewer outcomes. */
+export const lookSchema = reportSchema.extend({
+  outcome: z
+    .enum(targetOutcomes)
+    .describe(
+      'progressing: only of one look (`why --json`), if something is not ready yet and nothing stands in its way',
+    ),
+})
+
+export type LookReport = z.infer<typeof lookSchema>
+
 /** The same as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
   // `input` leaves objects open: readers of schema 1 must accept fields that are added later.
-  return { ...z.toJSONSchema(reportSchema, { io: 'input' }), title: 'Rollout Gate report' }
+  return { ...z.toJSONSchema(lookSchema, { io: 'input' }), title: 'Rollout Gate report' }
 }

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { reportSchema } from '../../src/report/report-schema.ts'
+import { lookSchema, reportSchema } from '../../src/report/report-schema.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand } from '../support/command.ts'
 import { rolledOut, unobserved } from './objects.ts'
@@ -65,7 +65,11 @@ describe('one look', () => {
     expect(code).toBe(0)
     expect(stdout).toMatch(/1 in progress\n… deployment\/web /)
     const { stdout: json } = await why('deployment/web', '--json')
-    expect(JSON.parse(json)).toMatchObject({ outcome: 'progressing', targets: [{ outcome: 'progressing' }] })
+    expect(lookSchema.parse(JSON.parse(json))).toMatchObject({
+      outcome: 'progressing',
+      message: '1 of 1 in progress',
+      targets: [{ outcome: 'progressing' }],
+    })
   })
 
   test('ends with 1, and names the reason and the remedy, when something has a problem', async () => {
@@ -144,6 +148,12 @@ describe('a look without a reference', () => {
     server.deny({ verb: 'list', resource: 'jobs' })
     const { code } = await why()
     expect(code).toBe(0)
+  })
+
+  test('takes no moment without a recording', async () => {
+    const { code, stderr } = await why('--at=0:34')
+    expect(code).toBe(2)
+    expect(stderr).toContain('--at: It is a moment of a recording. Name that with --recording=FILE.')
   })
 
   test('takes no references together with -A', async () => {

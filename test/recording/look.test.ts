@@ -4,12 +4,14 @@ import { nameOf } from '../../src/cluster/objects.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { lookAt } from '../../src/gate/look.ts'
 import { lookSettings } from '../../src/gate/settings.ts'
-import type { Timeline } from '../../src/gate/timeline.ts'
+import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey, targetId } from '../../src/plan/target.ts'
 import { readEvents, readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
+import { lookSchema } from '../../src/report/report-schema.ts'
+import { runCommand } from '../support/command.ts'
 import { operatorRecordingsFolder, recordingPath, recordingsFolder, replayRecording } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
 
@@ -54,28 +56,43 @@ const needsHistory: Readonly<Record<string, string>> = {
 /** Outcomes that are about the time, or about an earlier version. */
 const judged: ReadonlySet<string> = new Set(['ready', 'failed', 'stalled', 'timed-out'])
 
-/** A look is about the revision that is there, not about an awaited one (`--revision`). */
-const isOfRevision = (name: string) => /-revision-/.test(name)
+/** Of an awaited revision, the object itself shows which one replaced it. */
+const judgedOfRevision: ReadonlySet<string> = new Set([...judged, 'superseded'])
 
 const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder) =>
   readdirSync(folder)
     .filter((file) => file.endsWith('.ndjson.gz'))
     .map((file) => file.slice(0, -'.ndjson.gz'.length))
-    .filter((name) => needsHistory[name] === undefined && !isOfRevision(name))
     .map((name) => [name, recordingPath(name, folder)] as const),
 )
-const sample = isThorough ? recordings : recordings.filter((_, index) => index % 12 === 0)
+const isSampled = (_: unknown, index: number) => isThorough || index % 12 === 0
+const comparable = recordings.filter(([name]) => needsHistory[name] === undefined)
 
-test.each(sample)('one look at the end of %s finds the reasons of its gate', async (_, path) => {
+test.each(comparable.filter(isSampled))('one look at the end of %s finds the reasons of its gate', async (_, path) => {
   const { timeline } = await replayRecording(path)
   const look = await lookAtEnd(path, timeline.finishedAt)
+  const isOfRevision = timeline.targets.some(({ target }) => target.revisions !== undefined)
+  const isLeft = look.targets.some(({ outcome }) => outcome === 'superseded')
+  // What was deployed of a revision belongs to it until another one replaces it.
+  const isCompared = ({ target, outcome }: TargetRecord) =>
+    (isOfRevision ? judgedOfRevision : judged).has(outcome) && !(isLeft && target.deployedBy !== undefined)
+  const ended = new Set(timeline.targets.filter(isCompared).map(({ target }) => targetId(target)))
   const reasonsOf = ({ targets }: Timeline) =>
     targets
       .filter(({ target }) => ended.has(targetId(target)))
       .map(({ target, outcome, reason }) => `${targetId(target)} ${outcome === 'ready' ? 'ready' : reason}`)
       .toSorted()
-  const ended = new Set(
-    timeline.targets.filter(({ outcome }) => judged.has(outcome)).map(({ target }) => targetId(target)),
-  )
   expect(reasonsOf(look)).toEqual(reasonsOf(timeline))
 })
+
+test.each(recordings.filter(isSampled))(
+  'why --json of %s at any moment matches the published schema',
+  async (_, path) => {
+    for (const moment of [[], ['--at=0:01'], ['--at=0:10']]) {
+      const { stdout } = await runCommand(['why', `--recording=${path}`, '--json', ...moment])
+      const report = JSON.parse(stdout)
+      // Parsing removes fields that the schema does not have.
+      expect(lookSchema.parse(report)).toEqual(report)
+    }
+  },
+)
