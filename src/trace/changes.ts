@@ -22,10 +22,10 @@ export interface ObjectChange {
 /** Finds changes in the followed part of objects. Ignores fields that change with every write. */
 export class Changes {
   readonly #part: Part
-  readonly #isExcluded: (object: KubeObject) => boolean
+  readonly #isExcluded: (object: KubeObject, request: WatchRequest) => boolean
   readonly #store = new Store(() => true)
 
-  constructor(part: Part, isExcluded: (object: KubeObject) => boolean = () => false) {
+  constructor(part: Part, isExcluded: (object: KubeObject, request: WatchRequest) => boolean = () => false) {
     this.#part = part
     this.#isExcluded = isExcluded
   }
@@ -33,12 +33,14 @@ export class Changes {
   /** @param request the watch that reported the event */
   handle(event: FeedEvent, request: WatchRequest): readonly ObjectChange[] {
     const existedBefore = this.#store.listState(request) !== 'complete'
-    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, existedBefore))
+    return this.#store
+      .apply(event)
+      .filter(({ before, after }) => !this.#isExcluded(after ?? before, request))
+      .flatMap((change) => this.#read(change, event.at, existedBefore))
   }
 
   #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {
     const object = after ?? before
-    if (object === undefined || this.#isExcluded(object)) return []
     const from = before === undefined ? undefined : partOf(before, this.#part)
     const to = after === undefined ? undefined : partOf(after, this.#part)
     if (from !== undefined && to !== undefined && isDeepStrictEqual(from, to)) return []

@@ -4,11 +4,12 @@ import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/fo
 import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
 import type { Timeline } from '../gate/timeline.ts'
+import { releaseKind } from '../plan/helm-release.ts'
 import { displayName, type Target, targetWatch } from '../plan/target.ts'
 import { Changes, type ObjectChange, type Part } from './changes.ts'
 import type { FollowedGate } from './followed-gate.ts'
 import type { Trace, TraceState } from './trace.ts'
-import type { FollowedObjects } from './view-targets.ts'
+import { type FollowedObjects, type FollowedRequest, isMeant } from './view-targets.ts'
 
 interface FollowOptions {
   readonly clock: Clock
@@ -71,7 +72,10 @@ export class ChangesView implements View {
   readonly #endsWhenReady: boolean
   /** The own requests that have reported no object. */
   readonly #empty: Set<string>
-  readonly #own: ReadonlySet<string>
+  /** The references by the watch that reports their objects. */
+  readonly #sources: ReadonlyMap<string, readonly FollowedRequest[]>
+  /** The own requests that are listed or refused. */
+  readonly #listed = new Set<string>()
   /** The changes before the overview. */
   #held: ObjectChange[] | undefined
   #startedAt: number | undefined
@@ -87,12 +91,16 @@ export class ChangesView implements View {
     }: { readonly gate?: FollowedGate | undefined; readonly endsWhenReady?: boolean } = {},
   ) {
     this.#objects = objects
-    this.#changes = new Changes(part, (object) => objects.isExcluded(object))
+    this.#sources = Map.groupBy(objects.requests, ({ request }) => requestKey(request))
+    this.#changes = new Changes(
+      part,
+      (object, request) =>
+        objects.isExcluded(object) || !this.#sourcesOf(request).some((source) => isMeant(source, object)),
+    )
     this.#listener = listener
     this.#gate = gate
     this.#endsWhenReady = endsWhenReady
-    this.#own = new Set(objects.requests.map(({ request }) => requestKey(request)))
-    this.#empty = new Set(this.#own)
+    this.#empty = new Set(this.#sources.keys())
     this.#held = gate === undefined || listener.onOverview === undefined ? undefined : []
   }
 
@@ -102,7 +110,7 @@ export class ChangesView implements View {
 
   handle(event: FeedEvent, request: WatchRequest): void {
     this.judge(event)
-    if (this.#own.has(requestKey(request))) this.report(event, request)
+    if (this.#sources.has(requestKey(request))) this.report(event, request)
   }
 
   /** Handles an event of any watch: it may affect what the objects are like. */
@@ -113,7 +121,8 @@ export class ChangesView implements View {
 
   /** Handles an event that the watch of an own request has reported. */
   report(event: FeedEvent, request: WatchRequest): void {
-    if (deniesAccess(event)) throw forbidden({ ...request, name: request.name ?? '' }, event)
+    const isOfRelease = this.#sourcesOf(request).every(({ release }) => release !== undefined)
+    if (deniesAccess(event) && !isOfRelease) throw forbidden({ ...request, name: request.name ?? '' }, event)
     if (isFailure(event)) this.#listener.onConnection?.(event.message)
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     this.#gate?.select(event, request)
@@ -122,7 +131,23 @@ export class ChangesView implements View {
       if (this.#held === undefined) this.#listener.onChange(change)
       else this.#held.push(change)
     }
-    if (event.type === 'SYNCED' && this.#empty.has(requestKey(request))) this.#listener.onWaiting?.(request)
+    if (event.type !== 'SYNCED' && !deniesAccess(event)) return
+    this.#listed.add(requestKey(request))
+    if (isOfRelease) this.#reportEmptyReleases(request)
+    else if (this.#empty.has(requestKey(request))) this.#listener.onWaiting?.(request)
+  }
+
+  #sourcesOf(request: WatchRequest): readonly FollowedRequest[] {
+    return this.#sources.get(requestKey(request)) ?? []
+  }
+
+  /** A release has objects of few kinds: it is awaited if no kind has one. */
+  #reportEmptyReleases(request: WatchRequest): void {
+    for (const { line, release } of this.#sourcesOf(request)) {
+      const keys = this.#objects.requests.filter((each) => each.line === line).map((each) => requestKey(each.request))
+      if (release !== undefined && keys.every((key) => this.#listed.has(key) && this.#empty.has(key)))
+        this.#listener.onWaiting?.({ ...releaseKind, namespace: release.namespace, name: release.name })
+    }
   }
 
   draw(now: number): boolean {

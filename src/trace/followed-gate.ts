@@ -5,7 +5,7 @@ import { lookAt } from '../gate/look.ts'
 import { type GateSettings, viewSettings } from '../gate/settings.ts'
 import type { Timeline } from '../gate/timeline.ts'
 import { nameKey, type Target } from '../plan/target.ts'
-import type { FollowedObjects, FollowedRequest } from './view-targets.ts'
+import { type FollowedObjects, type FollowedRequest, isMeant } from './view-targets.ts'
 
 /**
  * The objects of a view, judged by one endless gate: a failed object may become ready. When a selector matches another object,
@@ -51,8 +51,9 @@ export class FollowedGate {
   /** Handles an event of the watch of a selector: it may match another object, or one no longer. */
   select(event: FeedEvent, request: WatchRequest): void {
     if (!('object' in event)) return
+    const key = requestKey(request)
     for (const source of this.#objects.requests)
-      if (source.request.name === undefined && requestKey(source.request) === requestKey(request))
+      if (source.request.name === undefined && requestKey(source.request) === key && isMeant(source, event.object))
         this.#select(source, event)
   }
 

@@ -1,6 +1,8 @@
 import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { KubeObject } from '../cluster/objects.ts'
 import { UserError } from '../errors.ts'
-import { milestonesOf } from '../lifecycle/rules.ts'
+import { isJudged, milestonesOf } from '../lifecycle/rules.ts'
+import { isOfRelease, type Release } from '../plan/helm-release.ts'
 import { apiVersionOf } from '../plan/kinds.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { listRequest, resolveReferences } from '../plan/resolve.ts'
@@ -49,13 +51,15 @@ export interface FollowedRequest {
   /** Line of the reference; a reference with several kinds has several requests. */
   readonly line: number
   readonly request: WatchRequest
+  /** Of the objects that the request reports, only those of this Helm release are shown. */
+  readonly release?: Release | undefined
 }
 
 /** The objects whose changes are shown. */
 export interface FollowedObjects {
   readonly requests: readonly FollowedRequest[]
   /** Whether a reference with `!` excludes the object. */
-  isExcluded(object: { kind: string; metadata: { name: string; namespace?: string } }): boolean
+  isExcluded(object: KubeObject): boolean
 }
 
 /**
@@ -67,13 +71,17 @@ export function followedObjects(
   resources: readonly ApiResource[],
   namespace: string,
 ): FollowedObjects {
-  const { resolved } = resolveReferences(parsed, resources, { namespace, milestones: [], milestonesOf })
+  const defaults = { namespace, milestones: [], milestonesOf, isInRelease: isJudged }
+  const { resolved } = resolveReferences(parsed, resources, defaults)
   const requests = resolved
     .filter(({ reference }) => !reference.exclude)
     .map((entry): FollowedRequest => {
       const { reference, resource } = entry
       const { line, name } = reference
-      if (name === undefined) return { line, request: listRequest(entry) }
+      if (name === undefined) {
+        const { release, ...request } = listRequest(entry)
+        return { line, request, release }
+      }
       return {
         line,
         request: { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace: entry.namespace, name },
@@ -84,10 +92,17 @@ export function followedObjects(
     requests,
     isExcluded: ({ kind, metadata }) =>
       excluded.some(
-        ({ reference, resource, namespace }) =>
-          resource.kind === kind && namespace === metadata.namespace && reference.name === metadata.name,
+        ({ reference, resource, namespace, release }) =>
+          resource.kind === kind &&
+          namespace === metadata.namespace &&
+          (release === undefined ? reference.name === metadata.name : isOfRelease({ metadata }, release)),
       ),
   }
+}
+
+/** Whether a reference means an object that its watch reports. */
+export function isMeant({ release }: FollowedRequest, object: KubeObject): boolean {
+  return release === undefined || isOfRelease(object, release)
 }
 
 /** Named objects as those that a view follows. */

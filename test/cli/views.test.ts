@@ -162,6 +162,39 @@ describe('changes', () => {
     expect(lines.map(({ target, type }) => `${target} ${type}`)).toEqual(['pod/web ADDED', 'pod/web DELETED'])
   })
 
+  test('of a Helm release prints its objects, and no others of the same kinds', async () => {
+    const server = await start()
+    const released = (name: string, release: string, replicas: number) => ({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: {
+        name,
+        namespace: 'shop',
+        labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+        annotations: { 'meta.helm.sh/release-name': release, 'meta.helm.sh/release-namespace': 'shop' },
+      },
+      spec: { replicas },
+    })
+    server.deny({ verb: 'list', resource: 'jobs', group: 'batch' })
+    const { stdout, stderr, code, cancel } = run(server, ['changes', 'helm/web', '!helm/api', '-o', 'json'])
+    await stderr.until('Waiting for helm/web in shop to be created.')
+    for (const release of ['web', 'api', 'other']) server.apply(released(release, release, 1))
+    await stdout.until('ADDED')
+    for (const release of ['api', 'other', 'web']) server.apply(released(release, release, 2))
+    await stdout.until('MODIFIED')
+    cancel()
+    expect(await code).toBe(130)
+    const lines = stdout.text
+      .trimEnd()
+      .split('\n')
+      .map((each) => JSON.parse(each))
+    expect(lines.map(({ target, type }) => `${target} ${type}`)).toEqual([
+      'replicaset.apps/web ADDED',
+      'replicaset.apps/web MODIFIED',
+    ])
+    expect(stderr.text.match(/Waiting for/g)).toHaveLength(1)
+  })
+
   test('leaves out excluded objects', async () => {
     const server = await start()
     applyPod(server)
@@ -208,6 +241,29 @@ describe('--until-ready', () => {
 })
 
 describe('status', () => {
+  test('of a Helm release ends once its objects are ready, whatever others of the same kinds are like', async () => {
+    const server = await start()
+    const claim = (release: string, status: object) =>
+      server.apply({
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: {
+          name: release,
+          namespace: 'shop',
+          labels: { 'app.kubernetes.io/managed-by': 'Helm' },
+          annotations: { 'meta.helm.sh/release-name': release, 'meta.helm.sh/release-namespace': 'shop' },
+        },
+        spec: {},
+        status,
+      })
+    claim('web', { phase: 'Bound' })
+    claim('api', { phase: 'Pending' })
+    const { stdout, code } = run(server, ['status', 'helm/web', '--until-ready'])
+    expect(await code).toBe(0)
+    expect(stdout.text).toContain('persistentvolumeclaim/web')
+    expect(stdout.text).not.toContain('api')
+  })
+
   test('names a namespace that does not exist', async () => {
     const server = await start()
     const { stderr, cancel, code } = run(server, ['status', 'pod/web', '-n', 'shpo'])
