@@ -16,29 +16,29 @@ const barCells = 60
  * What the gate asked for after ready, as Markdown: the requests with their last answers, the errors while the gate ran, the
  * values of the metrics. Empty if it asked for nothing. Everything in it is hostile text.
  */
-export function renderChecks({ checks, startedAt, finishedAt }: Timeline): string[] {
+export function renderChecks(timeline: Timeline): string[] {
+  const { checks } = timeline
   if (checks === undefined) return []
-  const times = { startedAt, finishedAt }
   const during = checks.requests.filter(({ isDuring }) => isDuring)
   const asked = checks.requests.filter(({ isDuring, asked }) => !isDuring && asked > 0)
   return [
-    ...holdLine(checks, times),
+    ...holdLine(checks, timeline),
     ...(asked.length === 0 ? [] : [requestTable(asked)]),
-    ...during.flatMap((request) => duringBlock(request, times)),
-    ...checks.metrics.flatMap((metric) => metricBlock(metric, times)),
-    ...wrongAnswers(checks, times),
+    ...during.flatMap((request) => duringBlock(request, timeline)),
+    ...checks.metrics.flatMap((metric) => metricBlock(metric, timeline)),
+    ...wrongAnswers(checks, timeline),
   ]
 }
 
 type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
-function holdLine({ hold }: CheckRecords, { startedAt, finishedAt }: Times): string[] {
+function holdLine({ hold }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
   if (hold?.since === undefined) return []
   const { holdMs, since } = hold
-  const held = Math.min(holdMs, finishedAt - since)
-  return [
-    `Everything was ready and had answered at ${formatElapsed(since - startedAt)}; held for ${duration(held)} of ${duration(holdMs)}.`,
-  ]
+  const ready = `Everything was ready and had answered at ${formatElapsed(since - startedAt)}`
+  // The gate may have seen nothing of it.
+  if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
+  return [`${ready}; held for ${duration(Math.min(holdMs, finishedAt - since))} of ${duration(holdMs)}.`]
 }
 
 function requestTable(requests: readonly RequestRecord[]): string {

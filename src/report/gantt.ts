@@ -4,7 +4,7 @@ import { counted } from '../reasons/wording.ts'
 import { errorGapMs, shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
-import { beginOf, beginOfAll, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
+import { beginOf, beginOfAll, endOf, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
 
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */
@@ -97,7 +97,7 @@ interface Bar {
 
 /** One bar for each reached milestone, from the previous one on, and one for the milestone that was not reached. */
 function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin: number): Bar[] {
-  const end = (record.endedAt ?? finishedAt) - begin
+  const end = endOf(record, finishedAt) - begin
   const visible = (finishedAt - begin) * shortestBar
   const bars: Bar[] = []
   let from = Math.max(0, beginOf(record, startedAt) - begin)
@@ -113,7 +113,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
     from = to
   }
   const open = openMilestone(record)
-  if (record.outcome !== 'ready' && (open !== undefined || bars.length === 0)) {
+  if (open !== undefined || (record.outcome !== 'ready' && bars.length === 0)) {
     const { mark } = outcomeLabels[record.outcome]
     const tag = mark === '✗' ? 'crit, ' : 'active, '
     bars.push({

@@ -8,6 +8,7 @@ import type { TrackedFiles } from '../workspace.ts'
 import { code, fence, html, markdown, plainLines, prose, shortenWords } from './escape.ts'
 import {
   capitalised,
+  endOf,
   formatMoment,
   isInMessage,
   messageBelowName,
@@ -192,7 +193,7 @@ function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
   const steps = stepsOf(record, startedAt)
   const open = openMilestone(record)
-  const end = record.endedAt ?? finishedAt
+  const end = endOf(record, finishedAt)
   const rows: MilestoneRow[] = []
   for (const { name, state, message } of record.milestones) {
     const step = steps.find((each) => each.name === name)

@@ -221,20 +221,33 @@ export function openMilestone(record: TargetRecord): MilestoneRecord | undefined
   return milestones.find(({ state }) => state === 'failed') ?? milestones.find(({ state }) => state === 'current')
 }
 
+/** When a target ended. A ready one that holds has not ended yet. */
+export function endOf({ outcome, endedAt, milestones }: TargetRecord, finishedAt: number): number {
+  const held = milestones.find(({ name }) => name === heldMilestone)
+  const ended = endedAt ?? finishedAt
+  if (outcome !== 'ready' || held === undefined) return ended
+  return held.state === 'current' ? finishedAt : (held.at ?? ended)
+}
+
+const heldMilestone = 'held'
+
 /** How long a target waited for the milestone that it has not reached, in milliseconds. */
 export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
   const { at = beginOf(record, startedAt) } = stepsOf(record, startedAt).at(-1) ?? {}
-  return Math.max(0, (record.endedAt ?? finishedAt) - at)
+  return Math.max(0, endOf(record, finishedAt) - at)
 }
 
-/** The milestone of a target that took longest, reached or not; undefined if there is none. */
+/**
+ * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as long
+ * as the user wrote.
+ */
 export function slowestStep(
   record: TargetRecord,
   times: GateTimes,
 ): (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true }) | undefined {
   const open = record.outcome === 'ready' ? undefined : openMilestone(record)
   const steps: readonly (Pick<Step, 'name' | 'tookMs'> & { readonly isOpen?: true })[] = [
-    ...stepsOf(record, times.startedAt),
+    ...stepsOf(record, times.startedAt).filter(({ name }) => name !== heldMilestone),
     ...(open === undefined ? [] : [{ name: open.name, tookMs: openMs(record, times), isOpen: true } as const]),
   ]
   return steps.toSorted((one, other) => other.tookMs - one.tookMs)[0]

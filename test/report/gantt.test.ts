@@ -24,6 +24,16 @@ it('a failed target is red, one in progress is not', () => {
   )
 })
 
+it('a hold that was reached is a bar behind the end of its target, and one that was cancelled is open', () => {
+  const ready = { outcome: 'ready', endedAt: at(2) } as const
+  const held = createTargetRecord({ ...ready, milestones: reached({ ready: 2, held: 31 }) })
+  const milestones = [...reached({ ready: 2 }), createMilestone({ name: 'held', state: 'current' })]
+  const targets = [held, createTargetRecord({ ...ready, milestones })]
+  expect(lines(createTimeline({ targets }))).toEqual(
+    expect.arrayContaining(['held :2000, 31000', '… held :active, 2000, 31000']),
+  )
+})
+
 it('a change that never arrived is no milestone', () => {
   const milestones = [createMilestone({ name: 'created', state: 'failed' })]
   const stalled = createTargetRecord({ outcome: 'stalled', reason: 'change-not-seen', endedAt: at(31), milestones })

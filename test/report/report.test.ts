@@ -117,6 +117,13 @@ it('the outputs name the milestone that took longest after the one before it', (
   )
 })
 
+it('the outputs do not name the hold as the slowest milestone, because its time is an input', () => {
+  const held = createTargetRecord({ milestones: reached({ scheduled: 1, ready: 5, held: 65 }) })
+  expect(buildOutputs(createTimeline({ targets: [held] }), files)['slowest-milestone']).toBe(
+    'deployment.apps/web ready 4.0s',
+  )
+})
+
 it('the outputs name the milestone that was not reached, when it took longest', () => {
   const milestones = [...reached({ scheduled: 1 }), createMilestone({ name: 'ready', state: 'failed' })]
   const stuck = createTargetRecord({ outcome: 'failed', endedAt: at(60.5), milestones })

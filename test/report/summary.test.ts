@@ -37,6 +37,19 @@ it('a gate that is still open shows how far it is', () => {
   expect(renderSummary(open)).toMatch(/^### ⏳ Rollout in progress for 14 s · 1 of 2 targets ready\n/)
 })
 
+it.each([
+  [
+    'states how long everything held',
+    'cancelled',
+    'Everything was ready and had answered at 0:05; held for 26 s of 1 m.',
+  ],
+  ['does not state that it held if the gate may not have seen it', 'unknown', 'then its hold of 1 m began.'],
+] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
+  const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
+  const checks = { requests: [], metrics: [], hold: { holdMs: 60_000, since: at(5) } }
+  expect(renderSummary(createTimeline({ verdict, checks }))).toContain(text)
+})
+
 it('a gate without targets has nothing to wait for', () => {
   expect(renderSummary(createTimeline({ targets: [], entries: [], finishedAt: at(0) }))).toMatch(
     /· nothing to wait for\n/,

@@ -1,3 +1,4 @@
+import { secondsAfterStart } from '../cluster-states.ts'
 import { apiServerKilled, type ComponentFault, etcdSuspended, kubeletKilled } from '../component-faults.ts'
 import { deployment, slowStart, template } from '../objects.ts'
 import { type Rollout, release, rollouts, schedulingGate } from '../rollouts.ts'
@@ -31,6 +32,22 @@ export const componentFaults: Scenario[] = [
   ...[apiServerKilled, etcdSuspended, kubeletKilled].flatMap((fault) =>
     rollouts.map((rollout) => during(fault, rollout)),
   ),
+  {
+    name: 'api-server-killed-in-the-hold',
+    documented: { fault: 'The API server is killed in the `hold`, and restarted after 12 s.', rollout: 'healthy' },
+    inputs: { ...web, requests: 'deployment/web:8080 GET /', hold: '30s' },
+    fault: apiServerKilled,
+    setup: (fixture) => fixture.rollOut(deployment('web')),
+    during: async (fixture) => {
+      // Time for the answer and the start of the hold.
+      await fixture.wait(5)
+      await fixture.fault.ends()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    decidedBy: secondsAfterStart(30),
+    withinSeconds: 45,
+    takesSeconds: 60,
+  },
   {
     // The pods never report that they have started, so the rollout is neither ready nor failed.
     name: 'kubelet-killed-before-the-start',

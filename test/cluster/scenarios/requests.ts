@@ -7,7 +7,7 @@ import { registryAddress, webImage } from '../images.ts'
 import { withProxy, withToken } from '../kubeconfig.ts'
 import { type ContainerOptions, coreObject, deployment, pod, service, statefulSet, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
-import { createUser } from '../service-accounts.ts'
+import { createUser, shortenToken, untilTokenExpired } from '../service-accounts.ts'
 
 /** A container of the web server, which is ready at once whatever it answers. */
 function web(version: string, args: readonly string[] = [], options: ContainerOptions = {}): ContainerOptions {
@@ -108,6 +108,53 @@ async function startProxy({ namespace }: Fixture): Promise<void> {
 function proxyOf(namespace: string): string {
   const address = proxies.get(namespace)?.address() as AddressInfo | undefined
   return `http://127.0.0.1:${address?.port}`
+}
+
+/** How many Deployments are updated at a time, and asked. */
+const updates = Array.from({ length: 20 }, (_, index) => `web-${index + 1}`)
+
+/** Applies these Deployments at a version. Their old pods go on answering while they end. */
+const applyUpdates = (fixture: Fixture, version: string) =>
+  fixture.apply(
+    ...updates.map((name) => {
+      const options = web(version, ['-drain=10s'])
+      const pods = template(name, options, { terminationGracePeriodSeconds: 15 })
+      return deployment(name, options, { replicas: 1, ...pods })
+    }),
+  )
+
+/** The recorded answers that are not of the second version. */
+function otherAnswers(fixture: Fixture): string[] {
+  const events = fixture
+    .read('gate.ndjson')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const answers = events.filter(({ type }) => type === 'ANSWER')
+  const others = answers.filter(({ body }) => body?.trim() !== 'v2')
+  const asked = new Set(answers.map(({ check }) => check)).size
+  return [
+    ...(asked === updates.length ? [] : [`${asked} of ${updates.length} requests were answered`]),
+    ...others.map(({ pod, status, body, error }) => `an answer that is not of v2: ${pod} ${status} ${body ?? error}`),
+  ]
+}
+
+/** A gate whose hold of some time has begun, at which `then` happens. */
+function inHold(name: string, hold: string, then: (fixture: Fixture) => Promise<void>): Scenario {
+  return {
+    name,
+    inputs: { ...lines('service/web GET /'), hold },
+    setup: change(web('v2'), { replicas: 1 }),
+    during: async (fixture) => {
+      await fixture.until('the Deployment is complete', deploymentComplete('web'))
+      // Time for the answer and the start of the hold.
+      await fixture.wait(8)
+      await then(fixture)
+    },
+    expect: ready,
+    contains: { log: ['must stay so for'] },
+    takesSeconds: 30,
+  }
 }
 
 /** Requests to the pods of a rollout. */
@@ -367,5 +414,77 @@ export const requests: Scenario[] = [
     decidedBy: all(deploymentComplete('web'), secondsAfterStart(25)),
     withinSeconds: 25,
     takesSeconds: 40,
+  },
+  {
+    // Lines without --expect-body: an answer of the old version would be right.
+    name: 'requests-twenty-updates',
+    inputs: {
+      resources: updates.map((name) => `deployment/${name}`).join('\n'),
+      requests: updates
+        .map((name, index) => `${index % 2 === 0 ? 'service' : 'deployment'}/${name} GET / --each-pod`)
+        .join('\n'),
+      'await-change': '1m',
+      record: 'gate.ndjson',
+    },
+    setup: async (fixture) => {
+      await applyUpdates(fixture, 'v1')
+      await fixture.apply(...updates.map((name) => service(name)))
+      await fixture.until('the Deployments are complete', all(...updates.map(deploymentComplete)))
+    },
+    during: (fixture) => applyUpdates(fixture, 'v2'),
+    expect: ready,
+    decidedBy: all(...updates.map(deploymentComplete)),
+    withinSeconds: 30,
+    takesSeconds: 60,
+    check: (_, fixture) => otherAnswers(fixture),
+  },
+  {
+    ...inHold('hold-cancelled', '1m', async (fixture) => {
+      fixture.signal('SIGINT')
+      fixture.markDecided()
+    }),
+    expect: { outcome: 'cancelled', reason: 'cancelled' },
+    withinSeconds: 5,
+  },
+  {
+    // The hold ends when the API server answers again.
+    ...inHold('hold-refused-then-back', '30s', async (fixture) => {
+      await fixture.proxy.refuse()
+      await fixture.wait(30)
+      await fixture.proxy.forward()
+      fixture.markDecided()
+    }),
+    proxied: true,
+    isIdle: true,
+    contains: { log: ['must stay so for', 'does not answer'] },
+    takesSeconds: 55,
+  },
+  {
+    ...inHold('hold-refused-for-good', '30s', async (fixture) => {
+      await fixture.proxy.refuse()
+      // The watches were silent for up to ten seconds.
+      fixture.markDecided(110)
+    }),
+    proxied: true,
+    isIdle: true,
+    expect: { outcome: 'unknown', reason: 'api-unreachable' },
+    takesSeconds: 155,
+  },
+  {
+    ...inHold('hold-token-expired', '2m', async (fixture) => {
+      await untilTokenExpired(fixture, 'ci')
+      fixture.markDecided()
+    }),
+    ...withUser(forwarding),
+    setup: async (fixture) => {
+      await createUser(fixture, 'ci', [podLists, workloads, forwarding])
+      await change(web('v2'), { replicas: 1 })(fixture)
+      shortenToken(fixture, 'ci', 30)
+    },
+    needsOwnCluster: true,
+    isIdle: true,
+    expect: { outcome: 'unknown', reason: 'credentials-expired' },
+    withinSeconds: 60,
+    takesSeconds: 90,
   },
 ]
