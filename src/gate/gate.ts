@@ -429,7 +429,9 @@ export class Gate {
   get #failFastAt(): number {
     const { all, unended } = this.#targets
     if (!this.#settings.failFast || unended.length === all.length) return Infinity
-    return (firstFailureAt(all, this.#settings) ?? Infinity) + failFastMs
+    const failedAt = firstFailureAt(all, this.#settings)
+    if (failedAt === undefined) return Infinity
+    return failedAt + (this.#targets.mayShowProblem ? failFastMs : 0)
   }
 
   get #heartbeatAt(): number {

@@ -164,10 +164,20 @@ export class GatedTargets {
 
   /** Whether no target is open that may still decide: what an operator deployed does not, once the operator's object failed. */
   get isDone(): boolean {
-    const hasFailed = (gated: GatedTarget | undefined) =>
-      gated !== undefined && firstFailureAt([gated], this.#settings) !== undefined
-    for (const gated of this.#undecided) if (!hasFailed(this.#deployers.get(gated))) return false
+    for (const gated of this.#undecided) if (!this.#hasFailed(this.#deployers.get(gated))) return false
     return true
+  }
+
+  /** Whether an open target may show another problem: the object of an operator does not, once an object that it deployed failed. */
+  get mayShowProblem(): boolean {
+    const waiting = new Set(
+      [...this.#deployers].flatMap(([gated, deployer]) => (this.#hasFailed(gated) ? deployer : [])),
+    )
+    return this.open.some((gated) => !waiting.has(gated))
+  }
+
+  #hasFailed(gated: GatedTarget | undefined): boolean {
+    return gated !== undefined && firstFailureAt([gated], this.#settings) !== undefined
   }
 
   /** The targets with this name: several references may name one object. */

@@ -334,7 +334,7 @@ const races: readonly Race[] = [
     ends: failedAt(8, 'image-never-pull'),
   },
   {
-    title: 'fails by a pod of what a running sync has applied',
+    title: 'fails at once by a pod of what a running sync has applied: Argo CD only waits for it',
     steps: [
       begin(before),
       then(
@@ -349,7 +349,7 @@ const races: readonly Race[] = [
       ),
       at(8, modified(web.deployment(progressing)), modified(pulling)),
     ],
-    ends: failedAt(13, 'image-never-pull'),
+    ends: failedAt(8, 'image-never-pull'),
   },
   {
     title: 'counts by the word of Argo CD what it deployed to another cluster, not an object of the same name here',
