@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { run } from './command.ts'
 import {
   cacheFolder,
@@ -91,12 +91,30 @@ export async function goBuild(
   renameSync(partial, binary)
 }
 
-/** The release of Helm: https://github.com/helm/helm */
-export const helmVersion = 'v4.3.1'
+/** The releases of Helm by major version: https://github.com/helm/helm */
+const helmVersions = { 3: 'v3.21.4', 4: 'v4.3.1' } as const
+
+export const helmVersion = helmVersions[4]
+
+type HelmMajor = keyof typeof helmVersions
+
+const installing = new Map<HelmMajor, Promise<string>>()
 
 /** Builds Helm (minutes; then cached). Returns its path. */
-export function installHelm(): Promise<string> {
-  return installGoProgram('helm', 'helm.sh/helm/v4/cmd/helm', helmVersion)
+export function installHelm(major: HelmMajor = 4): Promise<string> {
+  const known = installing.get(major)
+  const path = known ?? installGoProgram('helm', `helm.sh/helm/v${major}/cmd/helm`, helmVersions[major])
+  installing.set(major, path)
+  return path
+}
+
+/** Whether both versions of Helm were built before. */
+export function isHelmInstalled(): boolean {
+  return Object.values(helmVersions).every((version) => existsSync(programPath('helm', version)))
+}
+
+function programPath(name: string, version: string): string {
+  return join(cacheFolder, `${name}-${version}`, name)
 }
 
 /**
@@ -105,8 +123,8 @@ export function installHelm(): Promise<string> {
  * @returns its path
  */
 export async function installGoProgram(name: string, programPackage: string, version: string): Promise<string> {
-  const folder = join(cacheFolder, `${name}-${version}`)
-  const program = join(folder, name)
+  const program = programPath(name, version)
+  const folder = dirname(program)
   if (existsSync(program)) return program
   const partial = `${folder}.${process.pid}`
   await run('go', ['install', '-trimpath', `${programPackage}@${version}`], {

@@ -130,14 +130,19 @@ export class Fixture {
 
   /** Writes a file into the working directory of the action. */
   write(name: string, content: string): void {
-    const path = join(this.parts.workspace, name)
+    const path = this.pathOf(name)
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, content)
   }
 
+  /** The path of a file in the working directory of the action. */
+  pathOf(name: string): string {
+    return join(this.parts.workspace, name)
+  }
+
   /** Reads a file in the working directory of the action. */
   read(name: string): string {
-    return readFileSync(join(this.parts.workspace, name), 'utf8')
+    return readFileSync(this.pathOf(name), 'utf8')
   }
 
   /** Waits, for scenarios that test a late change. */

@@ -1,3 +1,4 @@
+import { isHelmInstalled } from '../build.ts'
 import type { Scenario } from '../scenario.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
@@ -11,6 +12,7 @@ import { deletions } from './deletions.ts'
 import { expectedImages } from './expected-images.ts'
 import { failures } from './failures.ts'
 import { healthy } from './healthy.ts'
+import { helmReleases } from './helm.ts'
 import { jobs } from './jobs.ts'
 import { liveLogs } from './live-logs.ts'
 import { lostKubelet } from './lost-kubelet.ts'
@@ -57,7 +59,7 @@ const groups: readonly (readonly Scenario[])[] = [
 ]
 
 /** Every scenario, in the order of the result table. */
-export const scenarios: readonly Scenario[] = [...groups.flat(), ...componentFaults, ...lostKubelet]
+export const scenarios: readonly Scenario[] = [...groups.flat(), ...helmReleases, ...componentFaults, ...lostKubelet]
 
 /** How many scenarios run on the versions of Kubernetes between the oldest and the newest. */
 const coreScenarios = 60
@@ -69,11 +71,19 @@ export function coreOfScenarios(): readonly Scenario[] {
   return inTurn.flat().slice(0, coreScenarios)
 }
 
-/** The scenarios of these names, or all of them. */
-export function choose(names: readonly string[]): readonly Scenario[] {
+/**
+ * The scenarios of these names; `helm` means all with Helm. Without names, all of them; those with Helm only if it was built
+ * before, which takes minutes.
+ */
+export function choose(written: readonly string[]): readonly Scenario[] {
+  const names = written.flatMap((word) => (word === 'helm' ? helmReleases.map(({ name }) => name) : [word]))
   const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name))
   if (unknown.length > 0) {
     throw new Error(`no scenario ${unknown.join(', ')}; there are: ${scenarios.map(({ name }) => name).join(', ')}`)
+  }
+  if (names.length === 0 && !isHelmInstalled()) {
+    console.log(`left out: ${helmReleases.length} scenarios with Helm. "npm run test:cluster helm" builds it.`)
+    return scenarios.filter((scenario) => !helmReleases.includes(scenario))
   }
   return names.length === 0 ? scenarios : scenarios.filter(({ name }) => names.includes(name))
 }
