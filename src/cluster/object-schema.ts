@@ -36,6 +36,18 @@ export const object =
     return undefined
   }
 
+/** Checks a value once: objects share equal parts (`shareEqualParts`), such as the specs of a pod's versions. */
+function once(check: Check): Check {
+  const correct = new WeakSet<object>()
+  return (value) => {
+    if (!isObject(value)) return check(value)
+    if (correct.has(value)) return undefined
+    const path = check(value)
+    if (path === undefined) correct.add(value)
+    return path
+  }
+}
+
 export const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const objects = list(object())
@@ -68,8 +80,9 @@ const types: readonly (readonly [Check, string])[] = [
   [
     object(),
     `backend data exec http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
-     scaleTargetRef series service spec startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
+     scaleTargetRef series service startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
   ],
+  [once(object()), 'spec'],
   [
     objects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports

@@ -34,6 +34,10 @@ interface EventsAbout {
 /** Always the same array, by which readers find that nothing changed. */
 const noEvents: readonly EventObject[] = []
 
+function noEventsAbout(): EventsAbout {
+  return { byName: new Map(), sorted: noEvents }
+}
+
 /**
  * The last known state of every object, indexed by name and owner, and the events about each object. The state depends only
  * on the sequence of events, so a replay has the same state as the live run.
@@ -43,12 +47,15 @@ export class Store {
   readonly #byUid = new Map<string, KubeObject>()
   readonly #owned = new Map<string, Map<string, KubeObject>>()
   readonly #byKind = new Map<string, Map<string, KubeObject>>()
-  /** Every event is stored twice: by the uid of the involved object, and by that object's kind and name. */
-  readonly #events = new Map<string, EventsAbout>()
+  /** Every event whose involved object has a uid is stored twice: by that uid, and by the object's kind and name. */
+  readonly #eventsByUid = new ByUid<EventsAbout>()
+  readonly #eventsByName = new Map<string, EventsAbout>()
   /** The last state of each deleted object, by name: a late event must not restore the object. */
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete, grouped by kind so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
+  /** A cache: each assessment asks for the lists of its target. */
+  #syncedAt = new WeakMap<WatchRequest, number>()
   /** The last refusal of each request. A 403 is replaced only by another 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()
   /** How many events were applied. */
@@ -90,6 +97,7 @@ export class Store {
       case 'SYNCED': {
         const place = kindKey(event.kind, event.namespace)
         this.#synced.set(place, [...(this.#synced.get(place) ?? []), { ...event, number: this.#applied }])
+        this.#syncedAt = new WeakMap()
         return []
       }
       case 'UNAVAILABLE':
@@ -160,13 +168,14 @@ export class Store {
    */
   eventsOf(object: KubeObject): readonly EventObject[] {
     const { uid, namespace } = object.metadata
-    const key = uid === undefined ? subjectKey(nameOf(object)) : uidKey(uid, namespace)
-    return this.#events.get(key)?.sorted ?? noEvents
+    const events =
+      uid === undefined ? this.#eventsByName.get(subjectKey(nameOf(object))) : this.#eventsByUid.get(uid, namespace)
+    return events?.sorted ?? noEvents
   }
 
   /** The events about the objects in a namespace that are not in the store. */
   eventsOfUnread(namespace: string | undefined): readonly EventObject[] {
-    const events = [...this.#events].flatMap(([key, { byName }]) => (key.startsWith('|') ? [...byName.values()] : []))
+    const events = [...this.#eventsByName.values()].flatMap(({ byName }) => [...byName.values()])
     return events.filter(({ involvedObject: { kind = '', name = '', namespace: within } = {} }) => {
       return within === namespace && this.find(kind.toLowerCase(), name, namespace) === undefined
     })
@@ -184,7 +193,7 @@ export class Store {
   listState(request: WatchRequest): ListState {
     const refusals = this.#refusals(request)
     if (refusals.some(deniesAccess)) return 'unknown'
-    if (this.#syncedAt(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
+    if (this.#syncedNumber(request) > 0 || refusals.some(({ type }) => type === 'MISSING')) return 'complete'
     return this.#willSync(request) ? 'pending' : 'unknown'
   }
 
@@ -193,7 +202,7 @@ export class Store {
     const within = [...this.#refused.values()].filter(
       (refused) =>
         deniesAccess(refused) &&
-        refused.number > this.#syncedAt(refused as WatchRequest) &&
+        refused.number > this.#syncedNumber(refused as WatchRequest) &&
         covers(request, refused as WatchRequest),
     )
     const refusals = [...within, ...this.#refusals(request)]
@@ -203,7 +212,7 @@ export class Store {
   /** The refusals of access since the last complete list of their request, in the order of arrival. */
   get deniedAccess(): readonly Failure[] {
     return [...this.#refused.values()].filter(
-      (refused) => deniesAccess(refused) && refused.number > this.#syncedAt(refused as WatchRequest),
+      (refused) => deniesAccess(refused) && refused.number > this.#syncedNumber(refused as WatchRequest),
     )
   }
 
@@ -215,18 +224,22 @@ export class Store {
   /** The refusals since the last complete list. */
   #refusals(request: WatchRequest): readonly Failure[] {
     if (this.#refused.size === 0) return []
-    const syncedAt = this.#syncedAt(request)
+    const syncedAt = this.#syncedNumber(request)
     return [...this.#refused.values()].filter(
       (refused) => refused.number > syncedAt && this.#watched.concerns(refused, request),
     )
   }
 
   /** The number of the event that last reported a complete list of this request; 0 without one. */
-  #syncedAt(request: WatchRequest): number {
+  #syncedNumber(request: WatchRequest): number {
+    const cached = this.#syncedAt.get(request)
+    if (cached !== undefined) return cached
     const { kind, namespace } = request
     const places = namespace === undefined ? [undefined] : [undefined, namespace]
     const lists = places.map((place) => this.#synced.get(kindKey(kind, place)))
-    return Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
+    const number = Math.max(0, ...lists.map((list) => list?.findLast((synced) => covers(synced, request))?.number ?? 0))
+    this.#syncedAt.set(request, number)
+    return number
   }
 
   #refuse(refusal: Failure): void {
@@ -279,15 +292,15 @@ export class Store {
 
   #putEvent(event: EventObject): readonly Change[] {
     const { uid, kind = '', namespace = event.metadata.namespace, name = '' } = event.involvedObject ?? {}
-    const byName = subjectKey({ kind, name, namespace })
-    const byUid = uid === undefined ? byName : uidKey(uid, event.involvedObject?.namespace)
-    const before = this.#events.get(byUid)?.byName.get(event.metadata.name)
+    const subject = subjectKey({ kind, name, namespace })
+    const within = event.involvedObject?.namespace
+    const byName = this.#eventsByName.get(subject) ?? noEventsAbout()
+    const byUid = uid === undefined ? byName : (this.#eventsByUid.get(uid, within) ?? noEventsAbout())
+    const before = byUid.byName.get(event.metadata.name)
     if (before !== undefined && isOutdated(event, before)) return []
-    for (const key of new Set([byUid, byName])) {
-      const events = this.#events.get(key) ?? { byName: new Map<string, EventObject>(), sorted: noEvents }
-      this.#events.set(key, events)
-      addEvent(events, event)
-    }
+    this.#eventsByName.set(subject, byName)
+    if (uid !== undefined) this.#eventsByUid.set(uid, within, byUid)
+    for (const events of new Set([byUid, byName])) addEvent(events, event)
     return [{ before, after: event }]
   }
 
@@ -323,11 +336,20 @@ export class Store {
 }
 
 /**
- * The key of what is known about an object by its events. The API server lets an event only name a namespace that is its own, but any uid:
+ * What is known about objects by their events. The API server lets an event only name a namespace that is its own, but any uid:
  * who may write events in one namespace must not write those of another's objects.
  */
-export function uidKey(uid: string, namespace = ''): string {
-  return `${uid} ${namespace}`
+export class ByUid<Value> {
+  readonly #namespaces = new Map<string, Map<string, Value>>()
+
+  get(uid: string, namespace = ''): Value | undefined {
+    return this.#namespaces.get(namespace)?.get(uid)
+  }
+
+  set(uid: string, namespace = '', value: Value): void {
+    const known = this.#namespaces.get(namespace) ?? new Map<string, Value>()
+    this.#namespaces.set(namespace, known.set(uid, value))
+  }
 }
 
 /** Whether `wide` lists everything that `narrow` lists. A missing version means any. */

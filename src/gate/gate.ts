@@ -81,7 +81,8 @@ export class Gate {
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
-  #earliest: NextDeadline = { at: Infinity, needsAnswers: false }
+  /** Undefined after a change that may affect it. */
+  #earliest: NextDeadline | undefined
   #now: number
   readonly #answers = new WatchAnswers()
   /** Since when every target is ready; undefined if one is not. */
@@ -212,6 +213,7 @@ export class Gate {
   /** The next deadline; undefined when the gate has ended. */
   nextDeadline(): NextDeadline | undefined {
     if (this.#end !== undefined) return undefined
+    this.#earliest ??= this.#findEarliest()
     const { at, needsAnswers } = this.#earliest
     return { at: Math.max(at, this.#now), needsAnswers }
   }
@@ -388,8 +390,7 @@ export class Gate {
       const isUnanswered = this.#targets.isUnanswered(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
-      const deadlines = targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding)
-      this.#deadlines.set(gated, deadlines)
+      this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding))
     }
     const ofGate: readonly Deadline[] = this.#settings.isEndless
       ? []
@@ -402,8 +403,18 @@ export class Gate {
           { at: this.#health.refusalsDueAt, ends: 'nothing' },
           ...(this.#after?.deadlines(this.#now, this.#isUnavailable) ?? []),
         ]
-    this.#deadlines.set('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
-    this.#earliest = this.#findEarliest()
+    this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
+  }
+
+  /** @param deadlines sorted */
+  #setDeadlines(of: GatedTarget | 'gate', deadlines: readonly Deadline[]): void {
+    const [before] = this.#deadlines.get(of) ?? []
+    const [first] = deadlines
+    this.#deadlines.set(of, deadlines)
+    const isSame = before?.at === first?.at && before?.ends === first?.ends
+    // Most deadlines are later than the earliest one, and stay so.
+    if (!isSame && Math.min(before?.at ?? Infinity, first?.at ?? Infinity) <= (this.#earliest?.at ?? Infinity))
+      this.#earliest = undefined
   }
 
   /**

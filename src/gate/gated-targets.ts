@@ -84,6 +84,8 @@ export class GatedTargets {
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
   /** Targets by each kind that their rules read without owning its objects. */
   readonly #byOtherKind = new Map<string, GatedTarget[]>()
+  /** The targets whose change may arrive at a revision. */
+  readonly #arriving: GatedTarget[] = []
   readonly #others = new OtherTargets()
   #hasReaders = false
   readonly #published = new Map<GatedTarget, PublishedPods>()
@@ -131,6 +133,7 @@ export class GatedTargets {
       put(this.#byName, nameKey(gated.target), gated)
       put(this.#byNamespace, gated.target.namespace, gated)
       for (const kind of new Set(gated.rule.concernedBy)) put(this.#byOtherKind, kind, gated)
+      if (gated.rule.arrival !== undefined) this.#arriving.push(gated)
       this.#hasReaders ||= gated.rule.readsGatedPods === true
       this.#updateSets(gated)
       this.#changed.add(gated)
@@ -142,6 +145,11 @@ export class GatedTargets {
     const settings = this.#settings
     const own = targetRule(target, settings)
     const rule = this.#after?.rule(own, target, index) ?? own
+    const changedAt = rule.changedAt ?? specWrittenAt
+    /** A cache: most assessments follow from a change of a pod. */
+    let change:
+      | { readonly object: KubeObject; readonly revisions: unknown; readonly at: number | undefined }
+      | undefined
     const gated: GatedTarget = {
       target,
       index,
@@ -149,7 +157,12 @@ export class GatedTargets {
       rule,
       settings,
       gateTime: this.#gateTime,
-      changedAt: (object) => (rule.changedAt ?? specWrittenAt)(object, this.#contexts.at(this.#now())),
+      changedAt: (object) => {
+        const revisions = gated.state.seen?.revisions
+        if (change?.object !== object || change.revisions !== revisions)
+          change = { object, revisions, at: changedAt(object, this.#contexts.at(this.#now())) }
+        return change.at
+      },
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
         rule.undo?.(object, revision, problem, this.contextOf(gated, this.#now())),
@@ -543,10 +556,9 @@ export class GatedTargets {
 
   /** When the last awaited revision arrived; undefined if none is awaited, Infinity while one is. */
   get revisionsArrivedAt(): number | undefined {
-    const moments = this.#all.flatMap(({ rule, state }) => {
-      if (rule.arrival === undefined) return []
-      return state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? [])
-    })
+    const moments = this.#arriving.flatMap(({ state }) =>
+      state.type === 'awaiting-change' ? [Infinity] : (state.seen?.arrival?.at ?? []),
+    )
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 

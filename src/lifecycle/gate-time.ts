@@ -32,8 +32,12 @@ export function lastWriteOf(
   time: GateTime['time'],
   subresource?: 'status',
 ): number | undefined {
-  const writes = managedFields.flatMap((entry) => (entry.subresource === subresource ? (time(entry.time) ?? []) : []))
-  return writes.length === 0 ? undefined : Math.max(...writes)
+  let last: number | undefined
+  for (const entry of managedFields) {
+    const writtenAt = entry.subresource === subresource ? time(entry.time) : undefined
+    if (writtenAt !== undefined && (last === undefined || writtenAt > last)) last = writtenAt
+  }
+  return last
 }
 
 /**

@@ -42,13 +42,15 @@ export function isSinceStart(moment: number | undefined, { startedAt }: Pick<Gat
 
 /** The earliest known moment. */
 export function earliest(moments: readonly (number | undefined)[]): number | undefined {
-  const known = moments.filter((moment) => moment !== undefined)
-  return known.length === 0 ? undefined : Math.min(...known)
+  return earliestAfter(-Infinity, moments)
 }
 
 /** The earliest known moment after `now`. */
 export function earliestAfter(now: number, moments: readonly (number | undefined)[]): number | undefined {
-  return earliest(moments.filter((moment) => moment !== undefined && moment > now))
+  let first: number | undefined
+  for (const moment of moments)
+    if (moment !== undefined && moment > now && (first === undefined || moment < first)) first = moment
+  return first
 }
 
 /** The latest moment; undefined if one is unknown, or there is none. */

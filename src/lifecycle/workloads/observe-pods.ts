@@ -1,6 +1,6 @@
 import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
-import { type Change, type Store, uidKey } from '../../cluster/store.ts'
+import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { ContainerHistory, DeathCount, PodHistory, Refusals, RemovedPod, RunningInstance } from '../pod-history.ts'
@@ -27,8 +27,7 @@ export interface PodObservations {
 export class PodHistories {
   readonly #store: Store
   readonly #gateTime: GateTime
-  /** By the uid and namespace of the pod. */
-  readonly #observations = new Map<string, PodObservations>()
+  readonly #observations = new ByUid<PodObservations>()
   /** When the template of each controller of pods was last changed; cleared when a revision changes. */
   readonly #changes = new Map<string, number | undefined>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
@@ -61,7 +60,7 @@ export class PodHistories {
   /** The history of a pod. If the pod was never observed, its present state is the only observation. */
   of(pod: Pod, now: number): PodHistory {
     const { uid = '', namespace } = pod.metadata
-    const known = this.#observations.get(uidKey(uid, namespace)) ?? observePod(undefined, pod, now, this.#gateTime)
+    const known = this.#observations.get(uid, namespace) ?? observePod(undefined, pod, now, this.#gateTime)
     let history = this.#histories.get(known)
     if (history === undefined) {
       history = historyOf(known, pod, this.#termsOf(pod), this.#gateTime)
@@ -112,15 +111,15 @@ export class PodHistories {
     if (hasEnded && deletionTimestamp === undefined && owner !== undefined && uid !== undefined)
       this.#ended.set(owner, (this.#ended.get(owner) ?? new Map<string, Pod>()).set(uid, pod))
     if (uid === undefined) return
-    const key = uidKey(uid, namespace)
-    this.#observations.set(key, observePod(this.#observations.get(key), pod, now, this.#gateTime))
+    const before = this.#observations.get(uid, namespace)
+    this.#observations.set(uid, namespace, observePod(before, pod, now, this.#gateTime))
   }
 
   #observeEvents({ involvedObject: { uid, kind, namespace } = {} }: EventObject, now: number): void {
     if (kind !== 'Pod' || uid === undefined) return
     const events = this.#store.eventsOf({ apiVersion: 'v1', kind: 'Pod', metadata: { name: '', namespace, uid } })
-    const key = uidKey(uid, namespace)
-    this.#observations.set(key, observePodEvents(this.#observations.get(key), events, now, this.#gateTime))
+    const before = this.#observations.get(uid, namespace)
+    this.#observations.set(uid, namespace, observePodEvents(before, events, now, this.#gateTime))
   }
 }
 

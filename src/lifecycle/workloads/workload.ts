@@ -240,8 +240,8 @@ export function readyMilestone(
   isDone?: boolean,
   doing = 'ready',
 ): Milestone {
-  const at = momentOf(state?.pods.filter((pod) => pod.settled) ?? [], 'settled')
-  const milestone = { ...countMilestone('ready', ready, total, doing, isDone), at }
+  const counted = countMilestone('ready', ready, total, doing, isDone)
+  const milestone = withMomentOf(state?.pods.filter((pod) => pod.settled) ?? [], 'settled', counted)
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
   const moments = readyPods.flatMap(({ settlesAt }) => settlesAt ?? [])
   if (milestone.state === 'done' || readyPods.length < total || moments.length === 0) return milestone
@@ -262,13 +262,18 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   const running = step === undefined ? '' : `, ${step}`
   const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
     const passed = state.pods.filter((pod) => pod[name])
-    return { ...countMilestone(name, passed.length, replicas, doing), at: momentOf(passed, name) }
+    return withMomentOf(passed, name, countMilestone(name, passed.length, replicas, doing))
   }
   return [
     milestone('scheduled', 'scheduled'),
     withText(milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images'), running),
     withText(milestone('started', `started${slowest}`), running),
   ]
+}
+
+/** Adds to a done milestone when the last of these pods reached it. */
+function withMomentOf(pods: readonly PodState[], name: keyof PodState['moments'], milestone: Milestone): Milestone {
+  return milestone.state === 'done' ? { ...milestone, at: momentOf(pods, name) } : milestone
 }
 
 /** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
