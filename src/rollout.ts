@@ -40,7 +40,13 @@ import { parseStreamLogs, resolveStreamLogs, selectStreamedTargets } from './pla
 import { nameKey, type Target, targetWatch } from './plan/target.ts'
 import { describeGrants } from './reasons/access.ts'
 import type { RecordingWriter } from './recording/writer.ts'
-import { evidenceFinishMs, evidenceFinishWhenCancelledMs, furtherMistakesMs, releaseListsAtOnce } from './thresholds.ts'
+import {
+  evidenceFinishMs,
+  evidenceFinishWhenCancelledMs,
+  furtherMistakesMs,
+  quotedTextMs,
+  releaseListsAtOnce,
+} from './thresholds.ts'
 import { version } from './version.ts'
 
 /** The user's inputs without mistakes. */
@@ -72,7 +78,7 @@ export interface Rollout extends RolloutInputs {
   readonly requiresRecording?: boolean
   /** Whether hints name flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean
-  /** Whether selectors do not wait for their first match. */
+  /** Whether nothing is awaited: selectors do not wait for their first match, nor texts for later objects. */
   readonly isLook?: boolean
   /** Finds the references in the cluster, instead of `references`. */
   readonly findReferences?: (cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>
@@ -536,7 +542,7 @@ export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
  * @param options.checker asks what the gate asks for
  */
 export async function followGate(
-  { inputs, cancelled, clock }: Rollout,
+  { inputs, cancelled, clock, isLook = false }: Rollout,
   plan: LivePlan,
   settings: GateSettings,
   cluster: Cluster,
@@ -607,7 +613,8 @@ export async function followGate(
       evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),
       logs?.finish(),
     ])
-    await exit.texts.finish((requests) => cluster.refresh(requests), cancelled)
+    // The first lists contain what one look quotes: it waits for no later object.
+    await exit.texts.finish((requests) => cluster.refresh(requests), cancelled, isLook ? 0 : quotedTextMs)
   } finally {
     checker?.close()
     logs?.close()

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mapArray, mapObject } from './compact.ts'
 import { isObject, type KubeObject } from './objects.ts'
 import { Secrets } from './secrets.ts'
@@ -50,7 +50,8 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
 }
 
 class ObjectWalk {
-  readonly #key: Buffer
+  /** Node prepares a key object once, other keys for each hash. */
+  readonly #key: KeyObject
   readonly #known: KnownSecrets
   readonly #hashes = new Map<string, string>()
   /** How each field with a special meaning is redacted, at any depth: custom resources contain pod templates too. */
@@ -58,7 +59,7 @@ class ObjectWalk {
   #depth = 0
 
   constructor(key: Buffer, known: KnownSecrets) {
-    this.#key = key
+    this.#key = createSecretKey(key)
     this.#known = known
     const hashVariables = (value: unknown) =>
       Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#walk(value)

@@ -62,15 +62,19 @@ export class TextQueue {
   }
 
   /**
-   * Lets everything leave. Texts that may quote a secret wait for `quotedTextMs`, and at most `textFinishMs` for lists that have not arrived.
+   * Lets everything leave. Texts that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have not arrived.
    * @param refresh resolves when these watches have answered or failed
    */
-  async finish(refresh: (requests: readonly WatchRequest[]) => Promise<void>, cancelled: AbortSignal): Promise<void> {
+  async finish(
+    refresh: (requests: readonly WatchRequest[]) => Promise<void>,
+    cancelled: AbortSignal,
+    quotedMs = quotedTextMs,
+  ): Promise<void> {
     const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
     if (last !== undefined) {
       const done = new AbortController()
       const late = sleep(this.#clock, cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs, done.signal)
-      const settled = sleep(this.#clock, Math.max(0, last.at + quotedTextMs - this.#clock.now()), done.signal)
+      const settled = sleep(this.#clock, Math.max(0, last.at + quotedMs - this.#clock.now()), done.signal)
       const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})

@@ -125,6 +125,17 @@ describe('the end', () => {
     expect([requested, shown]).toEqual([[[secrets]], ['one']])
   })
 
+  test('of one look waits for lists alone', async () => {
+    const { clock, queue, shown, say, synced } = open()
+    synced(pods)
+    synced(secrets)
+    say('one')
+    const ended = queue.finish(async () => {}, running, 0)
+    clock.advance(0)
+    await ended
+    expect(shown).toEqual(['one'])
+  })
+
   test('waits no longer than 2 s, or 500 ms in a cancelled job', async () => {
     for (const [signal, ms] of [[running, 2_000] as const, [cancelled, 500] as const]) {
       const { clock, queue, shown, say } = open()
