@@ -160,7 +160,7 @@ export const commands: readonly Command[] = [
       'Waiting, as for a node or an address, is apart from the work of the target itself, as pulling images.',
     examples: [['history gates.ndjson', 'what `rollout-gate wait --history=gates.ndjson` has collected']],
     takes: 'files',
-    flags: [],
+    flags: [{ ...jsonFlag, description: 'Print the same as one line of JSON. Times are in seconds.' }],
     run: async (args, context) => (await import('./history.ts')).history(args, context),
   },
   {

@@ -1,9 +1,10 @@
 import { errorText, throwMistakes, UserError } from '../errors.ts'
+import { printableJson } from '../report/escape.ts'
 import type { Arguments } from './arguments.ts'
 import { type CommandContext, endWithMistakes, printLines, printMessage } from './output.ts'
 
 /** `history`: what the gates of a history show over time. Returns the exit code. */
-export async function history({ files, mistakes }: Arguments, context: CommandContext): Promise<number> {
+export async function history({ files, flags, mistakes }: Arguments, context: CommandContext): Promise<number> {
   const { stdout, stderr, program } = context
   try {
     const example = `${program} history gates.ndjson`
@@ -15,10 +16,11 @@ export async function history({ files, mistakes }: Arguments, context: CommandCo
         : []),
     ])
     const { readHistory, describeSkipped } = await import('../history/history-file.ts')
-    const { describeHistory } = await import('../history/statistics.ts')
+    const { describeHistory, historyStatistics } = await import('../history/statistics.ts')
     const { gates, skipped } = read(path, readHistory)
     if (skipped.length > 0) printMessage(stderr, `${path}: ${describeSkipped(skipped)}`)
-    printLines(stdout, describeHistory(gates))
+    const statistics = historyStatistics(gates)
+    printLines(stdout, flags.has('json') ? [printableJson(statistics)] : describeHistory(statistics))
     return 0
   } catch (error) {
     return endWithMistakes(error, context)

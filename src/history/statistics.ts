@@ -27,26 +27,75 @@ const unjudged: ReadonlySet<string> = new Set(['progressing', 'cancelled', 'misc
 const shownMilestones = 3
 const shownReasons = 3
 
-/** A run of a target, with the moment at which its gate ended in milliseconds since the epoch. */
+/** A run of a target, with the moment at which its gate ended in seconds since the epoch. */
 interface Run {
   readonly past: PastTarget
+  readonly context: string
   readonly endedAt: number
 }
 
-/** What a history shows, as lines of text: of all gates, then of each target, those that failed most first. */
-export function describeHistory(gates: readonly PastGate[]): readonly string[] {
-  const [first] = gates
-  const last = gates.at(-1)
-  if (first === undefined || last === undefined) return ['The history contains no gates.']
-  const ready = gates.filter(({ outcome }) => outcome === 'ready').length
-  const head = `${counted(gates.length, 'gate')} from ${day(first)} to ${day(last)}: ${ready} ready, ${gates.length - ready} not ready`
-  const targets = [...runsByTarget(gates)]
-    .map(([name, runs]) => ({ name, runs, failures: runs.filter(hasFailed).length }))
-    .toSorted((one, other) => other.failures - one.failures)
-  return [head, ...targets.flatMap(({ name, runs }) => ['', plain(name), ...describeTarget(runs).map(indented)])]
+/** What a history shows of one target. Times in seconds. */
+interface TargetStatistics {
+  readonly target: string
+  readonly namespace: string | undefined
+  readonly context: string
+  /** How often it was judged, and failed by itself. */
+  readonly runs: number
+  readonly failed: number
+  /** How often it failed for each reason, the most frequent first. */
+  readonly reasons: readonly { readonly reason: string; readonly count: number }[]
+  /** How long it took until it was ready, in each good run; absent without one. */
+  readonly ready?: { readonly median: number; readonly p90: number; readonly each: readonly number[] }
+  /** From a failure until it was ready again; absent if that did not happen. */
+  readonly recovery?: { readonly median: number; readonly longest: number; readonly count: number }
+  /** The medians of its milestones, the longest first: work, and waiting for others. */
+  readonly work: readonly MilestoneMedian[]
+  readonly waiting: readonly MilestoneMedian[]
 }
 
-function day({ at }: PastGate): string {
+interface MilestoneMedian {
+  readonly milestone: string
+  readonly median: number
+}
+
+/** What a history shows: `history --json`. */
+interface HistoryStatistics {
+  readonly gates: number
+  /** When the first and the last gate began; absent without one. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly ready: number
+  /** Those that failed most first. */
+  readonly targets: readonly TargetStatistics[]
+}
+
+/** What the gates of a history show of all targets, and of each. */
+export function historyStatistics(gates: readonly PastGate[]): HistoryStatistics {
+  return {
+    gates: gates.length,
+    from: gates[0]?.at,
+    to: gates.at(-1)?.at,
+    ready: gates.filter(({ outcome }) => outcome === 'ready').length,
+    targets: runsByTarget(gates)
+      .map(targetStatistics)
+      .toSorted((one, other) => other.failed - one.failed),
+  }
+}
+
+/** What a history shows, as lines of text. */
+export function describeHistory({ gates, from, to, ready, targets }: HistoryStatistics): readonly string[] {
+  if (from === undefined || to === undefined) return ['The history contains no gates.']
+  const head = `${counted(gates, 'gate')} from ${day(from)} to ${day(to)}: ${ready} ready, ${gates - ready} not ready`
+  return [head, ...targets.flatMap((each) => ['', plain(nameOf(each)), ...describeTarget(each).map(indented)])]
+}
+
+/** `deployment.apps/web -n shop on prod` */
+function nameOf({ target, namespace, context }: TargetStatistics): string {
+  const place = namespace === undefined ? '' : ` -n ${namespace}`
+  return `${target}${place}${context === '' ? '' : ` on ${context}`}`
+}
+
+function day(at: string): string {
   return at.slice(0, 10)
 }
 
@@ -54,20 +103,17 @@ function indented(line: string): string {
   return `  ${line}`
 }
 
-/** The judged runs of each target by its full name, in the order of time. */
-function runsByTarget(gates: readonly PastGate[]): ReadonlyMap<string, readonly Run[]> {
+/** The judged runs of each target, in the order of time. */
+function runsByTarget(gates: readonly PastGate[]): readonly (readonly Run[])[] {
   const runs = gates
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
     .flatMap(({ at, seconds, context, targets }) =>
       targets
         .filter(({ outcome }) => !unjudged.has(outcome))
-        .map((past) => ({ past, context, endedAt: Date.parse(at) + seconds * 1_000 })),
+        .map((past) => ({ past, context, endedAt: Date.parse(at) / 1_000 + seconds })),
     )
-  return Map.groupBy(runs, ({ past: { target, namespace }, context }) =>
-    [target, namespace === undefined ? '' : `-n ${namespace}`, context === '' ? '' : `on ${context}`]
-      .filter((word) => word !== '')
-      .join(' '),
-  )
+  const keyOf = ({ past: { target, namespace }, context }: Run) => JSON.stringify([target, namespace, context])
+  return [...Map.groupBy(runs, keyOf).values()]
 }
 
 /** Whether a run failed by itself: a target that only waited for another one did not. */
@@ -75,41 +121,51 @@ function hasFailed({ past: { outcome, causedBy } }: Run): boolean {
   return outcome !== 'ready' && causedBy === undefined
 }
 
-function describeTarget(runs: readonly Run[]): readonly string[] {
+function targetStatistics(runs: readonly Run[]): TargetStatistics {
+  const [{ past = undefined, context = '' } = {}] = runs
   const good = goodRuns(runs.map(({ past }) => past))
-  const times = good.map((past) => past.seconds * 1_000)
+  const times = good.map(({ seconds }) => seconds)
   const failed = runs.filter(hasFailed)
   const recoveries = recoveriesOf(runs)
-  const rate = Math.round((100 * failed.length) / runs.length)
+  return {
+    target: past?.target ?? '',
+    namespace: past?.namespace,
+    context,
+    runs: runs.length,
+    failed: failed.length,
+    reasons: [...Map.groupBy(failed, ({ past }) => past.reason || past.outcome)]
+      .map(([reason, { length }]) => ({ reason, count: length }))
+      .toSorted((one, other) => other.count - one.count),
+    ...(times.length > 0 && { ready: { median: median(times), p90: quantile(times, 0.9), each: times } }),
+    ...(recoveries.length > 0 && {
+      recovery: { median: median(recoveries), longest: Math.max(...recoveries), count: recoveries.length },
+    }),
+    work: slowest(good, (name) => !waitingMilestones.has(name)),
+    waiting: slowest(good, (name) => waitingMilestones.has(name)),
+  }
+}
+
+function describeTarget({ runs, failed, reasons, ready, recovery, work, waiting }: TargetStatistics): string[] {
+  const took = (seconds: number) => duration(seconds * 1_000)
+  const rate = Math.round((100 * failed) / runs)
+  const why = reasons.slice(0, shownReasons).map(({ reason, count }) => `${plain(reason)} ${count}`)
+  const milestones = (all: readonly MilestoneMedian[]) =>
+    all
+      .slice(0, shownMilestones)
+      .map(({ milestone, median }) => `${plain(milestone)} ${took(median)}`)
+      .join(', ')
   return [
-    ...(times.length === 0
-      ? []
-      : [
-          `time to ready    median ${duration(median(times))}, 90 % within ${duration(quantile(times, 0.9))}  ${sparkline(times.slice(-historyGoodRuns))}`,
-        ]),
-    `failure rate     ${failed.length} of ${runs.length} (${rate} %)${reasonsOf(failed)}`,
-    ...(recoveries.length === 0
-      ? []
-      : [
-          `time to recover  median ${duration(median(recoveries))}, longest ${duration(Math.max(...recoveries))} (${counted(recoveries.length, 'time')})`,
-        ]),
-    ...slowest('slowest work     ', good, (name) => !waitingMilestones.has(name)),
-    ...slowest('longest waiting  ', good, (name) => waitingMilestones.has(name)),
-  ]
+    ready &&
+      `time to ready    median ${took(ready.median)}, 90 % within ${took(ready.p90)}  ${sparkline(ready.each.slice(-historyGoodRuns).map((seconds) => seconds * 1_000))}`,
+    `failure rate     ${failed} of ${runs} (${rate} %)${why.length === 0 ? '' : `: ${why.join(', ')}`}`,
+    recovery &&
+      `time to recover  median ${took(recovery.median)}, longest ${took(recovery.longest)} (${counted(recovery.count, 'time')})`,
+    work.length > 0 && `slowest work     ${milestones(work)}`,
+    waiting.length > 0 && `longest waiting  ${milestones(waiting)}`,
+  ].filter((line) => typeof line === 'string')
 }
 
-/** `: image-not-found 3, crash-loop 1` */
-function reasonsOf(failed: readonly Run[]): string {
-  const byReason = [...Map.groupBy(failed, ({ past }) => past.reason || past.outcome)]
-    .map(([reason, { length }]) => ({ reason, length }))
-    .toSorted((one, other) => other.length - one.length)
-    .slice(0, shownReasons)
-  return byReason.length === 0
-    ? ''
-    : `: ${byReason.map(({ reason, length }) => `${plain(reason)} ${length}`).join(', ')}`
-}
-
-/** From the end of the first failed run to the end of the next ready one, in milliseconds. */
+/** From the end of the first failed run to the end of the next ready one, in seconds. */
 function recoveriesOf(runs: readonly Run[]): readonly number[] {
   const recoveries: number[] = []
   let failedAt: number | undefined
@@ -123,21 +179,12 @@ function recoveriesOf(runs: readonly Run[]): readonly number[] {
   return recoveries
 }
 
-/** The milestones with the longest medians: `pulled 12 s, started 3 s`. */
-function slowest(label: string, good: readonly PastTarget[], isShown: (name: string) => boolean): readonly string[] {
+/** The milestones with their medians, the longest first. */
+function slowest(good: readonly PastTarget[], isShown: (name: string) => boolean): readonly MilestoneMedian[] {
   const names = new Set(good.flatMap(({ milestones }) => Object.keys(milestones)))
-  const found = [...names]
+  return [...names]
     .filter(isShown)
-    .map((name) => {
-      const took = good.flatMap(({ milestones: { [name]: seconds } }) =>
-        seconds === undefined ? [] : [seconds * 1_000],
-      )
-      return { name, ms: median(took) }
-    })
-    .filter(({ ms }) => ms >= shortestWaitMs)
-    .toSorted((one, other) => other.ms - one.ms)
-    .slice(0, shownMilestones)
-  return found.length === 0
-    ? []
-    : [`${label}${found.map(({ name, ms }) => `${plain(name)} ${duration(ms)}`).join(', ')}`]
+    .map((name) => ({ milestone: name, median: median(good.flatMap(({ milestones }) => milestones[name] ?? [])) }))
+    .filter(({ median }) => median * 1_000 >= shortestWaitMs)
+    .toSorted((one, other) => other.median - one.median)
 }

@@ -29,6 +29,18 @@ describe('a history', () => {
     expect(stdout).toMatch(/^2 gates from \S+ to \S+: 2 ready, 0 not ready\n\ndeployment\.apps\/web -n shop on \S+\n/)
   })
 
+  test('is one line of JSON with --json', async () => {
+    await waitFor('--history=gates.ndjson')
+    const { code, stdout } = await runCommand(['history', 'gates.ndjson', '--json'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^\{.*\}\n$/)
+    expect(JSON.parse(stdout)).toMatchObject({
+      gates: 1,
+      ready: 1,
+      targets: [{ target: 'deployment.apps/web', namespace: 'shop', context: 'test', runs: 1, failed: 0 }],
+    })
+  })
+
   test('with lines that are no gates is read without them, and they are reported', async () => {
     writeFileSync('gates.ndjson', 'nonsense\n')
     const { code, stderr } = await waitFor('--history=gates.ndjson')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { compareGate, gateOf, median, type PastGate, quantile } from '../../src/history/gates.ts'
 import { appendGate, describeSkipped, readHistory } from '../../src/history/history-file.ts'
-import { describeHistory } from '../../src/history/statistics.ts'
+import { describeHistory, historyStatistics } from '../../src/history/statistics.ts'
 import { renderComparison, slowerThanUsual, sparkline } from '../../src/report/comparison.ts'
 import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from '../report/builders.ts'
 
@@ -221,7 +221,7 @@ describe('what a history shows over time', () => {
   ]
 
   it('is the time until a target is ready, how often it fails and why, how long it takes to recover, and what is slow', () => {
-    expect(describeHistory(gates)).toEqual([
+    expect(describeHistory(historyStatistics(gates))).toEqual([
       '4 gates from 2026-01-01 to 2026-01-02: 2 ready, 2 not ready',
       '',
       'deployment.apps/web -n shop on prod',
@@ -233,22 +233,53 @@ describe('what a history shows over time', () => {
     ])
   })
 
+  it('is the same as data, with every run, reason and milestone', () => {
+    expect(historyStatistics(gates)).toEqual({
+      gates: 4,
+      from: '2026-01-01T10:00:00Z',
+      to: '2026-01-02T10:30:00Z',
+      ready: 2,
+      targets: [
+        {
+          target: 'deployment.apps/web',
+          namespace: 'shop',
+          context: 'prod',
+          runs: 4,
+          failed: 2,
+          reasons: [
+            { reason: 'image-not-found', count: 1 },
+            { reason: 'crash-loop', count: 1 },
+          ],
+          ready: { median: 17, p90: 21, each: [12, 22] },
+          recovery: { median: 1802, longest: 1802, count: 1 },
+          work: [
+            { milestone: 'pulled', median: 15 },
+            { milestone: 'ready', median: 1 },
+          ],
+          waiting: [{ milestone: 'scheduled', median: 1 }],
+        },
+      ],
+    })
+  })
+
   it('does not count a target that only waited for another one as a failure', () => {
     const waiting = (gate: PastGate): PastGate => ({
       ...gate,
       targets: gate.targets.map((each) => ({ ...each, causedBy: 'deployment.apps/api' })),
     })
-    expect(describeHistory(gates.map(waiting)).join('\n')).toContain('failure rate     0 of 4 (0 %)')
+    expect(describeHistory(historyStatistics(gates.map(waiting))).join('\n')).toContain('failure rate     0 of 4 (0 %)')
   })
 
   it('does not count a gate that was cancelled', () => {
     const target = createTarget()
     const record = createTargetRecord({ target, outcome: 'cancelled', reason: 'cancelled' })
     const cancelled = gateOf(createTimeline({ targets: [record] }), undefined)
-    expect(describeHistory(cancelled === undefined ? [] : [...gates, cancelled]).join('\n')).toContain('2 of 4')
+    expect(
+      describeHistory(historyStatistics(cancelled === undefined ? [] : [...gates, cancelled])).join('\n'),
+    ).toContain('2 of 4')
   })
 
   it('of no gates is a sentence', () => {
-    expect(describeHistory([])).toEqual(['The history contains no gates.'])
+    expect(describeHistory(historyStatistics([]))).toEqual(['The history contains no gates.'])
   })
 })
