@@ -82,12 +82,14 @@ export function application(sync: Sync = {}): KubeObject {
     uid = 'app-uid',
   } = sync
   const automated = 'automated' in sync ? sync.automated : { prune: true }
+  const requested = queued ?? (phase === 'Running' ? of : undefined)
   return {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
     metadata: { name: 'shop', namespace: 'argocd', uid, generation: 1, creationTimestamp: iso(-3_600) },
     spec: { source: sourceAt(targetRevision), destination, ...(automated && { syncPolicy: { automated } }) },
-    ...(queued && { operation: { sync: { revision: queued }, initiatedBy: { automated: true } } }),
+    // An operation stays in the object until it is finished.
+    ...(requested && { operation: { sync: { revision: requested }, initiatedBy: { automated: true } } }),
     status: {
       resources,
       sync: { status, revision, comparedTo: { source: sourceAt(comparedTo), destination } },

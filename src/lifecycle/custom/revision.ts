@@ -125,7 +125,7 @@ const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.defaul
  * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
  */
 const readApplication: Reader = (object, wanted) => {
-  const { operation: queued } = object as KubeObject & Fields
+  const { operation } = object as KubeObject & Fields
   const spec = fields(object.spec)
   const status = fields(object.status)
   const sync = fields(status['sync'])
@@ -134,19 +134,21 @@ const readApplication: Reader = (object, wanted) => {
   const attempt = argoAttempt(fields(status['operationState']))
   const deployed = argoDeployed(status, history, compared, attempt, wanted)
   const isUnderWay = attempt?.state === 'running' || attempt?.state === 'retried'
+  // An operation stays in the object until it is finished.
+  const isQueued = operation !== undefined && !isUnderWay
   const isAutomated = isSyncedAutomatically(spec)
-  const requested = argoVersion(fields(fields(queued)['sync']), {}) ?? compared
+  const requested = argoVersion(fields(fields(operation)['sync']), {}) ?? compared
   const waits =
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
   return {
     operator: 'Argo CD',
     deployed: deployed?.version,
-    isSettled: queued === undefined && !isUnderWay && deployed?.isSynced === true,
+    isSettled: !isQueued && !isUnderWay && deployed?.isSynced === true,
     isCurrent:
       !isObject(sync['comparedTo']) ||
       isDeepStrictEqual(targetRevisions(spec), targetRevisions(fields(sync['comparedTo']))),
-    attempt: queued === undefined ? attempt : undefined,
-    next: isUnderWay ? attempt.version : isAutomated || queued !== undefined ? requested : undefined,
+    attempt: isQueued ? undefined : attempt,
+    next: isUnderWay ? attempt.version : isAutomated || isQueued ? requested : undefined,
     history,
     complaint:
       argoError(status) ?? (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
