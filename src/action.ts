@@ -101,8 +101,7 @@ export async function runAction(action: ActionName): Promise<void> {
     const reported = timelineOfReport(timeline, job)
     publish(timeline, reported, compared, job, links)
     await exportJunit(reported, files, exported)
-    await exportToCollector(reported, process.env, exported)
-    await finishExtras(timeline)
+    await Promise.all([exportToCollector(reported, process.env, exported), finishExtras(timeline)])
   } catch (error) {
     reportCrash(error)
     const verdict = { outcome: 'unknown', reason: '', message: crashMessage } as const

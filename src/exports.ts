@@ -39,8 +39,16 @@ export async function compareWithHistory(
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
 /** The variables that name a collector: https://opentelemetry.io/docs/specs/otel/protocol/exporter */
 const endpointNames = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']
+
+/** The collectors of OpenTelemetry that the environment names for spans, each with its variable. */
+export function collectorsIn(env: Environment): readonly { readonly name: string; readonly url: string }[] {
+  if (env['OTEL_SDK_DISABLED'] === 'true' || env['OTEL_TRACES_EXPORTER'] === 'none') return []
+  return endpointNames.flatMap((name) => (env[name] ? [{ name, url: env[name] }] : []))
+}
 
 /**
  * Sends the timeline as spans if the environment names a collector of OpenTelemetry. Its modules are loaded only then. Never
@@ -49,22 +57,31 @@ const endpointNames = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES
  */
 export async function exportToCollector(
   timeline: EndedTimeline,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   { run, onWarning }: ExportContext,
 ): Promise<void> {
-  const endpoints = endpointNames.flatMap((name) => (env[name] ? [{ name, url: env[name] }] : []))
-  if (endpoints.length === 0 || env['OTEL_SDK_DISABLED'] === 'true') return
+  const [collector, ...others] = collectorsIn(env)
+  if (collector === undefined) return
   // The exporter would use its default instead.
-  const invalid = endpoints.find(({ url }) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+  const invalid = [collector, ...others].find(({ url }) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
   if (invalid !== undefined) {
     onWarning(`${invalid.name} is no URL like http://127.0.0.1:4318, so no spans were sent.`)
+    return
+  }
+  const protocol = env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'] || env['OTEL_EXPORTER_OTLP_PROTOCOL']
+  if (protocol === 'grpc') {
+    onWarning(
+      `No spans were sent: the gate sends them by HTTP, and the protocol of ${collector.name} is grpc. Set OTEL_EXPORTER_OTLP_PROTOCOL=http/json, and name the port of the collector for HTTP (usually 4318).`,
+    )
     return
   }
   try {
     const { exportSpans } = await import('./telemetry/spans.ts')
     await exportSpans(timeline, env, run)
   } catch (error) {
-    onWarning(`The spans could not be sent to the collector of ${endpoints[0]?.name}: ${errorText(error)}`)
+    const isOfGrpc = [collector, ...others].some(({ url }) => URL.parse(url)?.port === '4317')
+    const hint = isOfGrpc ? '. They are sent by HTTP, usually to port 4318; 4317 is usually that of gRPC.' : ''
+    onWarning(`The spans could not be sent to the collector of ${collector.name}: ${errorText(error)}${hint}`)
   }
 }
 

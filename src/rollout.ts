@@ -12,6 +12,7 @@ import { ManifestDrift } from './diagnosis/manifest-drift.ts'
 import { duration } from './duration.ts'
 import { collectMistakes, type Mistake, mapMistakes, UserError } from './errors.ts'
 import { Exit, type Reporter } from './exit.ts'
+import { collectorsIn } from './exports.ts'
 import { Gate } from './gate/gate.ts'
 import { type GateSettings, gateSettings, gateTimeoutMs } from './gate/settings.ts'
 import { type EndedTimeline, type Entry, emptyTimeline, type Outcome, verdictOf } from './gate/timeline.ts'
@@ -284,7 +285,7 @@ function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly He
  */
 export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
-  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
+  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs) && collectorsIn(process.env).length === 0
   return connect(inputs, {
     mask,
     onSource,

@@ -39,8 +39,8 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     const rollout = { ...inputs, reporter: log, ...connectionOf(context), cancelled }
     const timeline = await inputs.located(() => gateRollout(rollout))
     log.end(timeline)
-    await exportResults(timeline, inputs.inputs, context, isJson)
     if (isJson) printReport(stdout, timeline)
+    await exportResults(timeline, inputs.inputs, context, isJson)
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {
     log.close()

@@ -161,21 +161,41 @@ describe('a collector', () => {
     ])
   })
 
+  it('that does not answer at the port of gRPC is a warning that names the port to use', async () => {
+    process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '100'
+    expect(await send('http://collector.invalid:4317')).toEqual([expect.stringContaining('usually to port 4318')])
+    delete process.env['OTEL_EXPORTER_OTLP_TIMEOUT']
+  })
+
   it('whose address is no URL gets nothing, and is a warning', async () => {
     const sent = bodies.length
     expect(await send('collector:4318')).toEqual([expect.stringContaining('is no URL like http://127.0.0.1:4318')])
     expect(bodies).toHaveLength(sent)
   })
 
-  it('that is not named gets nothing', async () => {
+  it('that only accepts gRPC gets nothing, and the warning names the protocol to set', async () => {
+    const warnings: string[] = []
+    const onWarning = (text: string) => warnings.push(text)
+    const sent = bodies.length
+    for (const protocol of ['OTEL_EXPORTER_OTLP_PROTOCOL', 'OTEL_EXPORTER_OTLP_TRACES_PROTOCOL'])
+      await exportToCollector(
+        timeline,
+        { OTEL_EXPORTER_OTLP_ENDPOINT: url, [protocol]: 'grpc' },
+        { run: undefined, onWarning },
+      )
+    expect(warnings).toHaveLength(2)
+    expect(warnings[0]).toContain('Set OTEL_EXPORTER_OTLP_PROTOCOL=http/json')
+    expect(bodies).toHaveLength(sent)
+  })
+
+  it('that is not named, or turned off, gets nothing', async () => {
     const onWarning = () => {
       throw new Error('a warning')
     }
-    await exportToCollector(timeline, {}, { run: undefined, onWarning })
-    await exportToCollector(
-      timeline,
-      { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_SDK_DISABLED: 'true' },
-      { run: undefined, onWarning },
-    )
+    const sent = bodies.length
+    const off = [{ OTEL_SDK_DISABLED: 'true' }, { OTEL_TRACES_EXPORTER: 'none' }]
+    for (const env of [{}, ...off.map((each) => ({ OTEL_EXPORTER_OTLP_ENDPOINT: url, ...each }))])
+      await exportToCollector(timeline, env, { run: undefined, onWarning })
+    expect(bodies).toHaveLength(sent)
   })
 })
