@@ -135,7 +135,7 @@ function waitingClass({ namespace }: Fixture): KubeObject {
 }
 
 /** A PersistentVolume of a folder on the node. */
-function volume({ namespace }: Fixture): KubeObject {
+export function volume({ namespace }: Fixture): KubeObject {
   const hostPath = { path: '/tmp', type: 'Directory' }
   const accessModes = ['ReadWriteOnce']
   return coreObject('PersistentVolume', namespace, {
@@ -143,7 +143,8 @@ function volume({ namespace }: Fixture): KubeObject {
   })
 }
 
-function claim({ namespace }: Fixture, name: string): KubeObject {
+/** A claim of a volume of 1 GiB of the StorageClass that has the name of the namespace. */
+export function claim({ namespace }: Fixture, name: string): KubeObject {
   const resources = { requests: { storage: '1Gi' } }
   return coreObject('PersistentVolumeClaim', name, {
     spec: { accessModes: ['ReadWriteOnce'], storageClassName: namespace, resources },
