@@ -234,14 +234,17 @@ function timeFailures(run: ActionRun, fixture: Fixture, mustBeKnown: boolean): s
         if (source !== undefined && !isShown) return [`${where} is at ${at}, which no object shows`]
         if (at === undefined || !isShown) return []
         if (source === undefined) return mustBeKnown ? [`${where} has no time of its object`] : []
-        const differs = Math.abs(Date.parse(at) - moment) > unitMs
+        // Events may come after the verdict of a gate that begins late: then the start of the container shows the pull.
+        const shownLast = milestone === 'pulled' ? Math.max(moment, shown['started'] ?? moment) : moment
+        const differs = Date.parse(at) < moment - unitMs || Date.parse(at) > shownLast + unitMs
         return differs ? [`${where} is at ${at}, and its object shows ${new Date(moment).toISOString()}`] : []
       })
     },
   )
 }
 
-async function rollOut(fixture: Fixture, rollouts: readonly Rollout[]): Promise<void> {
+/** Rolls out what comes before the changes. */
+async function prepare(fixture: Fixture, rollouts: readonly Rollout[]): Promise<void> {
   await Promise.all(
     rollouts.map(async (each) => {
       for (const object of each.before) {
@@ -250,7 +253,10 @@ async function rollOut(fixture: Fixture, rollouts: readonly Rollout[]): Promise<
       }
     }),
   )
-  await Promise.all(rollouts.map(({ change }) => change(fixture)))
+}
+
+async function change(fixture: Fixture, rollouts: readonly Rollout[]): Promise<void> {
+  await Promise.all(rollouts.map((each) => each.change(fixture)))
 }
 
 /** The same rollouts for a gate that watches them, and for one that begins afterwards. */
@@ -267,7 +273,9 @@ function liveAndLate(what: string, rollouts: readonly Rollout[]): Scenario[] {
     {
       ...common,
       name: `times-of-live-${what}`,
-      setup: (fixture) => rollOut(fixture, rollouts),
+      inputs: { ...common.inputs, 'await-change': '1m' },
+      setup: (fixture) => prepare(fixture, rollouts),
+      during: (fixture) => change(fixture, rollouts),
       takesSeconds: 40,
       check: (run, fixture) => timeFailures(run, fixture, false),
     },
@@ -276,7 +284,8 @@ function liveAndLate(what: string, rollouts: readonly Rollout[]): Scenario[] {
       name: `times-of-late-${what}`,
       inputs: { ...common.inputs, 'require-change': '10m' },
       setup: async (fixture) => {
-        await rollOut(fixture, rollouts)
+        await prepare(fixture, rollouts)
+        await change(fixture, rollouts)
         await fixture.until('the rollouts are complete', common.decidedBy)
         await fixture.wait(5)
       },
