@@ -315,6 +315,7 @@ export function kindsBehind(
 /**
  * The rule of a target: its `--for`, else the user's health check of its kind, else the catalogue's entry, else the rule of
  * the kind. The objects behind a custom resource explain why it is not ready.
+ * @throws if the target awaits a revision and the checks are not those of `loadChecks`
  */
 export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const { waitFor } = target
@@ -324,11 +325,16 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const awaiting = (own: Rule) => withFollowedObject(withAwaitedObject(withOwnedWorkloads(own, behind), behind), behind)
   const serving = isExplained ? servingOfOwned(behind) : undefined
   const explained = isExplained ? withCause({ ...awaiting(rule), ...(serving && { serving }) }, behind) : rule
-  const { withRevision = (awaited) => awaited, expectImages = {} } = checks
+  const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
   const { changedAt, hasPods: requiresChange } = ruleOf(target)
   const whole = withExpectedImages({ ...revisionHooks, ...awaited, changedAt, requiresChange }, expectImages)
   return target.deployedBy === undefined ? whole : followingItsOperator(whole)
+}
+
+/** Without it a target would be ready at any revision. */
+function missingRevisionRule(): never {
+  throw new Error('A target awaits a revision, and its rule was not loaded by loadChecks')
 }
 
 /**
