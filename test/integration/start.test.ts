@@ -1,13 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { createDeployment, createPod, createReplicaSet, createWorkloads } from '../../scripts/bench-objects.ts'
 import { startApiServer } from '../support/api-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
-test('a finished rollout opens no watch, and loads no module of Node that only others need', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'start-'))
+const folder = mkdtempSync(join(tmpdir(), 'start-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+/** Gates a finished rollout in a process that runs a module first. */
+async function gateFinished(firstModule: string, raw: Readonly<Record<string, string>> = {}) {
   const server = await startApiServer()
   try {
     const time = new Date(Date.now() - 600_000).toISOString()
@@ -16,16 +20,43 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
       server.apply(createReplicaSet(workload, time))
       server.apply(createPod(workload, 0, 'ready', time))
     }
-    const loaded = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))"
-    const env = { NO_COLOR: '1', NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(loaded)}"` }
-    const inputs = { kubeconfig: server.kubeconfig(), resources: 'deployment/app-0', namespace: 'team-0' }
+    const env = { NO_COLOR: '1', NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(firstModule)}"` }
+    const inputs = { kubeconfig: server.kubeconfig(), resources: 'deployment/app-0', namespace: 'team-0', ...raw }
     const { exitCode, log } = await startAction(programPath('index.js'), folder, inputs, { env }).ended
-    expect(exitCode).toBe(0)
-    expect(server.requests.filter(({ query }) => query.has('watch'))).toEqual([])
-    expect(log).toContain('NativeModule https')
-    for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
+    return { exitCode, log, watches: server.requests.filter(({ query }) => query.has('watch')) }
   } finally {
     await server.close()
-    rmSync(folder, { recursive: true })
   }
+}
+
+test('a finished rollout opens no watch, and loads no module of Node that only others need', async () => {
+  const listed = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))"
+  const { exitCode, log, watches } = await gateFinished(listed)
+  expect(exitCode).toBe(0)
+  expect(watches).toEqual([])
+  expect(log).toContain('NativeModule https')
+  for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
+})
+
+/** A text of each file that is loaded only for `requests`, `hold` and `metrics`. */
+const textsOfChecks = [
+  'is no method of HTTP', // plan/checks.ts
+  'everything is ready: it must stay so for', // gate/after-ready.ts
+  'was not asked: no pod is wanted', // lifecycle/answers.ts
+  'cannot pass the proxy of the API server', // checks/access.ts
+  'which is no answer of the Prometheus API', // checks/prometheus.ts
+]
+
+test.each([
+  ['a gate without requests, hold and metrics loads none of their code', {}, []],
+  ['a gate with a hold loads what judges it', { hold: '1s' }, textsOfChecks.slice(0, 3)],
+  ['a gate with metrics asks for them', { metrics: 'up: up > 0', 'metrics-from': 'http://127.0.0.1:1' }, textsOfChecks],
+])('%s', async (_, inputs, expected) => {
+  const listing = `import { registerHooks } from 'node:module'
+    registerHooks({ load(url, context, next) { console.log('loaded ' + url); return next(url, context) } })`
+  const { log } = await gateFinished(listing, inputs)
+  const loaded = [...log.matchAll(/^loaded (file:.*)$/gm)].map(([, url = '']) =>
+    readFileSync(fileURLToPath(url), 'utf8'),
+  )
+  expect(textsOfChecks.filter((text) => loaded.some((code) => code.includes(text)))).toEqual(expected)
 })
