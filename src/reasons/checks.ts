@@ -134,11 +134,16 @@ function shortText(text: string): string {
 
 const addScheme = 'If it serves TLS, add --scheme=https to the line.'
 
+/** Hint for some failed requests among right ones: pods that end too early. */
+const endingHint =
+  'Other requests were answered, so look when these failed. If it was when an old pod ended: the pod must answer until no more requests reach it. Give its container a preStop hook that waits some seconds, let the process complete its requests after SIGTERM, and set terminationGracePeriodSeconds to more than both take.'
+
 /** Hint for a request without an answer: the way to the process, step by step. */
 function missingHint(facts: HintFacts<MissingAnswer>): string {
   const { problem } = facts
   const wayOut = 'Look whether the address is right, and whether this runner can reach it.'
   if (problem === undefined) return wayOut
+  if (areSomeRight(problem.detail)) return endingHint
   const { port, declared, error, cause, scheme } = problem.detail
   if (error === undefined && port === undefined)
     return 'See whether its pods are ready, and serve on the port of the line.'
@@ -156,6 +161,13 @@ function missingHint(facts: HintFacts<MissingAnswer>): string {
   return `The connection to port ${port} of the pod failed; its containers ${ports}. ${addScheme}`
 }
 
+function areSomeRight({ counted: all }: RequestDetail): boolean {
+  return all !== undefined && all.errors < all.asked
+}
+
+/** A proxy answers so if it does not reach a pod. */
+const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504])
+
 function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
   const { subject } = problem ?? {}
   return subject === undefined || !isPodSubject(subject)
@@ -167,6 +179,7 @@ function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
 function wrongHint(facts: HintFacts<WrongAnswer>): string {
   const { problem } = facts
   if (problem === undefined) return 'Compare the answer with the one that the line expects.'
+  if (areSomeRight(problem.detail) && gatewayStatuses.has(problem.detail.status)) return endingHint
   const { status, expectsTls, expectBody, location } = problem.detail
   if (expectBody !== undefined)
     return 'Its status is right, but not its body: another version may run there, or the text of --expect-body is wrong.'

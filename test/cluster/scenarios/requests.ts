@@ -378,7 +378,7 @@ export const requests: Scenario[] = [
     ...during(),
     name: 'requests-during-cut',
     expect: { outcome: 'failed', reason: 'no-answer' },
-    contains: { message: [/1 of \d+ requests failed/] },
+    contains: { message: [/1 of \d+ requests failed/], summary: ['preStop'] },
   },
   {
     ...during({ lifecycle: { preStop: { exec: { command: ['sleep', '6'] } } } }),
