@@ -735,13 +735,14 @@ const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [tar
 const noRequests: readonly WatchRequest[] = []
 
 /**
- * The watches that only the warnings of the target need, or the age of what is there while its change is awaited. Its first
- * assessment, and the end of `await-change`, waits for them while they answer.
+ * The watches that only the warnings of the target need; while its change is awaited, those that show the age of what is there,
+ * or the pods to ask. Its first assessment, and the end of `await-change`, waits for them while they answer.
  */
 export function optionalRequestsOf(gated: GatedTarget): readonly WatchRequest[] {
   const { state, rule } = gated
   if (state.type !== 'awaiting-change') return state.seen?.optionalRequests ?? noRequests
-  return state.listed !== undefined && isChangeRequired(gated) ? rule.relatives(state.listed) : noRequests
+  const isWatched = rule.watchesBeforeChange || isChangeRequired(gated)
+  return state.listed !== undefined && isWatched ? rule.relatives(state.listed) : noRequests
 }
 
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */

@@ -78,6 +78,7 @@ export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book
       ...serving.relatives(object),
       ...vias.map(({ name }): WatchRequest => name),
     ],
+    watchesBeforeChange: checks.some(({ check }) => check.during),
     concernedBy: [...new Set([...(rule.concernedBy ?? []), ...vias.map(({ name }) => name.kind)])],
     isConcernedBy: (object, other, last) =>
       isVia(other) ||

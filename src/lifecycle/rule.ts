@@ -105,6 +105,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly milestones: readonly MilestoneName[]
   /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
   relatives(object: Gated): readonly WatchRequest[]
+  /** Its relatives are watched while its change is awaited too: its pods are asked from the gate's start (`--during`). */
+  readonly watchesBeforeChange?: boolean
   /**
    * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are
    * refused or fail, the rule warns of nothing.

@@ -50,3 +50,15 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
     ['up at 41 s'],
   ],
 ])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
+
+it.each<[string, Raw, boolean]>([
+  ['with --during the pods are watched and asked', { requests: `${requests} --during` }, true],
+  ['without it they are not', { requests }, false],
+])('while the change of a target is awaited, %s', (_, raw, isAsked) => {
+  const targets = [createTarget()]
+  const settings = { awaitChangeMs: 60_000 }
+  const gate = createGate([ready], { targets, settings, afterReady: createChecks(raw, targets) })
+  for (const event of ready) gate.handle(event)
+  expect(gate.requests.some(({ kind }) => kind === 'Pod')).toBe(isAsked)
+  expect(gate.questions).toHaveLength(isAsked ? 1 : 0)
+})
