@@ -6,7 +6,7 @@ import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { indexRecording } from '../../src/recording/recording-index.ts'
-import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
+import { inputsOf, recordedChecks, replay, settingsOf } from '../../src/recording/replay-gate.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 
 /** Recordings of a real cluster, made by `npm run recordings`. */
@@ -120,13 +120,16 @@ export function replayOnce(name: string): Promise<Replayed> {
 export async function replayRecording(path: string): Promise<Replayed> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const { kinds } = await indexRecording(path)
-  const settings = { ...settingsOf(header), ...(await loadChecks(targets, kinds)) }
+  const index = await indexRecording(path)
+  const { inputs } = inputsOf(header)
+  const settings = { ...settingsOf(header, inputs), ...(await loadChecks(targets, index.kinds)) }
   const entries: Entry[] = []
   const damage: Replayed['damage'][number][] = []
   const gate = await replay(path, targets, settings, {
     onEntry: (entry) => entries.push(entry),
     onDamage: (line, why) => damage.push({ line, why }),
+    index,
+    afterReady: await recordedChecks(inputs, index, targets),
   })
   const timeline = explain(gate.timeline(), gate.store, settings.serverOffsetMs)
   if (timeline.verdict === undefined) throw new Error(`${path}: the replay ended without a verdict`)
