@@ -53,17 +53,20 @@ function resultsTable(file: string): readonly string[] {
     '## Measured with real operators',
     '',
     'The latest run of `npm run test:operators` ([each state](../test/operators/results.json), [how](../test/operators/README.md)): real',
-    'controllers on a real cluster. A state is right if the outcome is, and not too early.',
+    'controllers on a real cluster. A state is right if the outcome is, and not too early. In races the time from the state of the',
+    'cluster that decides to the verdict is measured too.',
     '',
     ...table(
-      ['operator', 'states', 'right', 'names the cause'],
+      ['operator', 'states', 'right', 'names the cause', 'slowest verdict of a race'],
       [...byOperator].map(([operator, states]) => {
+        const delays = states.flatMap(({ verdictDelaySeconds }) => verdictDelaySeconds ?? [])
         const caused = states.filter(({ causeNamed }) => causeNamed !== undefined)
         return [
           operator,
           [...new Set(states.map(({ state }) => state))].join(', '),
           `${states.filter(({ truth, outcome, isEarly }) => truth.includes(outcome) && !isEarly).length} of ${states.length}`,
           `${caused.filter(({ causeNamed }) => causeNamed).length} of ${caused.length}`,
+          delays.length === 0 ? '' : `${Math.max(...delays).toFixed(1)} s`,
         ]
       }),
     ),

@@ -43,10 +43,22 @@ async function recordWorkloads(names: readonly string[]): Promise<void> {
 
 async function recordOperators(names: readonly string[]): Promise<void> {
   const chosen = chooseOperatorScenarios(names)
-  await record(chosen, operatorRecordingsFolder, playOperators, new Map(), ({ note, expect, cause }) => {
-    const expectation: RightVerdict = { note, truth: [expect.outcome].flat(), ...(cause && { cause }) }
-    return expectation
-  })
+  await record(
+    chosen,
+    operatorRecordingsFolder,
+    playOperators,
+    new Map(),
+    ({ note, expect, cause }, { gateSeconds, verdictDelaySeconds }) => {
+      const decidedAfter = verdictDelaySeconds === undefined ? undefined : gateSeconds - verdictDelaySeconds
+      const expectation: RightVerdict = {
+        note,
+        truth: [expect.outcome].flat(),
+        ...(cause && { cause }),
+        ...(decidedAfter !== undefined && { notAfterSeconds: Math.ceil(10 * (decidedAfter + 1)) / 10 }),
+      }
+      return expectation
+    },
+  )
 }
 
 /**
@@ -54,12 +66,12 @@ async function recordOperators(names: readonly string[]): Promise<void> {
  * @param reports receives the result of each live run
  * @param expectationFor what `expected.json` contains of a scenario that passed
  */
-async function record<T extends Scenario>(
+async function record<T extends Scenario, R extends ScenarioResult>(
   chosen: readonly T[],
   folder: string,
-  run: (scenarios: readonly T[], cluster: TestCluster) => Promise<ScenarioResult[]>,
+  run: (scenarios: readonly T[], cluster: TestCluster) => Promise<R[]>,
   reports: Map<string, Expectation>,
-  expectationFor: (scenario: T) => unknown,
+  expectationFor: (scenario: T, result: R) => unknown,
 ): Promise<void> {
   mkdirSync(folder, { recursive: true })
   await withTestCluster(async (cluster) => {
@@ -67,11 +79,15 @@ async function record<T extends Scenario>(
       recording(scenario, cluster, (report) => reports.set(scenario.name, report)),
     )
     const results = await run(recorded, cluster)
-    const passed = new Set(results.flatMap(({ failures, scenario }) => (failures.length === 0 ? scenario.name : [])))
+    const passed = new Map(results.flatMap((each) => (each.failures.length === 0 ? [[each.scenario.name, each]] : [])))
     const kept = chosen.filter(({ name }) => passed.has(name))
     for (const { name } of kept) keep(temporaryPath(cluster, name), recordingPath(name, folder))
     const before = existsSync(expectationsFile(folder)) ? readExpectations<unknown>(folder) : {}
-    const all = { ...before, ...Object.fromEntries(kept.map((scenario) => [scenario.name, expectationFor(scenario)])) }
+    const now = kept.flatMap((scenario) => {
+      const result = passed.get(scenario.name)
+      return result ? [[scenario.name, expectationFor(scenario, result)]] : []
+    })
+    const all = { ...before, ...Object.fromEntries(now) }
     const sorted = Object.fromEntries(Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1)))
     writeFileSync(expectationsFile(folder), `${JSON.stringify(sorted, null, 2)}\n`)
     for (const { name } of kept) {

@@ -24,6 +24,8 @@ export interface ScenarioResult {
   totalSeconds: number
   /** From the deciding state of the cluster to the end of the action's process. */
   decisionDelaySeconds: number | undefined
+  /** When the cluster had the deciding state, in milliseconds since 1970. */
+  decidedAt?: number | undefined
   kubectl: string
   /** One sentence for each failed check; empty if the scenario passed. */
   failures: string[]
@@ -216,6 +218,7 @@ async function runAction(
     reason: run.outputs['reason'] ?? '',
     totalSeconds: (run.endedAt - run.startedAt) / 1000,
     decisionDelaySeconds: delaySeconds,
+    decidedAt,
     kubectl: kubectlText(result, run),
     failures,
   }

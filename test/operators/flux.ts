@@ -6,10 +6,11 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeObject } from '../cluster/api.ts'
-import { type ClusterState, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
+import { all, type ClusterState, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { type ContainerOptions, deployment, slowStart } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
+import { deploymentRuns } from './states.ts'
 
 const name = 'flux'
 
@@ -122,15 +123,7 @@ function applied(revision: string): ClusterState {
 }
 
 /** The revision is applied, and its pod is ready. */
-function running(revision: string, image: string): ClusterState {
-  return (informer) => {
-    const { spec, status, metadata }: Partial<KubeObject> = informer.get('Deployment', 'web') ?? {}
-    const isRolledOut =
-      status?.observedGeneration === metadata?.generation && status?.availableReplicas === 1 && status?.replicas === 1
-    const isImage = spec?.template.spec.containers[0].image.endsWith(`:${image}`)
-    return isRolledOut && isImage ? applied(revision)(informer) : undefined
-  }
-}
+const running = (revision: string, image: string): ClusterState => all(applied(revision), deploymentRuns('web', image))
 
 /** Ready is False about the attempted revision since this time and 10 s more. */
 const failedFor10s: ClusterState = (informer) => {
@@ -149,7 +142,7 @@ async function deployed(fixture: Fixture, spec: object = {}): Promise<void> {
 }
 
 const at = (revision: string) => ({ resources: `kustomization/shop --revision=${revision}` })
-const common = { operator: name, inputs: at(second) } as const
+const common = { operator: name, isRace: true, inputs: at(second) } as const
 
 export const fluxScenarios: readonly OperatorScenario[] = [
   {

@@ -28,6 +28,8 @@ export interface OperatorScenario extends Scenario {
   readonly state: 'healthy' | 'failing' | 'slow' | 'stale' | 'suspended' | 'changed-during'
   /** What happens, in a few words of the table. */
   readonly note: string
+  /** A recording of it has the moment of the deciding state: its replay must give the verdict within a second. */
+  readonly isRace?: boolean
   /** Why it is not ready, in the words of the object or of the cluster: the report must contain them. */
   readonly cause?: string
 }

@@ -13,6 +13,11 @@ export interface OperatorResult extends ScenarioResult {
   gateSeconds: number
   /** Whether the report contains the cause; undefined if the scenario names none. */
   namesCause: boolean | undefined
+  /**
+   * Of a race: from the deciding state to the verdict; undefined if the cluster had that state before the gate began, or a
+   * deadline decided.
+   */
+  verdictDelaySeconds: number | undefined
 }
 
 /**
@@ -42,10 +47,21 @@ export async function playOperators<T extends OperatorScenario>(
     const { name, cause } = scenario
     const result = results.find(({ scenario }) => scenario.name === name)
     const report = reports.get(name) ?? '{}'
-    const gateSeconds = (JSON.parse(report) as Partial<Report>).durationSeconds ?? 0
+    const parsed = JSON.parse(report) as Partial<Report>
+    const gateSeconds = parsed.durationSeconds ?? 0
     const namesCause = cause === undefined ? undefined : report.includes(cause)
-    return result ? [{ ...result, scenario, gateSeconds, namesCause }] : []
+    const verdictDelaySeconds = scenario.isRace ? verdictDelay(parsed, result?.decidedAt) : undefined
+    return result ? [{ ...result, scenario, gateSeconds, namesCause, verdictDelaySeconds }] : []
   })
+}
+
+function verdictDelay(
+  { outcome, startedAt = '', finishedAt = '' }: Partial<Report>,
+  decidedAt: number | undefined,
+): number | undefined {
+  const isDecided = outcome === 'ready' || outcome === 'failed' || outcome === 'superseded'
+  if (decidedAt === undefined || decidedAt < Date.parse(startedAt) || !isDecided) return undefined
+  return (Date.parse(finishedAt) - decidedAt) / 1000
 }
 
 /** The scenario, which fails too if its report does not contain the cause. Keeps the report by the scenario's name. */

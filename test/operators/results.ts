@@ -20,6 +20,8 @@ export interface ResultRow {
   seconds: number
   /** It was "ready" before the state of the cluster that decides it. */
   isEarly?: true
+  /** Of a race: from the deciding state of the cluster to the verdict; absent if no state decided while it waited. */
+  verdictDelaySeconds?: number
   /** Absent if the state has no cause. */
   causeNamed?: boolean
 }
@@ -37,7 +39,7 @@ export function writeResults(results: readonly OperatorResult[]): void {
 
 function rowOf(result: OperatorResult): ResultRow {
   const { operator, state, note, expect } = result.scenario
-  const { outcome, reason, gateSeconds, namesCause, decisionDelaySeconds = -Infinity } = result
+  const { outcome, reason, gateSeconds, namesCause, decisionDelaySeconds = -Infinity, verdictDelaySeconds } = result
   return {
     operator,
     version: operators.find(({ name }) => name === operator)?.module.split('@')[1] ?? '',
@@ -46,8 +48,13 @@ function rowOf(result: OperatorResult): ResultRow {
     truth: [expect.outcome].flat(),
     outcome,
     reason,
-    seconds: Math.round(gateSeconds * 10) / 10,
+    seconds: tenths(gateSeconds),
+    ...(verdictDelaySeconds !== undefined && { verdictDelaySeconds: tenths(verdictDelaySeconds) }),
     ...(outcome === 'ready' && decisionDelaySeconds < -2 && { isEarly: true }),
     ...(namesCause !== undefined && { causeNamed: namesCause }),
   }
+}
+
+function tenths(seconds: number): number {
+  return Math.round(seconds * 10) / 10
 }

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../cluster/api.ts'
-import type { ClusterState } from '../cluster/cluster-states.ts'
+import { type ClusterState, isComplete } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import type { Scenario } from '../cluster/scenario.ts'
 import { signalOperator } from './start.ts'
@@ -41,5 +41,14 @@ export function isCurrent(kind: string, name: string, type: string): ClusterStat
     const condition = status?.conditions?.find((each: { type: string }) => each.type === type)
     const observed = condition?.observedGeneration ?? status?.observedGeneration ?? metadata?.generation
     return condition?.status === 'True' && observed === metadata?.generation ? Date.now() : undefined
+  }
+}
+
+/** The Deployment has one pod, which is available and runs this tag of the tests' application. */
+export function deploymentRuns(name: string, tag: string): ClusterState {
+  return (informer) => {
+    const found = informer.get('Deployment', name)
+    const isRolledOut = isComplete(found) && found?.['status'].replicas === 1
+    return isRolledOut && found?.['spec'].template.spec.containers[0].image.endsWith(`:${tag}`) ? Date.now() : undefined
   }
 }

@@ -28,6 +28,8 @@ export interface RightVerdict {
   cause?: string
   /** The seconds of the gate before which nothing is ready: a ready verdict before is wrong. */
   notBeforeSeconds?: number
+  /** The seconds of the gate after which a verdict is late: the state of the cluster that decides came a second before. */
+  notAfterSeconds?: number
 }
 
 /** Result of the live run without its texts. Seconds are since the start of the gate, with milliseconds. */
