@@ -264,7 +264,7 @@ describe.each([
     expect(actionMetadata(text, definitions)).toBe(text)
   })
 
-  it('declares no default, which would reach the gate as if the user had written it, but what only the runner knows', () => {
+  it('declares no default but those that only the runner knows: the gate would take others for what the user wrote', () => {
     expect(Object.keys(action.inputs)).toEqual(definitions.map(({ name }) => name))
     const defaults = Object.entries<{ default?: string }>(action.inputs).flatMap(([name, { default: fallback }]) =>
       fallback === undefined ? [] : [[name, fallback]],
@@ -276,7 +276,7 @@ describe.each([
     })
   })
 
-  it('names every output, none of the contract missing', () => {
+  it('names every output of the contract', () => {
     const contract = [
       'outcome',
       'reason',
@@ -294,7 +294,7 @@ describe.each([
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(contract))
   })
 
-  it('the recipes use only outputs that there are, and upload both files', () => {
+  it('the recipes use only outputs that exist, and upload both files', () => {
     const recipes = readFileSync(new URL('../docs/recipes.md', import.meta.url), 'utf8')
     const used = [...recipes.matchAll(/steps\.gate\.outputs\.([\w-]+)/g)].map(([, name]) => name)
     expect(Object.keys(action.outputs)).toEqual(expect.arrayContaining(used))

@@ -58,7 +58,7 @@ describe('a download', () => {
     expect(downloaded()).toEqual(expected)
   })
 
-  it('fails by a name that no artifact has, and passes by a pattern that none matches', () => {
+  it('fails with a name that no artifact has, and passes with a pattern that matches none', () => {
     expect(use('download', { path: 'reports', name: 'report-eu' })).toContain("Artifact 'report-eu' not found")
     expect(use('download', { path: 'reports', pattern: 'report-*' })).toBeUndefined()
   })

@@ -48,7 +48,7 @@ describe('a completed word is', () => {
   })
 })
 
-test('bash gets what follows the last = of a word', async () => {
+test('a candidate for bash is only the part after the last = of the word', async () => {
   expect(await complete('bash', 'wait', '--namespace', '=', 'sh')).toEqual(['shop'])
 })
 

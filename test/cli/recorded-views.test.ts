@@ -207,7 +207,7 @@ describe('a view of a recording', () => {
     expect(stdout).toContain('did you mean deployment/web?')
   })
 
-  test('reports a moment that is none, and what a recording cannot do', async () => {
+  test('reports an invalid moment, and a flag that a recording does not support', async () => {
     const { code, stderr } = await runCommand(['trace', 'deploy/web', file, '--at=5', '--until-ready'])
     expect(code).toBe(2)
     expect(stderr).toContain('--until-ready: A recording does not go on. Leave it out.')

@@ -251,7 +251,7 @@ describe('a recording written by hand', () => {
     expect(verdicts).toMatchObject([{ outcome: 'ready' }])
   })
 
-  test('may select its targets, among what the first list held', async () => {
+  test('may select its targets from the objects of its first list', async () => {
     const of = (line: string) => ({ ...header, inputs: { resources: [line], namespace: 'shop' } })
     const events = [added(rolledOut('web')), added(rolledOut('api')), synced, added(rolledOut('late'), 5)]
     const selectors = ['-l app=web', "-l 'app in (web,api),!old'", "-l 'app!=web'", '--all', '-l app=none']

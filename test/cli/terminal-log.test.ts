@@ -155,7 +155,7 @@ describe('the log of a terminal', () => {
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedTimeline = { ...state, verdict }
 
-  test('on a terminal leaves the log and the verdict, without the block', () => {
+  test('leaves the lines and the verdict on the screen, without the block', () => {
     const terminal = new Terminal()
     const log = new TerminalLog(terminal, { color: false, drawsState: true, groups: false })
     log.onHead(head)

@@ -14,7 +14,7 @@ test("a correction of the machine's clock does not change the time that has pass
   expect(systemClock.now() - before).toBeLessThan(60_000)
 })
 
-test('it begins with the time of the machine', () => {
+test('the clock begins with the time of the machine', () => {
   expect(Math.abs(systemClock.now() - Date.now())).toBeLessThan(60_000)
 })
 

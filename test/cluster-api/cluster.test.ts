@@ -92,7 +92,7 @@ describe('connecting', () => {
   })
 })
 
-describe('first requests that fail', () => {
+describe('the first requests fail', () => {
   test('for refused credentials, at once after they were read again', async () => {
     const { server, cluster } = await start({ tokens: ['another'] })
     const error = await userError(cluster.discover())
@@ -201,7 +201,7 @@ describe('watching', () => {
   test.each([
     ['a pod without its namespace', { apiVersion: 'v1', kind: 'Pod', name: 'web' }],
     ['a node of a namespace', { apiVersion: 'v1', kind: 'Node', namespace: 'shop', name: 'web' }],
-  ])('the name of %s names nothing, and nothing is read', async (_, request) => {
+  ])('a look-up of %s sends no request, and finds nothing', async (_, request) => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     pod('web', server)

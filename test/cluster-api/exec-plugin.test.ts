@@ -23,12 +23,12 @@ async function refusal(exec: ExecPlugin): Promise<UserError> {
 const print = (status: object) =>
   `console.log(JSON.stringify({kind: 'ExecCredential', status: ${JSON.stringify(status)}}))`
 
-test('a token with its expiry', async () => {
+test('a plugin may return a token with its expiry', async () => {
   const status = { token: 'fresh', expirationTimestamp: '2030-01-01T00:00:00Z' }
   expect(await run(plugin(print(status)))).toEqual({ token: 'fresh', expiresAt: Date.UTC(2030, 0, 1) })
 })
 
-test('a client certificate', async () => {
+test('a plugin may return a client certificate', async () => {
   const status = { clientCertificateData: 'cert', clientKeyData: 'key' }
   expect(await run(plugin(print(status)))).toEqual({ certificate: 'cert', key: 'key' })
 })

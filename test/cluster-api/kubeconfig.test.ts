@@ -192,7 +192,7 @@ describe('context and namespace', () => {
 })
 
 describe('mistakes', () => {
-  test('an empty input is an empty secret', () => {
+  test('an empty input is reported as a secret that may be empty', () => {
     expect(mistake({ kubeconfig: ' \n' })).toContain(
       'in a pull request from a fork (and from Dependabot) secrets are not available',
     )
@@ -207,7 +207,7 @@ describe('mistakes', () => {
     expect(mistake({})).toMatch(/\. Log in to the cluster first, or give the path of the file\.$/)
   })
 
-  test('YAML that is none, with its line and without its content', () => {
+  test('invalid YAML is reported with its line and without its content', () => {
     const message = mistake({ kubeconfig: 'users:\n- name: a\n  user:\n\ttoken: hunter2-hunter2\n' })
     expect(message).toMatch(/^kubeconfig, line \d: The kubeconfig is neither YAML nor JSON/)
     expect(message).not.toContain('hunter2')
@@ -217,7 +217,7 @@ describe('mistakes', () => {
     expect(mistake({ kubeconfig: 'users:\n- password: *hunter2\n' })).not.toContain('hunter2')
   })
 
-  test('YAML that lost its line breaks', () => {
+  test('YAML without its line breaks is reported as such', () => {
     expect(mistake({ kubeconfig: 'apiVersion: v1 clusters: - cluster: x' })).toContain('Its line breaks are gone')
   })
 
@@ -255,7 +255,7 @@ describe('mistakes', () => {
   })
 })
 
-describe('what is taken over', () => {
+describe('what is read from a kubeconfig', () => {
   test('paths in a file are relative to it', async () => {
     write('.kube/pki/ca.crt', 'ca')
     write('.kube/token', 'rotating')
@@ -285,7 +285,7 @@ describe('what is taken over', () => {
     expect(await optionsOf(loaded)).toMatchObject({ ca: Buffer.from(pem, 'base64') })
   })
 
-  test('no file of certificates where its path is empty, as in kubectl', async () => {
+  test('an empty path of certificates is no file, as in kubectl', async () => {
     const loaded = load({ kubeconfig: text({ cluster: { 'certificate-authority': '' } }) })
     expect(await optionsOf(loaded)).not.toHaveProperty('ca')
   })

@@ -11,7 +11,7 @@ describe('the end of a log', () => {
 
   const start = () => startWithPod(endings)
 
-  test('the last lines of a container', async () => {
+  test('has the last lines of a container', async () => {
     const { server, client } = await start()
     server.setLog(ref, Array.from({ length: 100 }, (_, line) => `line ${line}\n`).join(''))
     const { text } = await readLog(client, { ...request, tailLines: 2 })

@@ -71,7 +71,7 @@ describe('the events of an object', () => {
     ])
   })
 
-  it('of the time before the gate began have a moment before zero', () => {
+  it('from before the start of the gate have a negative elapsed time', () => {
     expect(linesOf({ reason: 'Failed', message: 'not found', seconds: -65 })).toEqual(['-1:05  Failed  not found'])
     expect(linesOf({ reason: 'Failed', message: 'not found', seconds: -0.6 })).toEqual([' 0:00  Failed  not found'])
   })

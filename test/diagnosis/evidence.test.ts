@@ -223,7 +223,7 @@ describe('the logs worth reading', () => {
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
-  it('are none of a container that never ran', () => {
+  it('do not include one of a container that never ran', () => {
     expect(loggedContainers(failed({ reason: 'image-not-found' }))).toEqual([])
   })
 

@@ -84,7 +84,7 @@ describe('the hint for a target that is not found', () => {
   it.each([
     ['missing', 'was'],
     ['terminating', 'is being'],
-  ] as const)('names a namespace that is %s as the reason of deleted', (namespaceState, verb) => {
+  ] as const)('names a namespace that is %s as the cause of the reason deleted', (namespaceState, verb) => {
     expect(hintFor(createTarget({ namespace: 'shop' }), 'deleted', { namespaceState })).toBe(
       `Namespace shop ${verb} deleted, with everything in it. Find out who deletes it, create it again once it is gone, then apply deployment/web again.`,
     )
@@ -97,7 +97,7 @@ describe('the hint for a target that is not found', () => {
   })
 
   it.each(['not-found', 'change-not-seen'] as const)(
-    'names a namespace that does not exist, as the reason of %s',
+    'names a namespace that does not exist as the cause of the reason %s',
     (reason) => {
       expect(hintFor(createTarget({ namespace: 'shpo' }), reason, { namespaceState: 'missing' })).toBe(
         'Namespace shpo does not exist. Create it, or correct the input `namespace` or -n. `kubectl get namespaces` lists what is there.',

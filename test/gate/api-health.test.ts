@@ -129,7 +129,7 @@ describe('the server answers again after an outage', () => {
   })
 })
 
-describe('no success counts from the last success', () => {
+describe('an outage is counted from the last success', () => {
   const lost = (lastSuccess: number, code = 0) => unavailable('Pod', lastSuccess, code)
 
   it('of the watch, not from its first error', () => {
@@ -165,7 +165,7 @@ describe('no success counts from the last success', () => {
   })
 })
 
-describe('a deadline waits for an answer', () => {
+describe('a target may become ready after the deadline, if the server did not answer before', () => {
   it('of its own timeout', () => {
     const target = { ...web.target, clocks: { timeoutMs: 30_000 } }
     const steps = [at(0, web.creating, allSynced), at(25, failed(0)), webReady(50), at(50, alive)]

@@ -251,7 +251,7 @@ describe('a gate that awaits a change', () => {
       expect(runUntil(60, steps, options).entries).toContain('50 note its change has arrived')
     })
 
-    it('does not take the digest of before for the change', () => {
+    it('does not take the previous digest for the change', () => {
       const pinned = (generation: number, metadata: object = {}) =>
         web.deployment(complete(), {
           metadata: { generation, ...metadata },

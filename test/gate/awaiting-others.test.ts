@@ -120,7 +120,7 @@ describe('a Service whose pods are not ready yet', () => {
   const problems = (over: readonly (typeof targets)[keyof typeof targets][]) =>
     run(steps, { targets: [...over] }).entries.filter((entry) => entry.includes(' problem '))
 
-  it('are not logged while the workload behind it is gated and progresses', () => {
+  it('is not logged as a problem while the workload behind it is gated and progresses', () => {
     expect(problems([targets.service, targets.deployment])).toEqual([])
   })
 

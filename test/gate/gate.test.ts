@@ -108,17 +108,17 @@ describe('the gate is ready', () => {
     expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 5 })
   })
 
-  it('not by a 404', () => {
+  it('not when the answer is 404', () => {
     expect(run([at(0, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('not by an object that is being deleted', () => {
+  it('not while an object is being deleted', () => {
     const leaving = web.deployment(complete(), { metadata: { deletionTimestamp: iso(0) } })
     const steps = [at(0, added(leaving, web.replicaSet, web.pod(readyStatus(-60))), allSynced)]
     expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'terminating', seconds: 300 })
   })
 
-  it('not by the counts of an older generation', () => {
+  it('not with the counts of an older generation', () => {
     const steps = [
       at(
         0,
@@ -203,7 +203,7 @@ describe('a crash loop without a readiness probe', () => {
   it.each([
     ['the one that was ready after it falls back', ['db']],
     ['both that were ready after it fall back', ['db', 'cache']],
-  ])('has that start although %s', (_, names) => {
+  ])('has this additional start although %s', (_, names) => {
     const later = names.map((name) => createWorkload(name))
     const unpulled = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const up = (second: number, each: typeof api) =>
@@ -562,7 +562,7 @@ describe('the whole timeout', () => {
     })
   })
 
-  it('without a problem is still-running', () => {
+  it('gives a target without a problem the reason still-running', () => {
     const ended = run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })
     expect(ended).toMatchObject({
       outcome: 'timed-out',
@@ -578,7 +578,7 @@ describe('the whole timeout', () => {
     expect(runUntil(100_000, [at(0, web.creating, allSynced)], { settings }).outcome).toBeUndefined()
   })
 
-  it('lets an event of the same moment come first', () => {
+  it('is applied after an event of the same moment', () => {
     const steps = [
       at(0, web.creating, allSynced),
       at(60, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
@@ -649,7 +649,7 @@ describe('proof by time alone', () => {
     at(31.5, modified(mountFailure(31, 7))),
   ]
 
-  it('a missing Secret of a volume fails by the first check that is 60 s after the first one', () => {
+  it('a missing Secret of a volume fails at the first check that is 60 s after the first one', () => {
     const steps = [...mountFails, at(63.5, modified(mountFailure(63, 8)))]
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 63.5 })
   })
@@ -796,7 +796,7 @@ describe('the timeline entries', () => {
   it.each([
     [{ created: 30_000 }, 'it has 30 s to be created'],
     [{ created: 0 }, 'the gate waits for it to be created'],
-  ])('are named at once if they do not exist, with the time that is left: %j', (milestoneTimeoutsMs, words) => {
+  ])('name an object that does not exist at once, with the time that is left: %j', (milestoneTimeoutsMs, words) => {
     const settings = { milestoneTimeoutsMs }
     const { entries } = runUntil(20, [at(1, allSynced), at(2, allSynced)], { settings })
     expect(entries).toEqual([`1 note does not exist yet: ${words}`])

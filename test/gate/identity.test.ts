@@ -470,7 +470,7 @@ describe('another change during the wait', () => {
     expect(entries).toContainEqual(expect.stringMatching(/^5 note its template changed only in annotations/))
   })
 
-  it('of the number of replicas is neither', () => {
+  it('of the number of replicas neither supersedes nor rolls back', () => {
     const steps = [
       first,
       at(5, modified(web.deployment(progressing, { metadata: { generation: 2 }, spec: { replicas: 2 } }))),

@@ -260,7 +260,7 @@ it.each<[string, string, Parameters<typeof createService>[0] | undefined, string
     undefined,
     'requests, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
   ],
-])('it is a mistake if %s', (_, line, service, message) => {
+])('a line of requests is a mistake if %s', (_, line, service, message) => {
   const result = check({ requests: line }, [
     readyServer(1, service === undefined ? [] : [createService(service)]),
     answers([4]),
@@ -395,7 +395,7 @@ it('what breaks the hold is the problem of the target that broke it, and the mil
   )
 })
 
-it('held is reached by every target at the end of the hold', () => {
+it('every target reaches the milestone held at the end of the hold', () => {
   const api = createServer(1, 'api')
   const targets = [createTarget(), createTarget({ name: 'api' })]
   const steps = [readyServer(), at(2, added(api.deployment(), api.replicaSet, ...api.pods()))]
@@ -641,7 +641,7 @@ describe('requests to the pods behind a custom resource', () => {
       [podOf(cluster, 'web-0')],
       'cluster/web: It declares no TCP port: write one behind the name, as in :8080.',
     ],
-  ])('it is a mistake if %s', async (_, line, others, message) => {
+  ])('are a mistake if %s', async (_, line, others, message) => {
     const result = await gate(cluster, line, others, answers([4], {}, 'web-0'))
     expect(result).toMatchObject({ outcome: 'misconfigured', message: `requests, line 1: ${message}` })
   })

@@ -134,7 +134,7 @@ describe('require-change', () => {
     ['a Job', { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'web' } }, 1],
     ['a Service', { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' } }, 0],
     ['a custom resource', { apiVersion: 'acme.io/v1', kind: 'Widget', metadata: { name: 'web' } }, 0],
-  ])('of %s that is old', (_, { apiVersion, kind, metadata }, failures) => {
+  ])('applies to the kinds that run pods: %s that is old', (_, { apiVersion, kind, metadata }, failures) => {
     const own = { namespace: 'shop', uid: 'u', creationTimestamp: iso(old), managedFields: [wrote('kubectl', old)] }
     const object = { apiVersion, kind, metadata: { ...metadata, ...own } }
     const steps = [

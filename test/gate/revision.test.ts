@@ -426,24 +426,27 @@ describe('an Application at a revision', () => {
   it.each([
     ['shows', { 'argocd.argoproj.io/tracking-id': 'shop:apps/Deployment:shop/web' }],
     ['does not show', {}],
-  ])('%s the events of a pod in another namespace, by the mark of Argo CD', async (shows, annotations) => {
-    const marked = web.deployment(progressing, { metadata: { annotations } })
-    const dead = web.pod({
-      containerStatuses: [
-        createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
-      ],
-    })
-    const failure = createEvent(dead, {
-      type: 'Warning',
-      reason: 'Failed',
-      message: 'text of the event',
-      lastTimestamp: iso(1),
-    })
-    const steps = [begin(synced(0), added(marked, web.replicaSet, dead, failure))]
-    const { stdout } = await replayed(steps)
-    expect(JSON.parse(stdout)).toMatchObject({ reason: 'image-never-pull' })
-    expect(stdout.includes('text of the event')).toBe(shows === 'shows')
-  })
+  ])(
+    '%s the events of a pod in another namespace, by the tracking annotation of Argo CD',
+    async (shows, annotations) => {
+      const marked = web.deployment(progressing, { metadata: { annotations } })
+      const dead = web.pod({
+        containerStatuses: [
+          createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
+        ],
+      })
+      const failure = createEvent(dead, {
+        type: 'Warning',
+        reason: 'Failed',
+        message: 'text of the event',
+        lastTimestamp: iso(1),
+      })
+      const steps = [begin(synced(0), added(marked, web.replicaSet, dead, failure))]
+      const { stdout } = await replayed(steps)
+      expect(JSON.parse(stdout)).toMatchObject({ reason: 'image-never-pull' })
+      expect(stdout.includes('text of the event')).toBe(shows === 'shows')
+    },
+  )
 
   it('counts the timeout from the arrival, unless the user wrote one', () => {
     const steps = [begin(before, web.creating), then(500, synced(500))]
@@ -476,7 +479,7 @@ describe('an Application at a revision', () => {
     expect(gate(steps, target).reason).toBe('superseded')
   })
 
-  it('adds what it deployed to the targets, and states in the log what counts by the word of Argo CD', () => {
+  it('adds what it deployed to the targets, and states in the log which objects only Argo CD judges', () => {
     const elsewhere = application({ revision: wanted, history: [wanted], destination: { name: 'prod' } })
     expect(gate([begin(elsewhere)]).entries).toEqual([
       '0 note Argo CD has deployed b000000',

@@ -110,7 +110,7 @@ describe('a Service before a Deployment that is gated too', () => {
       expect(outcome).toBe('ready')
     })
 
-    it('is not ready on them while the change of the Deployment is awaited', () => {
+    it('is not ready on those endpoints while the change of the Deployment is awaited', () => {
       const before = createDeployment({ metadata: { generation: 1 }, status: complete() })
       const steps = [
         at(0, empty, list('EndpointSlice', [sliceOf(oldPod)]), list('Pod', [oldPod]), list('ReplicaSet', [oldSet])),

@@ -122,7 +122,7 @@ describe('pods that are evicted', () => {
     expect(entries).toEqual(['0 verdict revision 1, 1 of 1 pod available · 1 pod failed and is replaced (Evicted)'])
   })
 
-  it('matter less than the problem of the replacing pod', () => {
+  it('rank below the problem of the pod that replaces them', () => {
     const unschedulable = condition('PodScheduled', 'False', {
       message: '0/1 nodes are available: 1 Insufficient cpu.',
     })

@@ -713,13 +713,13 @@ describe('objects of earlier steps and attempts', () => {
   it.each([
     ['check', 'checks'],
     ['deployment', 'deployments'],
-  ] as const)('a %s of an earlier step of this attempt is continued', async (extra, list) => {
+  ] as const)('a %s of an earlier step of this attempt is updated, and none is created', async (extra, list) => {
     await makers[extra](createContext()).show(open(), never)
     await makers[extra](createContext()).show(createTimeline(), never)
     expect(written[list]).toHaveLength(1)
   })
 
-  it('the check of another run, of another attempt or of another gate is not continued', async () => {
+  it('the check of another run, of another attempt or of another gate is not updated', async () => {
     await makers.check(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
     await makers.check(attempt(1)).show(createTimeline(), never)
     await new CheckRun({ ...shareOf(attempt(2)), name: 'Another gate' }).show(open(), never)
@@ -859,7 +859,7 @@ it('a failed request of a fork or of Dependabot explains the read-only token', a
   expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
 })
 
-it('a failed request may be an error of our own', () => {
+it('an error of this program is reported as an invalid request, with its message', () => {
   expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
     type: 'invalid',
     cause: 'x is undefined',

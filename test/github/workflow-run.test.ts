@@ -178,7 +178,7 @@ it.each(['GITHUB_REPOSITORY', 'GITHUB_SHA'])('the run names the missing variable
   expect(() => readRun(createContext({ [name]: '' }))).toThrow(`${name} is not set.`)
 })
 
-describe('the run the commit in the workspace', () => {
+describe('the commit in the workspace of a run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'workspace-'))
   afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -117,13 +117,13 @@ describe('the file of a history', () => {
   })
 })
 
-describe('a gate beside earlier ones', () => {
+describe('the comparison of a gate with earlier ones', () => {
   const slow = createTimeline({
     finishedAt: at(43),
     targets: [createTargetRecord({ milestones: reached({ created: 0, scheduled: 1, pulled: 42, ready: 43 }) })],
   })
 
-  it('compares each milestone with the median of the good runs of its target', () => {
+  it('is with the median of the good runs of each target', () => {
     const [target] = compareGate(slow, [pulledIn(12), pulledIn(14), pulledIn(13)])
     expect(target?.milestones.find(({ name }) => name === 'pulled')).toEqual({
       name: 'pulled',
@@ -136,12 +136,12 @@ describe('a gate beside earlier ones', () => {
     ])
   })
 
-  it('reads only the last 20 good runs', () => {
+  it('uses only the last 20 good runs', () => {
     const gates = [...Array.from({ length: 10 }, () => pulledIn(90)), ...Array.from({ length: 20 }, () => pulledIn(10))]
     expect(compareGate(slow, gates)[0]?.milestones.find(({ name }) => name === 'pulled')?.medianMs).toBe(10_000)
   })
 
-  it('compares with nothing before there are three good runs', () => {
+  it('is empty before there are three good runs', () => {
     expect(compareGate(slow, [pulledIn(12), pulledIn(14), failedGate('2026-01-01T00:00:00Z')])).toEqual([])
   })
 
@@ -162,7 +162,7 @@ describe('a gate beside earlier ones', () => {
     expect(past?.targets[0]?.milestones).toEqual({})
   })
 
-  it('compares a milestone that was not reached too', () => {
+  it('includes a milestone that was not reached', () => {
     const stuck = createTargetRecord({
       outcome: 'stalled',
       reason: 'no-progress',
@@ -177,7 +177,7 @@ describe('a gate beside earlier ones', () => {
     expect(slowerThanUsual(compared)).toEqual(['deployment/web not pulled after 4 m 59 s, 29.9 × the median'])
   })
 
-  it('is a sentence for what was slow, and a folded table with a line of bars', () => {
+  it('names what was slow in a sentence, and has a folded table with bars', () => {
     const [sentence = '', table = ''] = renderComparison(compareGate(slow, [pulledIn(12), pulledIn(14), pulledIn(13)]))
     expect(sentence).toContain('**Slower than usual:** deployment/web pulled 41 s, 3.2 × the median')
     expect(table).toContain('<details><summary>Compared with the last 3 good gates</summary>')
@@ -189,7 +189,7 @@ describe('a gate beside earlier ones', () => {
     expect(JSON.stringify(gateOf(createTimeline({ targets: [record] }), undefined))).not.toContain('hunter2')
   })
 
-  it('of a gate without targets is no line', () => {
+  it('is empty for a gate without targets', () => {
     expect(gateOf(createTimeline({ targets: [] }), undefined)).toBeUndefined()
   })
 })
@@ -203,7 +203,7 @@ it.each([
   expect(median(values)).toBe(expected)
 })
 
-it('a part of the values lies below a quantile', () => {
+it('a quantile has the given share of the values below it', () => {
   expect(quantile([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100], 0.9)).toBe(90)
 })
 

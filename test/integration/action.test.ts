@@ -123,7 +123,7 @@ describe('a rollout that becomes ready', () => {
     expect(ended.summary).toContain('Rollout ready')
   })
 
-  test('of which another change took over, where that is welcome, passes the job with a warning and without an error', async () => {
+  test('that another change supersedes passes the job with on-superseded: pass, with a warning and without an error', async () => {
     const namespace = await namespaceOf('second-apply')
     const player = await openRecording(server, recordingPath('second-apply'), { shiftTimes: true })
     await player.stepUntil(({ type }) => type === 'SYNCED')

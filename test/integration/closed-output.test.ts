@@ -66,7 +66,7 @@ describeOnUnix('the exit code of the command line is that of the verdict', () =>
     expect((await bash(`gate wait deployment/api ${flags} ${redirection}`)).code).toBe(1)
   })
 
-  test('and an output that cannot be written is reported, once', async () => {
+  test('while an output that cannot be written is reported once', async () => {
     server.apply(rolledOut())
     const { stderr } = await bash(`gate wait deployment/web ${flags} >/dev/full`)
     expect(stderr.match(/cannot be written/g)).toHaveLength(1)
@@ -74,7 +74,7 @@ describeOnUnix('the exit code of the command line is that of the verdict', () =>
   })
 })
 
-describeOnUnix('a view ends with the pipe that shows it, as when interrupted', () => {
+describeOnUnix('a view whose pipe is closed ends as if it were interrupted', () => {
   test.each(['status', 'changes', 'trace --until-ready'])('%s', async (view) => {
     server.apply(unobserved())
     let isOver = false

@@ -69,20 +69,20 @@ async function runConfined(
 
 const addressOf = (url: string) => `${new URL(url).hostname}:${new URL(url).port}`
 
-test('it reads its own files and the job’s, and connects to the API server alone', async () => {
+test('the action reads its own files and those of the job, and connects only to the API server', async () => {
   const record = join(folder, 'recording.ndjson.gz')
   const ended = await runConfined('already-finished', { record })
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   expect(ended.connections).toEqual([addressOf(server.url)])
 })
 
-test('it explains a failure with no more than that', async () => {
+test('the action explains a failure without further files or connections', async () => {
   const ended = await runConfined('image-name-invalid')
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'failed', reason: 'image-name-invalid' } })
   expect(ended.connections).toEqual([addressOf(server.url)])
 })
 
-test('with an extra, it also connects to the GitHub server of the job', async () => {
+test('with an extra, the action also connects to the GitHub server of the job', async () => {
   const github = await startGitHub()
   try {
     const inputs = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check' }

@@ -49,7 +49,7 @@ for (const [name, { outcome }] of Object.entries(expectations)) {
   if (outcome !== 'cancelled' && !(await read(name)).isDisturbed) names.push(name)
 }
 
-test.each(names)('a recording played through a server ends as it was lived through: %s', async (name) => {
+test.each(names)('a recording that a server plays ends as the recorded gate did: %s', async (name) => {
   expect(difference(name, await play(name))).toBeUndefined()
 })
 

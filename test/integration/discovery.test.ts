@@ -43,8 +43,8 @@ async function gate(status: boolean): Promise<{ reason: string; outcome: string;
   }
 }
 
-describe('the kinds of discovery', () => {
-  test('has the gate wait for a status that it declares, and is recorded', async () => {
+describe('a kind in discovery', () => {
+  test('is recorded, and makes the gate wait for a status that it declares', async () => {
     expect(await gate(true)).toMatchObject({
       outcome: 'stalled',
       reason: 'not-reconciled',
@@ -52,7 +52,7 @@ describe('the kinds of discovery', () => {
     })
   })
 
-  test('has the gate be content with the object where it declares none', async () => {
+  test('lets the gate accept an object without a status if it declares none', async () => {
     expect(await gate(false)).toMatchObject({ outcome: 'ready', kinds: [{ kind: 'Widget', status: false }] })
   })
 })

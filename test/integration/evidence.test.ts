@@ -125,7 +125,7 @@ function once(matches: (entry: Entry) => boolean, action: () => void): (entry: E
 describe('a target that failed while others go on', () => {
   const inputs = { resources: 'pod/migrate\npod/slow', timeout: '60s', 'stall-timeout': '0', 'fail-fast': 'false' }
 
-  test('keeps log, events, last words and chain of a pod that is gone when the gate ends', async () => {
+  test('keeps log, events, termination message and chain of a pod that is gone when the gate ends', async () => {
     const pod = applyFailedPod()
     applyWaitingPod()
     const gone = Promise.withResolvers<void>()
@@ -187,7 +187,7 @@ describe('a target that failed while others go on', () => {
 })
 
 describe('a pod that is deleted while its problem stands', () => {
-  test('has its log read in its last moments', async () => {
+  test('has its log read before it is gone', async () => {
     const job = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -251,13 +251,13 @@ describe('what cannot be read', () => {
     ])
   })
 
-  test('of a run before that never was is not missed', async () => {
+  test('of a previous run that never existed is not reported', async () => {
     applyFailedPod()
     expect(textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))).not.toContain('could not be read')
   })
 })
 
-describe('a node in trouble', () => {
+describe('a node behind a problem', () => {
   const evicted: PodStatus = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory.' }
   const node = {
     apiVersion: 'v1',
@@ -361,7 +361,7 @@ describe('a node in trouble', () => {
     expect(timeline.entries.filter(({ text }) => text.includes('nodes'))).toEqual([])
   })
 
-  test('that is well is not worth a word', async () => {
+  test('that is healthy is not mentioned', async () => {
     applyEvictedPod()
     server.apply({ ...node, spec: {}, status: { conditions: [condition('Ready', 'True')] } })
     expect(textOf(problemOf(await gate({ resources: 'pod/once' }), 'once'))).not.toContain('Node')
@@ -379,7 +379,7 @@ describe('a node in trouble', () => {
     expect(timeline.entries.filter(({ text }) => text.includes('cannot be read'))).toEqual([])
   })
 
-  test('is not asked after for a problem that it has no part in', async () => {
+  test('is not read for a problem that no node causes', async () => {
     server.apply(node)
     const status = createStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
     server.apply(createBarePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
@@ -399,7 +399,7 @@ describe('a server that never answers for a log', () => {
     expect(textOf(problemOf(timeline, 'migrate'))).toContain('could not be read: no answer within 5 s')
   })
 
-  test('holds up a job that was cancelled for one and a half', async () => {
+  test('delays the end of a cancelled job by 1.5 s at most', async () => {
     const cancelled = new AbortController()
     server.apply(createBarePod({ status: deadStatus(2, 0) }))
     server.ignore(asksLog)
@@ -448,12 +448,12 @@ describe('the namespace of a target that is not found', () => {
     expect(hintOf(await gate({ ...written, resources: 'deploy,sts -l app=web' }))).toMatch(/^Namespace shpo does not/)
   })
 
-  test('is not blamed where it exists', async () => {
+  test('is not given as the cause if it exists', async () => {
     server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shpo' } })
     expect(hintOf(await gate(written))).toMatch(/^Was it applied, under this name and in namespace shpo\?/)
   })
 
-  test('is passed over in silence where namespaces cannot be read', async () => {
+  test('is not mentioned if namespaces cannot be read', async () => {
     server.deny({ verb: '*', group: '', resource: 'namespaces' })
     const timeline = await gate(written)
     expect(hintOf(timeline)).toMatch(/^Was it applied/)

@@ -33,7 +33,7 @@ afterEach(async () => {
 const contains = (json: string) =>
   JSON.stringify(JSON.parse(json)).includes('a\u009b31mb\u202ec\u{e0041}d\u061ce##[error]f')
 
-test('wait --json and replay --json print no character that a terminal obeys, and lose none', async () => {
+test('wait --json and replay --json escape the characters that control a terminal, and lose none', async () => {
   const record = join(folder, 'recording.ndjson')
   const flags = ['--stall-timeout=1s', '--json']
   const { stdout } = await runCommand(['wait', 'deployment/web', ...flags, `--record=${record}`])
@@ -44,7 +44,7 @@ test('wait --json and replay --json print no character that a terminal obeys, an
   expect(contains(replayed.stdout)).toBe(true)
 })
 
-test('changes -o json prints none either', async () => {
+test('changes -o json escapes the characters that control a terminal', async () => {
   const command = startCommand(['changes', 'deployment/web', '-o', 'json'])
   await command.stdout.until('\n')
   command.cancel()

@@ -53,7 +53,7 @@ spec:
   replicas: 7
 `
 
-test('the objects of manifests are gated, and a warning on the line names what the live ones do not carry', async () => {
+test('the objects of manifests are gated, and a warning at the line names the fields in which the live object differs', async () => {
   const ended = await run('already-finished', { 'k8s/web.yaml': web }, 'k8s/')
   const { exitCode, outputs, log, summary } = ended
   expect({ exitCode, outcome: outputs['outcome'] }).toEqual({ exitCode: 0, outcome: 'ready' })

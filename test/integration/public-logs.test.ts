@@ -83,7 +83,7 @@ test('container logs are where log-lines asks for them', async () => {
   ])
 })
 
-test('passwords in URLs and texts with the shape of a token are nowhere, whoever prints them', async () => {
+test('passwords in URLs and texts with the shape of a token are shown nowhere, also if this program prints them', async () => {
   const places = await shown({ isPrivate: true })
   expect([...placesOf(places, 'open-sesame'), ...placesOf(places, token)]).toEqual([])
   expect(placesOf(places, '@db/shop')).toEqual(['log', 'summary', 'check', 'comment', 'report'])

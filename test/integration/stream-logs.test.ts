@@ -214,7 +214,7 @@ describe('the lines of a migration', () => {
   })
 })
 
-test('a recording holds none of it, and replays to the same report', async () => {
+test('a recording contains no streamed line, and replays to the same report', async () => {
   applyJob()
   server.setLog(log, 'one\n')
   const record = join(folder, 'recording.ndjson')

@@ -11,8 +11,8 @@ function warnings(spec: object, probes: object = {}, rest: { kind?: string; cloc
   return clockWarnings({ ...deployment, kind: rest.kind ?? deployment.kind }, { ...clocks, ...rest.clocks })
 }
 
-describe("a clock that the workload's own numbers cannot meet", () => {
-  it('is none for a workload without such numbers', () => {
+describe('the warning of a clock that is too short for its workload', () => {
+  it('is absent for a workload without time limits of its own', () => {
     expect(warnings({})).toEqual([])
   })
 
@@ -25,19 +25,19 @@ describe("a clock that the workload's own numbers cannot meet", () => {
       70,
     ],
     ['both together', { minReadySeconds: 50 }, { readinessProbe: { initialDelaySeconds: 20 } }, 70],
-  ])('is the timeout, by %s', (_, spec, probes, least) => {
+  ])('names the timeout, by %s', (_, spec, probes, least) => {
     expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).toEqual([
       `needs at least ${least} s (minReadySeconds, initialDelaySeconds), but the timeout is 1m`,
     ])
   })
 
-  it('is the timeout when each pod of an ordered StatefulSet takes its part of it', () => {
+  it('names the timeout when the pods of an ordered StatefulSet need it one after the other', () => {
     const of = (spec: object) => warnings({ replicas: 3, minReadySeconds: 25, ...spec }, {}, { kind: 'StatefulSet' })
     expect(of({})).toHaveLength(1)
     expect(of({ podManagementPolicy: 'Parallel' })).toEqual([])
   })
 
-  it('is the timeout when Kubernetes itself gives the rollout longer, unless by its default', () => {
+  it('names the timeout when progressDeadlineSeconds is longer, unless that is the default', () => {
     expect(warnings({ progressDeadlineSeconds: 120 })).toEqual([
       'may take 120 s (progressDeadlineSeconds), but the timeout is 1m',
     ])
@@ -52,13 +52,13 @@ describe("a clock that the workload's own numbers cannot meet", () => {
   it.each([
     ['minReadySeconds', { minReadySeconds: 31 }, {}, 31],
     ['startup probe of container app', {}, { startupProbe: { periodSeconds: 5, failureThreshold: 20 } }, 101],
-  ])('is a stall-timeout that is taken literally, by its %s', (why, spec, probes, seconds) => {
+  ])('names a stall-timeout that the user wrote, by its %s', (why, spec, probes, seconds) => {
     const warning = `may make no progress for ${seconds} s (${why}), but the stall-timeout is 30s`
     expect(warnings(spec, probes)).toContain(warning)
     expect(warnings(spec, probes, { clocks: { stallIsLiteral: false } })).not.toContain(warning)
   })
 
-  it('is none that is off', () => {
+  it('is absent for a clock that is off', () => {
     expect(
       warnings(
         { minReadySeconds: 600, progressDeadlineSeconds: 900 },

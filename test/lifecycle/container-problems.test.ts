@@ -430,7 +430,7 @@ describe('a container that dies', () => {
     expect(examine(createPod({ status: crashLoopStatus(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
   })
 
-  it('before its main container ever starts, is an init container that fails', () => {
+  it('has the reason init-container-failed if it is an init container, also before the main container starts', () => {
     const pod = createPod({
       spec: { initContainers: [createContainer({ name: 'migrate' })] },
       status: {
@@ -445,7 +445,7 @@ describe('a container that dies', () => {
     expect(examine(pod, { now: 70 }).problem).toBeUndefined()
   })
 
-  it('is none when an init container ends with 0', () => {
+  it('has no problem if it is an init container that ended with 0', () => {
     const pod = createPod({
       spec: { initContainers: [createContainer({ name: 'migrate' })] },
       status: { initContainerStatuses: [createStatus({ name: 'migrate', state: terminated(0, 3) })] },

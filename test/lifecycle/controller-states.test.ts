@@ -194,7 +194,7 @@ describe('while its controller', () => {
     expect(state()).toMatchObject({ status: 'ready' })
   })
 
-  it('takes down the pods of a Job that has failed (FailureTarget), that is failed', () => {
+  it('takes down the pods of a Job that has failed (FailureTarget), it is failed', () => {
     const conditions = [condition('FailureTarget', 'True', { reason: 'PodFailurePolicy' })]
     expect(judge(job({ conditions }))).toMatchObject({ status: 'failed', failure: 'job-failed' })
   })

@@ -247,18 +247,18 @@ describe('a DaemonSet does not wait for a node', () => {
     })
   })
 
-  it('but does while no new pod is ready anywhere', () => {
+  it('but waits while no new pod is ready anywhere', () => {
     const none = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 0, numberAvailable: 0 }) })
     const present = [createNode('n1'), createNode('n2', { ready: false })]
     expect(judge(none, [...present, agent('n1', pending), agent('n2', pending)]).status).toBe('progressing')
   })
 
-  it('and excuses no node without a pod: the node may be excluded', () => {
+  it('and ignores a node without a pod: the DaemonSet may exclude that node', () => {
     const present = [...nodes, createNode('n3', { cordoned: true })]
     expect(judge(set, [...present, ready, agent('n2', pending)]).status).toBe('progressing')
   })
 
-  it('of a pending pod, by its affinity', () => {
+  it('that the affinity of a pending pod names', () => {
     const spec = {
       nodeName: '',
       affinity: {
@@ -372,7 +372,7 @@ describe('a DaemonSet fails', () => {
     ['cordoned', createNode('n1', { cordoned: true })],
     ['not ready', createNode('n1', { ready: false })],
     ['new', createNode('n1', { createdAt: 1 })],
-  ])('by the crashes of a new pod on its only node, which is %s', (_, node) => {
+  ])('because a new pod crashes on its only node, which is %s', (_, node) => {
     const podHistories = new Map([
       ['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])],
     ])
@@ -386,7 +386,7 @@ describe('a DaemonSet fails', () => {
     ['while no new pod runs elsewhere', undefined, 'crash-loop'],
     ['while a new pod elsewhere is not ready', pending, 'crash-loop'],
     ['but not while one is ready elsewhere', readyStatus(1), undefined],
-  ])('by the crashes of a new pod on a cordoned node %s', (_, elsewhere, reason) => {
+  ])('because a new pod crashes on a cordoned node %s', (_, elsewhere, reason) => {
     const podHistories = new Map([
       ['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])],
     ])
@@ -396,11 +396,11 @@ describe('a DaemonSet fails', () => {
     expect(judge(set, objects, { podHistories }).failure?.reason).toBe(reason)
   })
 
-  it('by the crashes of a new pod', () => {
+  it('because a new pod crashes', () => {
     expect(judgeBroken('new').failure).toMatchObject({ reason: 'crash-loop', subject: toSubject('pod/agent-n1') })
   })
 
-  it.each(['RollingUpdate', 'OnDelete'])('not by those of an old one (%s)', (type) => {
+  it.each(['RollingUpdate', 'OnDelete'])('not because an old pod crashes (%s)', (type) => {
     expect(judgeBroken('old', 1, type).failure).toBeUndefined()
   })
 
@@ -436,7 +436,7 @@ describe('the present revision of a DaemonSet', () => {
     })
   })
 
-  it('is not failed by what was refused of the older one while it is not seen', () => {
+  it('is not judged by the refused pods of the older one while it is not seen', () => {
     const denied = createEvent(createSet(), {
       reason: 'FailedCreate',
       message: 'Error creating: pods "x" is forbidden: violates PodSecurity "x"',

@@ -129,7 +129,7 @@ describe('a Deployment is ready', () => {
     expect(assess(deployment, objects, { now: 61 }).status).toBe('ready')
   })
 
-  it('not while counted pods are missing, for the settle time at most', () => {
+  it('not while pods that its status counts are missing, for the settle time at most', () => {
     const deployment = createDeployment({ status: complete() })
     expect(assess(deployment, [replicaSet], { now: 9 })).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
     expect(assess(deployment, [replicaSet], { now: 10 }).status).toBe('ready')
@@ -192,19 +192,19 @@ describe('a Deployment fails', () => {
   const deployment = createDeployment({ status: complete(1, { availableReplicas: 0, readyReplicas: 0 }) })
   const crashing = newPod('a', crashLoopStatus(3, 5))
 
-  it('by a proven problem of a new pod', () => {
+  it('because of a proven problem of a new pod', () => {
     expect(assess(deployment, [replicaSet, crashing])).toMatchObject({
       status: 'failed',
       failure: { reason: 'crash-loop', subject: toSubject('pod/a') },
     })
   })
 
-  it('never by pods of an older revision', () => {
+  it('never because of pods of an older revision', () => {
     const objects = [oldSet, replicaSet, oldPod('o', crashLoopStatus(9, 5)), newPod('a', { phase: 'Pending' })]
     expect(assess(deployment, objects)).toMatchObject({ status: 'progressing', problems: [] })
   })
 
-  it('not when its own revision is not yet known', () => {
+  it('not before its own revision is known', () => {
     const next = createDeployment({
       metadata: { generation: 2 },
       spec: { template: createTemplate({ serviceAccountName: 'x' }) },
@@ -223,7 +223,7 @@ describe('a Deployment fails', () => {
     expect(assess(ready, objects).failure).toBeUndefined()
   })
 
-  it('not by what a policy denied once, but twice with 3 s between them', () => {
+  it('when a policy denies its pods twice, 3 s apart, and not when it denies them once', () => {
     const denial = 'admission webhook "policy" denied the request: no'
     const refused = createReplicaSet({
       status: { conditions: [condition('ReplicaFailure', 'True', { message: denial })] },

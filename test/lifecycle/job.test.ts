@@ -285,7 +285,7 @@ describe('a Job has a stall hold', () => {
   const pending = jobPod({ phase: 'Pending', containerStatuses: [createStatus()] }, 'migrate-b')
   const active = createJob({ spec: { completions: 2 }, status: { active: 1, succeeded: 1 } })
 
-  it('not by a completed pod while another does not start', () => {
+  it('not because of a completed pod while another does not start', () => {
     expect(judge(active, [completed, pending]).stallHold).toBeUndefined()
   })
 

@@ -25,7 +25,7 @@ function explained(...args: Parameters<typeof explainDeath>) {
   return { reason: death.reason, message: messageOf(problem) }
 }
 
-describe('why a container died', () => {
+describe('the death of a container', () => {
   it.each([
     [
       'its limit of memory',
@@ -82,7 +82,7 @@ describe('why a container died', () => {
     expect(explained(app, death, [])).toEqual({ reason, message })
   })
 
-  it('by a folder that is mounted as a file, with the paths of the manifest', () => {
+  it('is explained by a folder that is mounted as a file, with the paths of the manifest', () => {
     const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
     const [mounting] = containersOf(
       createPod({ spec: { containers: [{ ...createContainer(), ...{ volumeMounts } }] } }),
@@ -95,7 +95,7 @@ describe('why a container died', () => {
     })
   })
 
-  it('by its postStart hook, with the message of the event', () => {
+  it('is explained by its postStart hook, with the message of the event', () => {
     const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
     expect(explained(app, { exitCode: 137 }, [hook])).toEqual({
       reason: 'crash-loop',
@@ -135,7 +135,7 @@ describe('the end of a container', () => {
     ['failed to create containerd container: no command specified', 'no command specified'],
     ['container create failed: executable file not found in $PATH', 'executable file not found in $PATH'],
     ['no layers around it', 'no layers around it'],
-  ])('take the layers off: %s', (message, words) => {
+  ])('is the innermost error of the message of the runtime: %s', (message, words) => {
     expect(runtimeError(message)).toBe(words)
   })
 })

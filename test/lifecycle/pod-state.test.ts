@@ -117,7 +117,7 @@ describe('a pod with readiness gates', () => {
       },
     })
 
-  it('are reported with the one that is not True', () => {
+  it('reports the gate that is not True', () => {
     expect(examine(gated('ReadinessGatesNotReady')).problems).toEqual([
       {
         reason: 'readiness-gate-pending',
@@ -211,7 +211,7 @@ describe('a pod whose scheduler reports nothing', () => {
     ])
   })
 
-  it('has the one of the cluster if it names none', () => {
+  it('waits for the default scheduler if it names none', () => {
     expect(examineAt(pod(), 12).problems[0]?.detail).toEqual({ scheduler: 'default-scheduler' })
   })
 })

@@ -61,7 +61,7 @@ describe('a ReplicaSet without a Deployment is ready', () => {
     expect(assess(own, [pod])).toMatchObject({ status: 'progressing', recheckAt: moment(61) })
   })
 
-  it('not by the flicker of a crash loop whose pods cannot be read', () => {
+  it('not while a crash loop changes its counts and its pods cannot be read', () => {
     const flicker = seenTarget([0, withStatus({ availableReplicas: 0 })], [55, own])
     expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 64.999 }).status).toBe('progressing')
     expect(assess(own, [], { unseen: ['Pod'], history: flicker, now: 65 }).status).toBe('ready')
@@ -73,13 +73,13 @@ describe('a ReplicaSet without a Deployment is ready', () => {
 })
 
 describe('a ReplicaSet without a Deployment fails', () => {
-  it('by a proven problem of its pod', () => {
+  it('because of a proven problem of its pod', () => {
     const crashing = createPod({ status: crashLoopStatus(3, 5) }, own)
     const assessment = assess(withStatus({ availableReplicas: 0 }), [crashing])
     expect(assessment).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
   })
 
-  it('not by pods of others that its selector matches', () => {
+  it('not because of pods of other owners that its selector matches', () => {
     const other = createPod({ metadata: { ownerReferences: [] }, status: crashLoopStatus(3, 5) })
     expect(assess(withStatus({ availableReplicas: 0 }), [other]).status).toBe('progressing')
   })

@@ -87,7 +87,7 @@ describe('a problem of a pod fails its workload', () => {
     expect(examine(pods).failure?.reason).toBe(reason)
   })
 
-  it('not when only some containers of the other pod run', () => {
+  it('also when another pod has only some of its containers running', () => {
     const containers = [createContainer(), createContainer({ name: 'late' })]
     const half: PodStatus = {
       phase: 'Running',
@@ -163,7 +163,7 @@ describe('all pods have settled', () => {
     expect(settled(60, -1)).toEqual({ done: true })
   })
 
-  it('at the moment when the first of them may have', () => {
+  it('not while two of them settle: they are examined again when the first has settled', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
     expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })

@@ -89,7 +89,7 @@ describe('the rule of a target', () => {
   it.each([
     ['its `--for`', { byFor: 'no' }, { waitFor }],
     ["the user's health check of its kind", { byUser: false }, {}],
-  ])('is %s, before what else applies', async (_, missing, more) => {
+  ])('is %s, although the catalogue has an entry too', async (_, missing, more) => {
     const rule = targetRule({ ...target, ...more }, await checks())
     const statusOf = (status: object) => {
       const object = { ...widget, status: { ...widget.status, ...status } }

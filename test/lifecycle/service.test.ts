@@ -127,7 +127,7 @@ describe('a Service is ready', () => {
         expect(judge(requesting(address), objects)).toMatchObject({ status: 'ready', warnings: [] })
     })
 
-    it('not within two minutes of the request while it has the address of before', () => {
+    it('not within two minutes of the request while it has the previous address', () => {
       const judged = judge(requesting({ ip: '192.0.2.1' }), objects)
       expect(judged).toMatchObject({
         status: 'progressing',

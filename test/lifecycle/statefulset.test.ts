@@ -173,30 +173,30 @@ describe('a StatefulSet whose pods were denied', () => {
   const revisions = [revision('db-old', 1, -600), revision('db-new', 2, -5)]
   const none = done({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 })
 
-  it('is not failed by the denial of the template before', () => {
+  it('does not fail because its previous template was denied', () => {
     const assessment = judge(createSet({ status: none }), [...revisions, denied(-60)])
     expect(assessment).toMatchObject({ status: 'progressing', problems: [] })
   })
 
-  it('is not failed by it either before the new one is observed', () => {
+  it('does not fail because of that denial before its new template is observed', () => {
     const set = createSet({ metadata: { generation: 2 }, status: none })
     const [old] = revisions
     expect(judge(set, [...(old ? [old] : []), denied(-60)])).toMatchObject({ status: 'progressing', problems: [] })
   })
 
-  it('is not failed by it while the observed revision is not listed', () => {
+  it('does not fail because of that denial while the observed revision is not listed', () => {
     const [old] = revisions
     expect(judge(createSet({ status: none }), [...(old ? [old] : []), denied(1)]).problems).toEqual([])
   })
 
-  it('is failed by one of its present template', () => {
+  it('fails when its present template is denied', () => {
     expect(judge(createSet({ status: none }), [...revisions, denied(5)])).toMatchObject({
       status: 'failed',
       failure: { reason: 'admission-denied' },
     })
   })
 
-  it('is failed by one since the gate began if its revisions cannot be read', () => {
+  it('fails because of a denial since the gate began if its revisions cannot be read', () => {
     const unseen = { unseen: ['ControllerRevision'] }
     expect(judge(createSet({ status: none }), [denied(-4)], unseen).problems).toEqual([])
     expect(judge(createSet({ status: none }), [denied(5)], unseen).status).toBe('failed')
@@ -204,7 +204,7 @@ describe('a StatefulSet whose pods were denied', () => {
 })
 
 describe('the milestone "ready" of a StatefulSet', () => {
-  it('is not reached by old pods that are ready, however long they are', () => {
+  it('is not reached because old pods are ready, however long they have been ready', () => {
     const half = done({ updatedReplicas: 1, currentRevision: 'db-old' })
     const mixed = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2))]
     const { milestones } = judge(createSet({ status: half }), mixed)
@@ -216,7 +216,7 @@ describe('the milestone "ready" of a StatefulSet', () => {
 })
 
 describe('a StatefulSet fails', () => {
-  it('by the pod that blocks, although an earlier one is ready', () => {
+  it('because of the pod that blocks its update, although an earlier pod is ready', () => {
     const { pod, podHistories } = crashing('db-1')
     const set = createSet({ status: done({ readyReplicas: 1 }) })
     expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).failure).toMatchObject({
@@ -225,7 +225,7 @@ describe('a StatefulSet fails', () => {
     })
   })
 
-  it('not while a pod is better, when its pods are created in parallel', () => {
+  it('not while another pod has come further, if its pods are created in parallel', () => {
     const { pod, podHistories } = crashing('db-1')
     const set = createSet({ spec: { podManagementPolicy: 'Parallel' }, status: done({ readyReplicas: 1 }) })
     expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
@@ -234,7 +234,7 @@ describe('a StatefulSet fails', () => {
   it.each([
     ['RollingUpdate', 'blocks the update until the pod is ready or deleted'],
     ['OnDelete', 'stays on the older revision until the pod is deleted'],
-  ])('not by a broken pod of the old revision (%s), which is reported with what to do', (type, words) => {
+  ])('not because of a broken pod of the old revision (%s), which is reported with what to do', (type, words) => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
     const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
     const set = createSet({ spec: { updateStrategy: { type } }, status })

@@ -26,7 +26,7 @@ test('an expression over a hostile object ends when it compares every entry of l
   expect(condition(made('a == b'))(object)).toMatchObject({ holds: false, error: expect.any(String) })
 })
 
-test('an expression over a hostile object holds over two lists of 400 entries that it compares', () => {
+test('an expression may compare two lists of 400 entries', () => {
   const object = withStatus({ names: names.slice(0, 400) })
   expect(condition('status.names.all(a, status.names.exists(b, a == b))')(object)).toEqual({ holds: true })
 })
@@ -44,7 +44,7 @@ test('an expression over a hostile object is not evaluated over more than 200,00
   expect(condition('true')(object)).toEqual({ holds: false, error: 'the object has more than 200000 values' })
 })
 
-test('an expression over a hostile object holds over a large object as over a small one', () => {
+test('an expression over a large object is evaluated as over a small one', () => {
   for (const count of [10, 5_000]) {
     const object = withStatus({ names: names.concat(...Array(5).fill(names)).slice(0, count), phase: 'Ready' })
     expect(condition(`size(status.names) == ${count} && status.phase == 'Ready'`)(object)).toEqual({ holds: true })

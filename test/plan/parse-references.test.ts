@@ -53,13 +53,10 @@ it.each([
   ['! pods -l app=x', '!pods -l app=x'],
   ['deployment/web # the shop', 'deployment/web'],
   ['deployment/we#b', 'deployment/we#b'],
-])(
-  'references as kubectl wait takes them the line "%s" is read as kubectl wait reads its arguments',
-  (text, ...expected) => {
-    // A line of excludes alone would be a mistake of its own.
-    expect(read(`${text}\npod/other`)).toEqual([...expected, 'pod/other'])
-  },
-)
+])('the line "%s" is read as kubectl wait reads its arguments', (text, ...expected) => {
+  // A line of excludes alone would be a mistake of its own.
+  expect(read(`${text}\npod/other`)).toEqual([...expected, 'pod/other'])
+})
 
 it.each<[string, WaitFor]>([
   ['condition=Ready', { type: 'condition', condition: 'Ready', status: 'True' }],
@@ -169,14 +166,11 @@ it.each([
   ],
   ['an install', ['NAME: web', 'LAST DEPLOYED: now', 'NAMESPACE: shop', 'STATUS: deployed'], 1],
   ['a first upgrade', ['Release "web" does not exist. Installing it now.', 'NAME: web', 'NAMESPACE: shop'], 1],
-])(
-  'output of other commands the report of Helm about %s is a mistake that names what to pass instead',
-  (_, lines, line) => {
-    expect(mistakesOf(lines.join('\n'))).toEqual([
-      `${line}: This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
-    ])
-  },
-)
+])('the report of Helm about %s is a mistake that names what to pass instead', (_, lines, line) => {
+  expect(mistakesOf(lines.join('\n'))).toEqual([
+    `${line}: This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
+  ])
+})
 
 it('the mistake about a report of Helm quotes no invalid name of a release or namespace', () => {
   expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm get manifest RELEASE > ')

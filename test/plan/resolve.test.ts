@@ -144,7 +144,7 @@ it('selectors that match nothing are targets of their own, to be not-found', () 
   expect(targets.map(targetId)).toEqual(['deployment.apps -l app=x', 'pod --all'])
 })
 
-it('selectors that match nothing are targets with different selectors', () => {
+it('different selectors that match nothing are different targets', () => {
   expect(namesOf('deploy -l app=x\ndeploy -l app=y\ndeploy -l app=x')).toEqual([
     'shop:deployment.apps -l app=x',
     'shop:deployment.apps -l app=y',

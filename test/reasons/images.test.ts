@@ -91,7 +91,7 @@ describe('a pod that runs another image than the expected one', () => {
 it.each([
   [['worker'], 'no pod has the expected container worker'],
   [['worker', 'cron'], 'no pod has the expected containers worker, cron'],
-])('expected containers %j that no pod has', (missingContainers, words) => {
+])('the headline names the expected containers %j that no pod has', (missingContainers, words) => {
   const of = { subject: toSubject('deployment/web'), container: undefined }
   expect(headline('image-mismatch', { missingContainers })).toBe(words)
   expect(hint('image-mismatch', { missingContainers })).toMatch(/^Correct the container name in expect-images: /)

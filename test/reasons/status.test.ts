@@ -24,7 +24,7 @@ describe('a claim that is not bound', () => {
   })
 })
 
-it('a claim whose volume is gone', () => {
+it('a claim whose volume is gone is reported as lost, with the hint to restore it', () => {
   const problem = createProblem(
     'claim-lost',
     {},
@@ -84,12 +84,12 @@ it.each<[StatusDetails['reported-failed'], string]>([
   ],
   [{ signals: [{ name: 'phase', value: 'Failed' }], cause: 'no quota' }, 'widget/w: no quota'],
   [{ signals: [] }, 'widget/w has failed by its status'],
-])('a failure that the object reports: %j', (detail, text) => {
+])('the sentence quotes a failure that the object reports: %j', (detail, text) => {
   const problem = createProblem('reported-failed', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })
 
-it('a failure that the object reports, with a cause behind it', () => {
+it('the sentence names the cause behind a failure that the object reports, and the headline is that of the cause', () => {
   const about = { subject: toSubject('pod/w-1'), container: 'app' }
   const cause = createProblem('image-not-found', { image: 'acme/w:v1', answer: 'not found' }, about)
   const problem = createProblem(
@@ -113,7 +113,7 @@ it.each<[StatusDetails['not-reconciled'], string]>([
     { awaited: 'parents', parents: ['gateway/a', 'gateway/b'] },
     'widget/w: no controller has reported yet whether gateway/a and gateway/b accept it: they must exist, and their controllers must run',
   ],
-])('a status that no controller has written: %j', (detail, text) => {
+])('the sentence says that no controller has written a status: %j', (detail, text) => {
   const problem = createProblem('not-reconciled', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })

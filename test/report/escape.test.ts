@@ -63,7 +63,7 @@ it('plain drops colours, links and titles of a terminal whole', () => {
   )
 })
 
-it('plain keeps what follows an escape that never ends', () => {
+it('plain keeps the text after an escape sequence that never ends', () => {
   expect(plain('\x1b]0;title that goes on')).toContain('title that goes on')
 })
 
@@ -95,7 +95,7 @@ it('shorten keeps both ends of a long name', () => {
   expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
 })
 
-it('markdown shows every mark as itself', () => {
+it('markdown escapes every character that would format text', () => {
   expect(markdown('**b** _e_ `c` [l](u) <i> a|b ~s~ \\ & $x$')).toBe(
     '\\*\\*b\\*\\* \\_e\\_ \\`c\\` \\[l\\](u) &lt;i&gt; a&#124;b \\~s\\~ \\\\ &amp; <span>$</span>x<span>$</span>',
   )
@@ -148,7 +148,7 @@ it('fence is longer than any run of backticks in it', () => {
   expect(fence(['a ````` b', '```'])).toBe('``````\na ````` b\n```\n``````')
 })
 
-it('html shows every mark as itself', () => {
+it('html escapes every character that would format text', () => {
   expect(html('</summary><script>"\'&@you')).toBe('&lt;/summary&gt;&lt;script&gt;&quot;&#39;&amp;@&#8203;you')
 })
 

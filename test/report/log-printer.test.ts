@@ -20,7 +20,7 @@ it('targets that become ready in the same second with the same text get one line
   ])
 })
 
-it('three get a line each', () => {
+it('three targets get a line each', () => {
   expect(
     renderEntries(
       [0, 1, 2].map((target) => ready(target)),

@@ -674,14 +674,14 @@ describe('a fault', () => {
 })
 
 describe('information for tests', () => {
-  test('the requests, in order', async () => {
+  test('contains the requests, in order', async () => {
     const server = await start()
     await fetch(`${server.url}${PODS}?limit=5`)
     expect(server.requests).toMatchObject([{ method: 'GET', path: PODS, url: `${PODS}?limit=5` }])
     expect(server.requests[0]?.query.get('limit')).toBe('5')
   })
 
-  test('the open watches', async () => {
+  test('contains the open watches', async () => {
     const server = await start()
     const opened = server.until(({ openWatches }) => openWatches.length === 1)
     const next = await openLines(server, `${PODS}?watch=1`)
@@ -692,7 +692,7 @@ describe('information for tests', () => {
     await server.until(({ openWatches }) => openWatches.length === 0)
   })
 
-  test('a kubeconfig for the server', async () => {
+  test('contains a kubeconfig for the server', async () => {
     const server = await start()
     expect(JSON.parse(server.kubeconfig({ token: 'good', namespace: 'shop' }))).toMatchObject({
       clusters: [{ cluster: { server: server.url } }],
@@ -701,7 +701,7 @@ describe('information for tests', () => {
     })
   })
 
-  test('a kubeconfig with the authority, over https', async () => {
+  test('contains a kubeconfig with the authority, over https', async () => {
     const server = await start({ tls: true })
     server.apply(pod('a'))
     const { clusters } = JSON.parse(server.kubeconfig()) as {
