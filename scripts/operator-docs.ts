@@ -158,6 +158,6 @@ const adding = [
   '',
   'An object has the generation 2, a name and an empty spec unless its case has other `metadata` and `spec`. `verdict` is `ready`,',
   '`progressing`, `failed` or `suspended`; `mentions` and `hint` are parts of the message and the hint, `isHeld` is whether the stall',
-  'clock is stopped, and `reached` lists the milestones that are done.',
+  'clock is stopped, and `reached` lists all milestones that are done except `created`, as `[observed, ready]`.',
   '',
 ]
