@@ -102,8 +102,11 @@ export function conditionProblem(
   cause?: string,
 ): Problem<'condition-false'> {
   const firstSeenAt = Math.min(time(signals[0]?.condition?.lastTransitionTime) ?? history.firstSeenAt, now)
-  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler.
-  const needsMetricsServer = signals.some(({ message }) => String(message).includes('resource metrics API'))
+  // The error of the metrics client (k8s.io/metrics), in the condition of a HorizontalPodAutoscaler. Pods that do not run have
+  // no metrics: "no metrics returned from resource metrics API".
+  const needsMetricsServer = signals.some(({ message }) =>
+    String(message).includes('unable to fetch metrics from resource metrics API'),
+  )
   const detail = { signals: signals.map(withoutCondition), cause, needsMetricsServer }
   return { ...ownProblem(object, firstSeenAt), reason: 'condition-false', detail }
 }

@@ -204,7 +204,7 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   awaitsClaims?(detail: Detail): boolean
   /** The other objects that the problem is about: the Service that a route names. */
   otherSubjects?(problem: ProblemFields<Detail>): readonly Subject[]
-  /** Whether the object's own spec is wrong, so that the problem does not end when other objects become ready. */
+  /** Whether the object's own spec is wrong, or the cluster lacks a service: the problem does not end when other objects become ready. */
   isOwnMistake?(detail: Detail): boolean
   readonly field?: ManifestField
 }

@@ -56,6 +56,9 @@ export interface StatusDetails {
     | { readonly awaited: 'certificate'; readonly signer: string }
 }
 
+/** A longer text does not fit into a headline. */
+const statedLimit = 80
+
 export const statusReasons: ReasonFamily<StatusDetails> = {
   'claim-pending': {
     class: 'slow',
@@ -81,6 +84,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     isAnonymous: true,
     when: 'a condition of the object reports that it is not ready',
     title: 'it reports that it is not ready',
+    isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
     headline: ({ detail: { signals } }) => {
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
         return 'the autoscaler cannot read its metric'
@@ -101,7 +105,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     isAnonymous: true,
     when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up, or a failure of the observed generation in a status that has been unchanged for ${unchangedFailureMs / 60_000} minutes`,
     title: 'it reports a failure',
-    headline: (_problem, cause) => cause?.headline,
+    headline: ({ detail }, cause) => cause?.headline ?? statedFailure(detail),
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {
       const text = [cause ?? signalsText(signals), behind === undefined ? '' : `cause: ${behind}`]
         .filter((part) => part !== '')
@@ -109,7 +113,14 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
       if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
       return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
     },
-    hint: (s) => s.cause?.hint ?? releaseHint(s) ?? `Its status contains what failed: ${describeTarget(s)}.`,
+    hint: (s) => {
+      const { cause, signals = [] } = s.problem?.detail ?? {}
+      const isStated = cause !== undefined || signals.some(({ message = '' }) => message !== '')
+      const status = isStated
+        ? `Correct what it reports, and deploy again. Its whole status: ${describeTarget(s)}.`
+        : `Its status contains what failed: ${describeTarget(s)}.`
+      return s.cause?.hint ?? releaseHint(s) ?? status
+    },
   },
   'not-reconciled': {
     class: 'slow',
@@ -147,6 +158,12 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     },
     hint: notReconciledHint,
   },
+}
+
+/** `Helm upgrade failed for release shop/web`: the beginning of what an object reports of its failure, if that is a clause. */
+function statedFailure({ cause, signals }: StatusDetails['reported-failed']): string | undefined {
+  const [stated = ''] = (cause ?? signals[0]?.message ?? '').split(': ')
+  return /\S \S/.test(stated) && stated.length <= statedLimit ? stated : undefined
 }
 
 function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | undefined {

@@ -52,6 +52,11 @@ const autoscaler: KubeObject = {
     ],
   },
 }
+const withoutMetrics = condition('ScalingActive', 'False', {
+  reason: 'FailedGetResourceMetric',
+  message:
+    'the HPA was unable to compute the replica count: failed to get cpu utilization: unable to get metrics for resource cpu: unable to fetch metrics from resource metrics API: the server could not find the requested resource (get pods.metrics.k8s.io)',
+})
 const ingress: KubeObject = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'Ingress',
@@ -128,6 +133,16 @@ it('a Service and an autoscaler only wait for the Deployment whose image does no
   const end = gate(missingImage, [targets.service, targets.autoscaler, targets.deployment])
   expect(end).toMatchObject({ outcome: 'failed', reason: 'image-not-found' })
   expect(causes(end)).toEqual(['Service/web < Deployment/web', 'HorizontalPodAutoscaler/web < Deployment/web'])
+})
+
+it('an autoscaler of a cluster without metrics waits for no Deployment, since it fails without it too', () => {
+  const changed = { ...autoscaler, status: { conditions: [condition('AbleToScale', 'True'), withoutMetrics] } }
+  const steps = [
+    at(0, added(service(), slice, changed, ...workload(waitingFor('ErrImagePull', notFound))), lists),
+    ...missingImage.slice(1),
+  ]
+  const end = gate(steps, [targets.service, targets.autoscaler, targets.deployment])
+  expect(causes(end)).toEqual(['Service/web < Deployment/web'])
 })
 
 it('a Service that its own clock ends later still only waits for the Deployment that failed before', () => {

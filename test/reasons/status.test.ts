@@ -89,6 +89,32 @@ it.each<[StatusDetails['reported-failed'], string]>([
   expect(problemSentence(problem)).toBe(text)
 })
 
+const failedPhase: StatusSignal = { name: 'phase', value: 'Failed' }
+
+it.each<[StatusDetails['reported-failed'], string]>([
+  [
+    { signals: [], cause: 'Helm upgrade failed for release shop/web: timeout waiting' },
+    'Helm upgrade failed for release shop/web',
+  ],
+  [{ signals: [{ ...failedPhase, message: 'the build failed: step 3' }] }, 'the build failed'],
+  [{ signals: [failedPhase], cause: 'error: no quota is left' }, 'it reports a failure'],
+  [{ signals: [failedPhase], cause: `a ${'long '.repeat(20)}text` }, 'it reports a failure'],
+  [{ signals: [failedPhase] }, 'it reports a failure'],
+])('the headline of a failure that the object reports is the clause at its beginning: %j', (detail, text) => {
+  expect(headline('reported-failed', detail)).toBe(text)
+})
+
+it.each<[StatusDetails['reported-failed'], string]>([
+  [{ signals: [failedPhase], cause: 'no quota' }, 'Correct what it reports, and deploy again. Its whole status: '],
+  [{ signals: [{ ...failedPhase, message: 'no' }] }, 'Correct what it reports, and deploy again. Its whole status: '],
+  [{ signals: [failedPhase] }, 'Its status contains what failed: '],
+])(
+  'the hint of a failure that the object reports is to correct what it states, else to read its status: %j',
+  (detail, text) => {
+    expect(hint('reported-failed', detail)).toContain(text)
+  },
+)
+
 it('the sentence names the cause behind a failure that the object reports, and the headline is that of the cause', () => {
   const about = { subject: toSubject('pod/w-1'), container: 'app' }
   const cause = createProblem('image-not-found', { image: 'acme/w:v1', answer: 'not found' }, about)

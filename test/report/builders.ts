@@ -49,7 +49,7 @@ export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): 
   const problem = {
     reason: 'image-not-found',
     class: 'terminal',
-    detail: { text: message, ...detail },
+    detail: { text: message, signals: [], ...detail },
     subject: toSubject('pod/web-fc8bbfff5-8xkbh'),
     container: 'app',
     message,

@@ -629,7 +629,7 @@ function failureOf(object: KubeObject, attempt: Attempt, { now, time, history }:
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
-    detail: { signals: [], cause: message || 'the operator reports no message' },
+    detail: { signals: [], cause: message || undefined },
     ...proof,
   }
 }

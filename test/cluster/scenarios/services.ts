@@ -1,5 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ActionRun } from '../../support/runner.ts'
 import type { KubeObject } from '../api.ts'
-import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
+import { deploymentComplete, pullRefused, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { autoscaler, coreObject, deployment, pod, service, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -105,6 +107,26 @@ export const services: Scenario[] = [
     takesSeconds: 45,
   },
   {
+    // The Service waits for the Deployment only. The autoscaler has no metrics in this cluster, also with a healthy Deployment.
+    name: 'service-and-autoscaler-behind-a-missing-image',
+    inputs: { resources: 'service/web\nhorizontalpodautoscaler/web\ndeployment/web' },
+    contains: {
+      log: [/^ {2}service\/web waits for deployment\/web$/m],
+      summary: ['| ↳ service/web | waits for deployment/web |'],
+      message: [/^deployment\/web: (?!.*more\))/],
+    },
+    check: consequenceMistakes,
+    setup: (fixture) =>
+      fixture.apply(
+        deployment('web', { image: 'v9', resources: { requests: { cpu: '10m' } } }),
+        service('web'),
+        autoscaler('web'),
+      ),
+    expect: { outcome: 'failed', reason: 'image-not-found' },
+    decidedBy: pullRefused('not found', 2),
+    takesSeconds: 25,
+  },
+  {
     // The conditions from before the change stay true until the controller's next sync.
     name: 'autoscaler-changed-to-a-missing-target',
     inputs: { resources: 'horizontalpodautoscaler/web', 'stall-timeout': '25s' },
@@ -122,6 +144,22 @@ export const services: Scenario[] = [
     takesSeconds: 60,
   },
 ]
+
+/** The mistakes in what the action reports of a Service and an autoscaler of a Deployment that has failed. */
+function consequenceMistakes({ log, outputs }: ActionRun): string[] {
+  const failed = JSON.parse(outputs['failed-resources'] ?? '[]') as Record<string, string>[]
+  const causes = failed.map(({ target, causedBy }) => `${target} ${causedBy ?? 'by itself'}`).toSorted()
+  const expected = [
+    'deployment.apps/web by itself',
+    'horizontalpodautoscaler.autoscaling/web by itself',
+    'service/web deployment.apps/web',
+  ]
+  const annotations = log.match(/^::error/gm) ?? []
+  return [
+    ...(isDeepStrictEqual(causes, expected) ? [] : [`The output failed-resources names ${causes.join(', ')}.`]),
+    ...(annotations.length === 1 ? [] : [`There are ${annotations.length} annotations.`]),
+  ]
+}
 
 /** A StorageClass whose volumes are bound once a pod uses the claim. */
 function waitingClass({ namespace }: Fixture): KubeObject {
