@@ -42,7 +42,7 @@ export class Exit implements Reporter {
   readonly onHead = (head: RolloutHead): void =>
     this.#reporter.onHead({ ...head, notices: head.notices.map(this.#secrets.redact) })
 
-  /** While texts wait for lists, the state is that of before; at the start it has no texts. */
+  /** While texts wait for lists, the previous state is shown; at the start, a state without texts. */
   readonly onStart = (present: (now: number) => Timeline): void => {
     let shown: Timeline | undefined
     this.#reporter.onStart?.((now) => {

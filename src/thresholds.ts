@@ -20,13 +20,13 @@ export const defaultCreatedTimeoutMs = 30_000
 /** The input `max-restarts`: a container may wait for another one that starts later. */
 export const defaultMaxRestarts = 2
 
-/** The input `log-lines`. */
+/** The input `log-lines`: a stack trace with its cause, in a log that still fits on a screen. */
 export const defaultLogLines = 25
 
 /** The longest duration, a week: runners do not wait longer, and timers of Node.js are limited to 24 days. */
 export const maxDurationMs = 168 * 3_600_000
 
-/** The largest number that an input accepts. */
+/** The largest number that an input accepts: a larger one is a typing error. */
 export const maxNumber = 1_000
 
 /** `--timeout` of a line of `requests`: five times that of a probe. */
@@ -40,7 +40,7 @@ export const requestIntervalMs = 10_000
 /** `--during` asks at this interval: an outage of a second is seen, and a pod gets no load. */
 export const duringIntervalMs = 1_000
 
-/** How many wrong or missing answers in a row prove that a pod does not answer. */
+/** So many wrong or missing answers in a row prove that a pod does not answer: as for a probe by default (failureThreshold). */
 export const answersProven = 3
 
 /** The last of these answers comes at least so long after the first: a cache or a connection pool may need that long to fill. */
@@ -58,22 +58,25 @@ export const maxRecordedAnswers = 20
 /** How many moments of errors, and values of a metric, the summary and the report keep. */
 export const maxRecordedErrors = 1_000
 
-/** Errors of requests with a shorter time between them are one bar of the diagram. */
+/** Errors of requests with a shorter time between them are one bar of the diagram: one or two answers do not split it. */
 export const errorGapMs = 3_000
 
 /** How many wrong answers to a line, and values of a metric, the summary shows. */
 export const maxShownAnswers = 10
 export const maxShownValues = 30
 
-/** How many values in a row that break the limit of a metric fail the gate. */
+/** So many values in a row that break the limit of a metric fail the gate: a single one may come from a missed scrape. */
 export const metricProven = 2
 
-/** How long the end of the hold waits for the answers to its last questions. */
+/** How long the end of the hold waits for the answers to its last questions: longer than a query may take. */
 export const lastAnswerMs = 30_000
 
 // Deaths of containers, and what is missing for them
 
-/** A third death proves a crash loop, but only after this time since the first. */
+/**
+ * A third death proves a crash loop, but only after this time since the first: a container that ends at once dies for the
+ * third time after some 10 s, while what it waits for may still be created by the same apply.
+ */
 export const deathsProvenMs = 30_000
 
 /** This time instead while another target still progresses, because the container may wait for that target. */
@@ -93,7 +96,10 @@ export const missingObjectMs = 60_000
  */
 export const kubeletRetryMs = 20_000
 
-/** A pod that is older than this at the gate's start was not created by the apply that the gate checks. */
+/**
+ * A pod that is older than this at the gate's start was not created by the apply that the gate checks: most gates start a
+ * few seconds after the apply.
+ */
 export const earlierPodMs = 60_000
 
 /** The longest time between two pulls of an image (MaxContainerBackOff, pkg/kubelet). */
@@ -108,7 +114,7 @@ export const earlierDeathsMs = 10 * 60_000
 /** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
 export const recoveredMs = 10 * 60_000
 
-/** The kubelet's first back-off, unless a node is configured with less. */
+/** The kubelet's first back-off between restarts, unless a node is configured with less (pkg/kubelet). */
 export const firstRestartBackOffSeconds = 10
 
 /** The kubelet may write the status this long after the attempt; its events have no such delay. */
@@ -125,7 +131,10 @@ export const acknowledgedMs = 10_000
 /** After the toleration, the controller still has to delete the pod, and its owner to replace it. */
 export const replacedMs = 10_000
 
-/** The node controller marks a lost node after 50 s; nothing else reports a pod of the node that was not ready before. */
+/**
+ * The node controller marks a lost node after 50 s (`--node-monitor-grace-period` of kube-controller-manager); nothing else
+ * reports a pod of the node that was not ready before.
+ */
 export const quietNodeMs = 120_000
 
 /** If nothing is reported about the pods of many nodes, the nodes are hardly the cause. */
@@ -181,7 +190,10 @@ export const maxJobBackOffMs = 10 * 60_000
  */
 export const leaderChangeMs = 30_000
 
-/** If the deadline had passed before the gate first saw the object, it counts only after this time without progress. */
+/**
+ * If the deadline had passed before the gate first saw the object, it counts only after this time without progress: an undo
+ * or a scale keeps an earlier report of the controller.
+ */
 export const standingDeadlineMs = 10_000
 
 /**
@@ -195,7 +207,7 @@ export const addressMovesMs = 120_000
 
 // Custom resources
 
-/** How long a reported failure must persist. */
+/** How long a reported failure must persist: controllers also report one for the moment between two attempts. */
 export const reportedFailureMs = 10_000
 
 /** How long a failure must be unchanged unless the controller has given up: most controllers retry. */
@@ -207,7 +219,7 @@ export const unchangedFailureWhileOthersProgressMs = 180_000
 /** How many settle times a status of unknown meaning must be unchanged: its states may be those of a start. */
 export const unclearSettles = 3
 
-/** The interval of an operator whose resource names none. */
+/** The interval of an operator that compares its objects, if its resource names none. */
 export const comparisonIntervalMs = 60_000
 
 /** How long to wait for the first lists of owned objects. Without the permission, they never arrive. */
@@ -222,7 +234,7 @@ export const causeSearchMs = 10_000
 /** How many causes of a custom resource are reported: each is one line of the log and one section of the summary. */
 export const maxCauses = 5
 
-/** The maximum number of objects that are watched by name for one custom resource. */
+/** The maximum number of objects that are watched by name for one custom resource: each is a watch of its own. */
 export const maxApplied = 50
 
 // The gate
@@ -239,13 +251,13 @@ export const deletedMs = 5_000
 /** One apply creates the objects of a selector one after the other, so the first match may not be the only one. */
 export const selectorCompleteMs = 5_000
 
-/** After this time without an entry, a heartbeat lists the open targets. */
+/** After this time without an entry, a heartbeat lists the open targets: a log that is silent for longer looks stuck. */
 export const heartbeatMs = 30_000
 
 /** If pods settle in less time, the log does not mention it. */
 export const shortestSettlingMs = 2_000
 
-/** If an object is older than this at the gate's start, the apply before the gate did not create it. */
+/** If an object is older than this at the gate's start, the apply before the gate did not create it; see `earlierPodMs`. */
 export const oldObjectMs = 60_000
 
 /**
@@ -276,18 +288,18 @@ export const manyObjects = 100
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
 export const furtherMistakesMs = 5_000
 
-/** If a problem began this long before the gate's start, the apply before the gate did not cause it. */
+/** If a problem began this long before the gate's start, the apply before the gate did not cause it; see `earlierPodMs`. */
 export const oldProblemMs = 60_000
 
-/** How many targets a heartbeat names. */
+/** How many targets a heartbeat names: it is one line. */
 export const heartbeatTargets = 5
 
-/** Maximum number of wordings of one problem that are logged. */
+/** Maximum number of wordings of one problem that are logged: a text that changes with each event would fill the log. */
 export const maxWordings = 5
 
 // The API server
 
-/** After this time without a success, the state of the rollout is unknown. */
+/** After this time without a success, the state of the rollout is unknown: a single API server restarts in less. */
 export const unknownMs = 2 * 60_000
 
 /** After this time, a server that never answered is a mistake in the kubeconfig. */
@@ -319,7 +331,7 @@ export const maxInitialRetryMs = 3_000
  */
 export const watchSilenceMs = 30_000
 
-/** The shortest time that the server is asked to keep a watch open. */
+/** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
 export const minWatchSeconds = 45
 
 /** Watches end at different times within this one, so that they are not all opened at once. */
@@ -347,8 +359,8 @@ export const maxEventsOfObject = 300
 export const maxAnswerBytes = 128 << 20
 
 /**
- * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they come on different
- * connections.
+ * How long each text that may quote a secret waits. An object may arrive later than an event that quotes its secret: they
+ * come on different connections.
  */
 export const quotedTextMs = 250
 
@@ -468,7 +480,10 @@ export const quickRetries = 4
 /** The wait before each of these retries. */
 export const quickRetryMs = 7_000
 
-/** Maximum number of watches of one kind in a namespace; more of them become one watch of the namespace. */
+/**
+ * Maximum number of watches of one kind in a namespace: each is a connection of its own. More of them
+ * become one watch of the namespace.
+ */
 export const maxWatchesOfKind = 8
 
 /** For how many requests the permissions are checked: each check is a request. */
@@ -741,6 +756,7 @@ export const releaseListsAtOnce = 8
 
 /** How many lines `requests` and `metrics` may have: each asks a pod every few seconds. */
 export const maxRequestLines = 100
+
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */
 export const awaitRevisionMs = 600_000
 

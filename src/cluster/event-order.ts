@@ -13,7 +13,7 @@ export function lastOccurrence({
   metadata,
 }: EventObject): string | undefined {
   const timestamps = [series?.lastObservedTime, lastTimestamp, eventTime].flatMap((timestamp) => timestamp || [])
-  // Nearly every event has one. An object may have hundreds of events, which are read again with each of its changes.
+  // Nearly every event has only one of them, and needs no sorting: hundreds of events may be read after each change.
   const [latest] = timestamps.length > 1 ? timestamps.toSorted((a, b) => Date.parse(b) - Date.parse(a)) : timestamps
   return latest ?? firstTimestamp ?? metadata.creationTimestamp
 }

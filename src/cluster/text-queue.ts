@@ -30,7 +30,7 @@ export class TextQueue {
     this.#clock = clock
   }
 
-  /** @param requests returns the present watches; the same array until they change, or each time another one */
+  /** @param requests returns the present watches */
   follow(requests: () => readonly WatchRequest[]): void {
     this.#requestsOf = requests
   }

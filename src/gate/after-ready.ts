@@ -33,7 +33,14 @@ import type { CheckReference, Checks, MetricCheck, RequestCheck } from '../plan/
 import { displayName, nameKey, type Target } from '../plan/target.ts'
 import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
-import { duringIntervalMs, lastAnswerMs, metricIntervalMs, metricProven, requestIntervalMs } from '../thresholds.ts'
+import {
+  duringIntervalMs,
+  lastAnswerMs,
+  maxNamedSeries,
+  metricIntervalMs,
+  metricProven,
+  requestIntervalMs,
+} from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { noQuestions, type Question } from './questions.ts'
@@ -637,9 +644,6 @@ function afterAnswer(before: During | undefined, check: RequestCheck, event: Tim
     askedAt: new Map([...askedAt, [event.pod ?? '', event.at]]),
   }
 }
-
-/** How many series a message names. */
-const maxNamedSeries = 5
 
 /** The subject of requests to URLs, which belong to no target. */
 const urlSubject = { group: '', kind: '', name: 'the URL' } as const

@@ -488,7 +488,7 @@ export class Gate {
     }
     const request = targetWatch(gated.target)
     const { name, index } = gated
-    // What an operator has deployed counts by its word.
+    // If it cannot be read, the report of the operator that deployed it counts.
     if (gated.target.deployedBy !== undefined && this.store.listState(request) !== 'complete') return
     if (this.#health.isWithdrawn(request)) return
     if (this.store.listState(request) !== 'complete') {

@@ -79,7 +79,7 @@ function lookAtTarget(
   return { ...record, ...problemVerdict(outcome, problem, assessment, target) }
 }
 
-/** That another revision replaced the awaited one (`--revision`), if the object itself or the checkout shows it. */
+/** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */
 function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(state)
   const facts = { ...gateTime, firstSeenAt: now, wasDeployed: false, wasAttempted: false }

@@ -120,7 +120,7 @@ interface Ready extends Unended {
   readonly at: number
   /** Set while it is ready because the object is absent (`--for=delete`). */
   readonly absence?: Absence
-  /** It cannot be read: it counts by the word of the operator that deployed it. */
+  /** It cannot be read, so only the report of the operator that deployed it counts. */
   readonly isUnread?: true
   readonly seen?: Seen
   readonly assessment?: Assessment

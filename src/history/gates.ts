@@ -95,8 +95,8 @@ export function goodRuns(runs: readonly PastTarget[]): readonly PastTarget[] {
 }
 
 /**
- * The milestones of the targets of a gate beside the median of the last good runs of each target, if there are enough of
- * them. A target is the same one by context, namespace, kind and name.
+ * Compares each milestone of a gate with the median of the last good runs of its target, if there are enough of them. Two
+ * runs are of the same target if context, namespace, kind and name are equal.
  */
 export function compareGate(timeline: EndedTimeline, gates: readonly PastGate[]): readonly ComparedTarget[] {
   const names = fullNames(timeline.targets.map(({ target }) => target))

@@ -30,7 +30,7 @@ export interface AskedPod {
   readonly port: number
 }
 
-/** The pods of one line of `requests`. */
+/** For one line of `requests`: the pods whose answers count, and those to ask now. */
 export interface Ask {
   /** Index of the line among `requests`. */
   readonly check: number

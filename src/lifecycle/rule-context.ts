@@ -60,7 +60,7 @@ export interface LifecycleSettings {
   readonly settleTimeMs: number
   /** How often a container may be restarted. */
   readonly maxRestarts: number
-  /** One look: what is not as it should be has been so since its own timestamps, although it is seen only now. */
+  /** The gate looks once (`why`): a problem lasts since the timestamps of its object, not since the gate first saw it. */
   readonly isLook?: boolean
 }
 

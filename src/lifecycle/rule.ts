@@ -38,7 +38,7 @@ export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
   readonly wasAttempted: boolean
 }
 
-/** How an object stands to its awaited revision (`--revision`); `text` is for the log. */
+/** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
 export type Arrival =
   | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
   /** Its operator deploys it, or failed to. */
@@ -149,7 +149,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     owned: (uid: string | undefined, kind: string) => readonly KubeObject[],
     all: (kind: string) => readonly KubeObject[],
   ): readonly KubeObject[]
-  /** How the object stands to the awaited revision: with this method, it is not judged before that arrives. */
+  /** Whether the awaited revision is deployed. With this method, the object is not judged before it is. */
   arrival?(object: Gated, facts: ArrivalFacts): Arrival
   /**
    * When the present version came, in milliseconds since the epoch on the runner's clock; undefined if unknown. A scale, a

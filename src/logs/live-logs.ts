@@ -248,7 +248,7 @@ class EntryQueue {
     else this.#held.push(entry)
   }
 
-  /** Shows a log line, with a time not after that of a held entry. */
+  /** Shows a log line. A held entry is shown after it, so the line gets no later time than that entry. */
   log(output: LogOutput): void {
     this.#showLog({ ...output, at: Math.min(output.at, this.#held[0]?.at ?? output.at) })
   }

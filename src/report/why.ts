@@ -41,7 +41,7 @@ export function lookTally(targets: readonly TargetRecord[]): string {
   return tally(targets, (outcome) => (outcome === 'stalled' ? 'not ready' : outcomeLabels[outcome].verb))
 }
 
-/** The timeline with one of its targets, which stands for itself. */
+/** The timeline with this target alone. */
 function only(timeline: Timeline, { causedBy: _, ...record }: TargetRecord): Timeline {
   return { ...timeline, verdict: undefined, targets: [record] }
 }

@@ -60,7 +60,7 @@ export interface ChangeListener {
   readonly onConnection?: (error: string | undefined) => void
 }
 
-/** The overview comes before the changes, but these wait no longer for it. */
+/** How long the changes wait for the overview, which comes before them. */
 const overviewMs = 3_000
 
 /** The changes of objects, with an overview before them. Throws UserError if objects cannot be read. */

@@ -369,7 +369,7 @@ const readers: Readonly<Record<string, Reader>> = {
   HelmRelease: readHelmRelease,
 }
 
-/** How an object stands to the wanted revision. */
+/** Whether the wanted revision of an object is deployed. */
 type Standing =
   | { readonly type: 'deployed' }
   /** It is deployed, and its operator reports that something differs from it or is under way. */

@@ -165,7 +165,7 @@ function revisionOf(object: KubeObject): string {
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** That an undo made an older revision the present one; for one long ago, nothing. */
+/** The note that an undo made an older revision the present one; empty if that was long ago. */
 function restoredNotes(
   deployment: Deployment,
   current: ReplicaSet | undefined,
@@ -271,7 +271,7 @@ function progressDeadlineProblem(
       },
       // The controller does not report the cause; the problem of a pod does.
       cause: state?.problems[0] ?? stuck.problems[0] ?? failingProbeOf(state, context),
-      ...(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isGettingOn(pod, context)))
+      ...(existedBefore && (hasUnprovenPod(state) || state?.pods.some((pod) => isAdvancing(pod, context)))
         ? { proven: false }
         : provePersisted(context.history.countersMovedAt, existedBefore ? standingDeadlineMs : 0, context.now)),
     },
@@ -297,10 +297,11 @@ function hasUnprovenPod(state: ExaminedPods['state']): boolean {
 }
 
 /**
- * Whether a pod gets on while the Deployment keeps an earlier report, until it counts the pod as ready: the pod waits as long as it
- * states, runs an init container or a hook, or its last step before its start, or its readiness, was since the gate began.
+ * Whether a pod advances, although the Deployment keeps an earlier report until it counts the pod as ready: the pod waits
+ * for a time that it states itself, or runs an init container or a hook, or was scheduled, initialised or ready only since
+ * the gate began.
  */
-function isGettingOn({ pod, started, stallHold, runningStep }: PodState, context: RuleContext): boolean {
+function isAdvancing({ pod, started, stallHold, runningStep }: PodState, context: RuleContext): boolean {
   const isCurrent = ({ type, status, lastTransitionTime }: Condition) =>
     status === 'True' && (type === 'Ready' || !started) && isSinceStart(context.time(lastTransitionTime), context)
   const hasMoved = pod.status?.conditions?.some(isCurrent) === true
