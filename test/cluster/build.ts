@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { run } from './command.ts'
 import {
   cacheFolder,
@@ -108,23 +108,14 @@ export function installHelm(major: HelmMajor = 4): Promise<string> {
   return path
 }
 
-/** Whether both versions of Helm were built before. */
-export function isHelmInstalled(): boolean {
-  return Object.values(helmVersions).every((version) => existsSync(programPath('helm', version)))
-}
-
-function programPath(name: string, version: string): string {
-  return join(cacheFolder, `${name}-${version}`, name)
-}
-
 /**
  * Builds a released Go program from the module proxy (minutes; then cached).
  * @param name of its executable
  * @returns its path
  */
 export async function installGoProgram(name: string, programPackage: string, version: string): Promise<string> {
-  const program = programPath(name, version)
-  const folder = dirname(program)
+  const folder = join(cacheFolder, `${name}-${version}`)
+  const program = join(folder, name)
   if (existsSync(program)) return program
   const partial = `${folder}.${process.pid}`
   await run('go', ['install', '-trimpath', `${programPackage}@${version}`], {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ActionRun, startAction } from '../support/runner.ts'
+import { installHelm } from './build.ts'
 import { hasNamespaceDefaults } from './cluster.ts'
 import { until } from './command.ts'
 import { type FaultMoments, SharedFault } from './component-faults.ts'
@@ -44,6 +45,7 @@ const limitSeconds = 150
  * @returns the results in the order of the scenarios
  */
 export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
+  for (const major of new Set(all.flatMap(({ helm = [] }) => helm))) await installHelm(major)
   const results = new Map<Scenario, ScenarioResult>()
   const run = async (scenario: Scenario, moments?: FaultMoments) => {
     const result = await runScenario(scenario, cluster, moments)

@@ -26,6 +26,8 @@ export interface Scenario {
   fault?: ComponentFault
   /** The scenario needs a file or a process of the cluster of this machine. */
   needsOwnCluster?: boolean
+  /** The major version of Helm that the scenario uses. It is built before the scenarios run. */
+  helm?: 3 | 4
   /** The action reaches the API server through `fixture.proxy`. */
   proxied?: boolean
   /** Returns the input `kubeconfig` for the administrator's kubeconfig, after `setup`. */

@@ -1,4 +1,3 @@
-import { isHelmInstalled } from '../build.ts'
 import type { Scenario } from '../scenario.ts'
 import { access } from './access.ts'
 import { admission } from './admission.ts'
@@ -12,7 +11,7 @@ import { deletions } from './deletions.ts'
 import { expectedImages } from './expected-images.ts'
 import { failures } from './failures.ts'
 import { healthy } from './healthy.ts'
-import { helmReleases } from './helm.ts'
+import { helm3Releases, helmReleases } from './helm.ts'
 import { jobs } from './jobs.ts'
 import { liveLogs } from './live-logs.ts'
 import { lostKubelet } from './lost-kubelet.ts'
@@ -71,19 +70,14 @@ export function coreOfScenarios(): readonly Scenario[] {
   return inTurn.flat().slice(0, coreScenarios)
 }
 
-/**
- * The scenarios of these names; `helm` means all with Helm. Without names, all of them; those with Helm only if it was built
- * before, which takes minutes.
- */
+/** The scenarios of these names; `helm` means all releases of Helm 3 and 4. Without names, all but those of Helm 3. */
 export function choose(written: readonly string[]): readonly Scenario[] {
-  const names = written.flatMap((word) => (word === 'helm' ? helmReleases.map(({ name }) => name) : [word]))
-  const unknown = names.filter((name) => !scenarios.some((scenario) => scenario.name === name))
+  const ofHelm = [...helmReleases, ...helm3Releases].map(({ name }) => name)
+  const names = written.flatMap((word) => (word === 'helm' ? ofHelm : [word]))
+  const known = [...scenarios, ...helm3Releases]
+  const unknown = names.filter((name) => !known.some((scenario) => scenario.name === name))
   if (unknown.length > 0) {
-    throw new Error(`no scenario ${unknown.join(', ')}; there are: ${scenarios.map(({ name }) => name).join(', ')}`)
+    throw new Error(`no scenario ${unknown.join(', ')}; there are: ${known.map(({ name }) => name).join(', ')}`)
   }
-  if (names.length === 0 && !isHelmInstalled()) {
-    console.log(`left out: ${helmReleases.length} scenarios with Helm. "npm run test:cluster helm" builds it.`)
-    return scenarios.filter((scenario) => !helmReleases.includes(scenario))
-  }
-  return names.length === 0 ? scenarios : scenarios.filter(({ name }) => names.includes(name))
+  return names.length === 0 ? scenarios : known.filter(({ name }) => names.includes(name))
 }
