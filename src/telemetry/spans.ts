@@ -120,7 +120,8 @@ function writeTarget(record: TargetRecord, name: string, { timeline, tracer, par
     ...(target.namespace !== undefined && { 'k8s.namespace.name': target.namespace }),
     ...(cause !== undefined && { 'rollout_gate.caused_by': targetId(cause) }),
   }
-  const span = tracer.startSpan(name, { startTime: moment(beginOf(record, startedAt)), attributes }, parent)
+  const beganAt = beginOf(record, startedAt)
+  const span = tracer.startSpan(name, { startTime: moment(beganAt), attributes }, parent)
   for (const problem of problems) {
     const details = {
       'rollout_gate.class': problem.class,
@@ -128,7 +129,8 @@ function writeTarget(record: TargetRecord, name: string, { timeline, tracer, par
       'rollout_gate.message': problem.message,
       'rollout_gate.count': problem.count,
     }
-    span.addEvent(problem.reason, details, moment(problem.firstSeenAt))
+    // A problem may be older than the gate; an event outside of its span is shown as a wrong clock.
+    span.addEvent(problem.reason, details, moment(Math.max(problem.firstSeenAt, beganAt)))
   }
   // A target that only waits for another one has not failed itself.
   if (outcomeLabels[outcome].mark === '✗' && causedBy === undefined)

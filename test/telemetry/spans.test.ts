@@ -71,6 +71,12 @@ describe('the spans of a gate', () => {
     expect(events).toEqual([['image-not-found', 3]])
   })
 
+  it('contain a problem from before the gate at the start of its target', () => {
+    const old = { ...web, problems: [createProblem({ firstSeenAt: at(-3_600) })] }
+    const [event] = named(spansOf({ ...timeline, targets: [old] }, {}, undefined), 'deployment/web')?.events ?? []
+    expect(event && seconds(event.time)).toBe(0)
+  })
+
   it('are errors only where something failed by itself', () => {
     const errors = spans.filter(({ status }) => status.code === SpanStatusCode.ERROR).map(({ name }) => name)
     expect(errors).toEqual(['pulled', 'deployment/web', 'rollout'])
