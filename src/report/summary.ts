@@ -58,17 +58,19 @@ const maxAnnotations = 20
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
   const { maxBytes = maxSummaryBytes, diagram = true } = options
   let shape = { ...wholeShape, gantt: diagram }
+  let body = renderBody(timeline, shape, options)
   let leftOut: readonly string[] = []
-  let text = renderShape(timeline, shape, leftOut, options)
+  const whole = () => `${[body, ...note(leftOut, options), ...footer(timeline)].join('\n\n')}\n\n`
   for (const { leavesOut, ...smaller } of reductions) {
-    if (Buffer.byteLength(text) <= maxBytes) break
+    if (Buffer.byteLength(whole()) <= maxBytes) break
     shape = { ...shape, ...smaller }
+    const reduced = renderBody(timeline, shape, options)
     // A reduction that changes nothing is not mentioned.
-    if (renderShape(timeline, shape, leftOut, options) === text) continue
+    if (reduced === body) continue
+    body = reduced
     leftOut = [...leftOut, leavesOut]
-    text = renderShape(timeline, shape, leftOut, options)
   }
-  return text
+  return whole()
 }
 
 /** How much a summary contains. */
@@ -112,7 +114,8 @@ interface NamedRecord {
   readonly cause?: NamedRecord | undefined
 }
 
-function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[], options: SummaryOptions): string {
+/** The summary without its end. */
+function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): string {
   const names = nameTargets(timeline.targets.map(({ target }) => target))
   const own = timeline.targets.map((record, index): NamedRecord => ({ record, name: names[index] ?? { name: '' } }))
   const named = own.map((each) => ({ ...each, cause: own[each.record.causedBy ?? -1] }))
@@ -132,10 +135,8 @@ function renderShape(timeline: Timeline, shape: Shape, leftOut: readonly string[
     ...(shape.readyRows ? renderComparison(options.compared ?? []) : []),
     ...details(timeline, shown, shape, options),
     ...readyTable(judged, shown, shape),
-    ...note(leftOut, options),
-    ...footer(timeline),
   ]
-  return `${blocks.join('\n\n')}\n\n`
+  return blocks.join('\n\n')
 }
 
 function cause(timeline: Timeline, { tracked }: SummaryOptions): string[] {
