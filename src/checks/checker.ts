@@ -119,7 +119,7 @@ export class Checker {
     if (asking.signal.aborted) return
     this.#inFlight.delete(key)
     if (observation === undefined) this.#retryAt.set(key, this.#options.clock.now() + questionRetryMs)
-    // The gate's questions change before this returns.
+    // The gate handles the answer at once, and may replace its questions, before the next ones are asked.
     else this.#listener?.observe(observation)
     this.#askDue()
   }

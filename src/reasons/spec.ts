@@ -152,7 +152,7 @@ interface ReasonTraits {
   readonly yieldsToPods?: true
   /** It does not name a cause: the node of the pod may be one. */
   readonly leavesCauseOpen?: true
-  /** Answers to requests prove it: in the hold too, it is the reason itself. */
+  /** Answers to `requests` prove it. In the hold it is the reason itself, in place of `not-held`. */
   readonly isAnswer?: true
   /** The hint is that of the problem of the target. */
   readonly isOfProblem?: true

@@ -8,8 +8,8 @@ import { nameKey, type Target } from '../plan/target.ts'
 import { type FollowedObjects, type FollowedRequest, isMeant } from './view-targets.ts'
 
 /**
- * The objects of a view, judged by one endless gate: a failed object may become ready. When a selector matches another object,
- * or one no longer, a new gate judges the objects by the latest events.
+ * The objects of a view, judged by one endless gate: a failed object may become ready. When a selector matches a further
+ * object, or no longer matches one, a new gate judges the objects by the latest events.
  */
 export class FollowedGate {
   readonly #objects: FollowedObjects
@@ -48,7 +48,7 @@ export class FollowedGate {
     if (!this.#isOutdated) this.#gate.handle(event)
   }
 
-  /** Handles an event of the watch of a selector: it may match another object, or one no longer. */
+  /** Handles an event of the watch of a selector: the selector may match an object now, or match it no longer. */
   select(event: FeedEvent, request: WatchRequest): void {
     if (!('object' in event)) return
     const key = requestKey(request)

@@ -113,8 +113,8 @@ test('a new watch holds texts until it has answered', () => {
   expect([shown, queue.isWaiting]).toEqual([['one'], false])
 })
 
-describe('the end', () => {
-  test('requests lists that have not arrived again, and lets everything leave', async () => {
+describe('the end of a gate', () => {
+  test('requests the missing lists again, and lets all texts leave', async () => {
     const { clock, queue, shown, say, synced } = open()
     synced(pods)
     say('one')
@@ -125,7 +125,7 @@ describe('the end', () => {
     expect([requested, shown]).toEqual([[[secrets]], ['one']])
   })
 
-  test('of one look waits for lists alone', async () => {
+  test('waits for the lists alone if the gate only looks once', async () => {
     const { clock, queue, shown, say, synced } = open()
     synced(pods)
     synced(secrets)

@@ -43,7 +43,7 @@ const manifestOf = (template: object) => ({
   spec: { template },
 })
 
-describe('a deploy that changes nothing fails with require-change, and is named without it', () => {
+describe('a deploy that changes nothing fails with require-change, and is reported as unchanged without it', () => {
   const cases: readonly (readonly [string, Observation[]])[] = [
     ['the same tag was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', old)] })],
     ['the same digest was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', -20)] })],

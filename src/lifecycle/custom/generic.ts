@@ -177,7 +177,7 @@ function namesDependency(object: KubeObject, signals: readonly Signal[]): boolea
 }
 
 /**
- * Whether a failure stands beside a change in progress (Updating=True). A bad health is no failure either while parts are only
+ * Whether the status contains a change in progress besides a failure (Updating=True). A bad health is no failure either while parts are only
  * not ready.
  */
 function isWorkingOn(failure: Signal, object: KubeObject): boolean {

@@ -95,7 +95,7 @@ function tlsRequests({ metadata: { namespace }, spec: { tls = [] } = {} }: Ingre
   return [...names].map((name) => ({ ...secretNames, namespace, name }))
 }
 
-/** What the Ingress names and does not exist. Its controller may be configured to work without it. */
+/** What the Ingress names although it does not exist. Its controller may be configured to work without it. */
 function warningsOf(ingress: Ingress, context: RuleContext): readonly string[] {
   const isMissing = ({ kind, namespace }: WatchRequest, name: string | undefined) =>
     !context.list(kind, namespace).some(({ metadata }) => metadata.name === name)

@@ -114,7 +114,7 @@ export function unboundClaim(pod: Pod, context: RuleContext): Problem | undefine
     const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace } }
     const event = bindingEvent(context.events(claim))
     if (event === undefined) continue
-    const firstSeenAt = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
+    const firstSeenAt = context.time(firstOccurrence(event)) ?? context.now
     return pendingProblem(subjectOf(claim), firstSeenAt, event.message)
   }
   return undefined

@@ -1,4 +1,4 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
+import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
 import type { ContainerStateTerminated, EventObject, Pod, Probe } from '../../cluster/objects.ts'
 import { subjectOf } from '../../cluster/objects.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
@@ -118,7 +118,7 @@ function creationProblem(facts: ContainerFacts): Problem {
   const event = refusalEvent(facts, message)
   const seenAt = history.waiting?.since ?? context.now
   // The event has the moment of the refusal; the status is updated later.
-  const first = context.time(event?.firstTimestamp ?? event?.eventTime) ?? seenAt
+  const first = context.time(event && firstOccurrence(event)) ?? seenAt
   const last = event && context.time(lastOccurrence(event))
   const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
   const proof = busyNode.test(message) ? { proven: false } : proveMissing(checks, context)

@@ -1,4 +1,4 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
+import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
 import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type Pod } from '../../cluster/objects.ts'
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
@@ -213,7 +213,7 @@ export function observePodEvents(
         events: refused.reduce((sum, event) => sum + eventCount(event), 0),
         firstAt: Math.min(
           refusals[reason]?.firstAt ?? now,
-          ...refused.map((event) => eventStart(event, gateTime) ?? now),
+          ...refused.map((event) => gateTime.time(firstOccurrence(event)) ?? now),
         ),
         lastAt: latest([refusals[reason]?.lastAt, ...refused.map((event) => gateTime.time(lastOccurrence(event)))]),
         message: refused.at(-1)?.message ?? '',
@@ -222,7 +222,7 @@ export function observePodEvents(
     const backOffs = about.filter(
       (event) => event.reason === 'BackOff' && event.message?.startsWith('Back-off restarting'),
     )
-    const backOffAt = Math.min(...backOffs.map((event) => eventStart(event, gateTime) ?? now))
+    const backOffAt = Math.min(...backOffs.map((event) => gateTime.time(firstOccurrence(event)) ?? now))
     const deaths = backOffs.length === 0 ? start.deaths : { ...start.deaths, backOffAt }
     containers.set(name, { ...start, refusals, deaths })
   }
@@ -293,8 +293,4 @@ function observeWaiting(
     message: waiting.message ?? before?.message ?? '',
   }
   return { ...observed, refusals: { ...known.refusals, [kind]: refusals } }
-}
-
-function eventStart(event: EventObject, gateTime: GateTime): number | undefined {
-  return gateTime.time(event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp)
 }

@@ -1,4 +1,4 @@
-import { lastOccurrence } from '../../cluster/event-order.ts'
+import { firstOccurrence, lastOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { MissingObject } from '../../reasons/containers.ts'
 import type { FoundCauses, NodeState, SchedulingCause } from '../../reasons/pods.ts'
@@ -306,7 +306,7 @@ const setupFailures: ReadonlySet<string> = new Set([
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
   const { reason = '', message = '' } = event
-  const first = context.time(event.firstTimestamp ?? event.eventTime) ?? context.now
+  const first = context.time(firstOccurrence(event)) ?? context.now
   const last = context.time(lastOccurrence(event)) ?? first
   const own = { ...ownProblem(pod, first), count: eventCount(event) }
   if (sandboxFailures.has(reason)) return { ...own, reason: 'sandbox-failed', detail: sandboxDetail(message) }
