@@ -2,7 +2,10 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { exampleFiles } from '../../scripts/in-examples.ts'
+import { attempt, until } from '../cluster/command.ts'
 import { contractViolations } from '../cluster/contract.ts'
+import { appImage } from '../cluster/images.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, login, type Step } from './documented.ts'
 import { exampleScenarios } from './examples.ts'
@@ -203,6 +206,198 @@ async function migration(fixture: WorkflowFixture, check: Check): Promise<void> 
   await checkContract(run, fixture, check)
 }
 
+/** The recipes of Helm, of helmfile, and of a restart. helmfile is a script that upgrades its releases as `helmfile sync` does. */
+async function helmRecipes(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const { namespace } = fixture
+  const values = { image: { repository: appImage, tag: 'v1' } }
+  const chart = [...exampleFiles()].filter(([path]) => path.startsWith('charts/'))
+  const releases = ['web', 'worker', 'monitoring']
+  const upgrades = releases.map(
+    (name) => `helm upgrade --install ${name} charts/web -n ${namespace} --values values.yaml --set image.tag=v2`,
+  )
+  const helmfile = [
+    'mkdir "$RUNNER_TEMP/bin"',
+    'cp helmfile "$RUNNER_TEMP/bin"',
+    'chmod +x "$RUNNER_TEMP/bin/helmfile"',
+  ]
+  const files = {
+    ...Object.fromEntries(chart),
+    'values.yaml': values,
+    helmfile: ['#!/bin/sh -e', ...upgrades, ''].join('\n'),
+  }
+  const onPath: Step = { run: [...helmfile, 'echo "$RUNNER_TEMP/bin" >> "$GITHUB_PATH"'].join('\n') }
+  const ofHelm = (index: number) =>
+    documentedSteps('docs/recipes.md', 'Helm', namespace, index).map((step) =>
+      inNamespace(step, 'monitoring', namespace),
+    )
+  const names = (run: GateRun) => targetsOf(run).map(({ target }) => target)
+
+  const release = await fixture.run('release', { files, steps: [login, ...ofHelm(0)] })
+  await check('the recipe of Helm gates the live objects of the release', () => {
+    assertPassed(release)
+    deepEqual(names(release).toSorted(), ['deployment.apps/web', 'service/web'])
+  })
+  const rendered = await fixture.run('rendered', { files, steps: [login, ...ofHelm(1)] })
+  await check('the recipe of Helm with a rendered chart names the line of each object', () => {
+    assertPassed(rendered)
+    deepEqual(names(rendered).toSorted(), ['deployment.apps/web', 'service/web'])
+    ok(targetsOf(rendered).every(({ source }) => source?.file === 'rendered.yaml'))
+  })
+  const several = await fixture.run('helmfile', { files, steps: [login, onPath, ...ofHelm(2)] })
+  await check('the recipe of helmfile gates each release', () => {
+    assertPassed(several)
+    deepEqual(
+      names(several).toSorted(),
+      releases.flatMap((name) => [`deployment.apps/${name}`, `service/${name}`]).toSorted(),
+    )
+  })
+  const restart = await fixture.run('restart', {
+    steps: [login, ...documentedSteps('docs/recipes.md', 'A restart', namespace)],
+  })
+  await check('the recipe of a restart gates the restarted pods', () => {
+    assertPassed(restart)
+    match(restart.gate.outputs['changed'] ?? '', /deployment\.apps\/web/)
+  })
+  await checkContract(restart, fixture, check)
+}
+
+interface ReportedTarget {
+  readonly target: string
+  readonly source?: { readonly file: string }
+}
+
+function targetsOf(run: GateRun): readonly ReportedTarget[] {
+  return JSON.parse(readFileSync(run.gate.outputs['report'] ?? '', 'utf8')).targets
+}
+
+/** A step in which another namespace stands for one of the documentation. */
+function inNamespace(step: Step, documented: string, namespace: string): Step {
+  const resources = step.with?.['resources']?.replaceAll(`-n ${documented}`, `-n ${namespace}`)
+  return resources === undefined ? step : { ...step, with: { ...step.with, resources } }
+}
+
+const forms = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+
+/** A GitOps operator that the test plays: the real ones run in test/operators. */
+const operators = [
+  {
+    heading: 'Argo CD',
+    documented: 'argocd',
+    apiVersion: 'argoproj.io/v1alpha1',
+    kind: 'Application',
+    plural: 'applications',
+    hasStatus: false,
+    /** The object once it has deployed a commit. */
+    at(revision: string, namespace: string): object {
+      const source = { repoURL: 'https://github.com/acme/shop', path: 'k8s', targetRevision: 'main' }
+      const destination = { server: 'https://kubernetes.default.svc', namespace }
+      const operation = { phase: 'Succeeded', operation: { sync: { revision } }, syncResult: { revision, source } }
+      const finishedAt = new Date().toISOString()
+      const web = { group: 'apps', version: 'v1', kind: 'Deployment', namespace, name: 'web', status: 'Synced' }
+      return {
+        spec: { project: 'default', source, destination },
+        status: {
+          sync: { status: 'Synced', revision, comparedTo: { source, destination } },
+          health: { status: 'Healthy' },
+          operationState: { ...operation, startedAt: finishedAt, finishedAt },
+          history: [{ id: 1, revision, source, deployedAt: finishedAt }],
+          resources: [{ ...web, health: { status: 'Healthy' } }],
+        },
+      }
+    },
+  },
+  {
+    heading: 'Flux',
+    documented: 'flux-system',
+    apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
+    kind: 'Kustomization',
+    plural: 'kustomizations',
+    hasStatus: true,
+    at(revision: string, namespace: string): object {
+      const lastTransitionTime = new Date().toISOString()
+      const ready = {
+        type: 'Ready',
+        status: 'True',
+        reason: 'ReconciliationSucceeded',
+        message: '',
+        lastTransitionTime,
+      }
+      const applied = `main@sha1:${revision}`
+      return {
+        spec: { interval: '1m', path: 'k8s', prune: true, sourceRef: { kind: 'GitRepository', name: 'shop' } },
+        status: {
+          observedGeneration: 1,
+          conditions: [{ ...ready, observedGeneration: 1 }],
+          lastAppliedRevision: applied,
+          lastAttemptedRevision: applied,
+          inventory: { entries: [{ id: `${namespace}_web_apps_Deployment`, v: 'v1' }] },
+        },
+      }
+    },
+  },
+] as const
+
+/**
+ * The recipes of Argo CD and Flux: the operator deploys the commit while the workflow runs. The other blocks of these
+ * sections need a second repository, a registry or several sources: `test/workflow-blocks.test.ts` checks their inputs,
+ * `test/gate/revision.test.ts` their references.
+ */
+async function gitOpsRecipes(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const { api, namespace } = fixture
+  const web = `/apis/apps/v1/namespaces/${namespace}/deployments/web`
+  for (const { heading, documented, apiVersion, kind, plural, hasStatus, at } of operators) {
+    const [group = '', version = ''] = apiVersion.split('/')
+    const definition = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${group}`
+    const name = plural.replace(/s$/, '')
+    await api.apply(definition, {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.${group}` },
+      spec: {
+        group,
+        scope: 'Namespaced',
+        names: { plural, singular: name, kind },
+        versions: [
+          { name: version, served: true, storage: true, schema: forms, subresources: hasStatus ? { status: {} } : {} },
+        ],
+      },
+    })
+    try {
+      const path = `/apis/${apiVersion}/namespaces/${namespace}/${plural}/${namespace}`
+      const deploy = async (revision: string, image: string) => {
+        await api.apply(web, deployment('web', { image }))
+        const object = { apiVersion, kind, metadata: { name: namespace }, ...at(revision, namespace) }
+        for (const part of hasStatus ? [path, `${path}/status`] : [path]) await api.apply(part, object)
+      }
+      await until(`${kind} is served`, 30, () =>
+        deploy('1'.repeat(40), 'v1').then(
+          () => true,
+          () => false,
+        ),
+      )
+      const run = heading.toLowerCase().replace(' ', '-')
+      const steps = documentedSteps('docs/recipes.md', heading, namespace).map((step) =>
+        step.run?.startsWith('./login') ? login : inNamespace(step, documented, namespace),
+      )
+      const running = fixture.run(run, { steps })
+      const commit = async () =>
+        (await attempt('git', ['-C', join(fixture.folder, run, 'checkout'), 'rev-parse', 'HEAD'])).trim()
+      await until('the commit exists', 60, async () => (await commit()) !== '')
+      await deploy(await commit(), 'v2')
+      const finished = await running
+      await check(`the recipe of ${heading} passes once the commit and what it deployed are ready`, () => {
+        assertPassed(finished)
+        deepEqual(
+          targetsOf(finished).map(({ target }) => target),
+          [`${kind.toLowerCase()}.${group}/${namespace}`, 'deployment.apps/web'],
+        )
+      })
+    } finally {
+      await api.delete(definition)
+    }
+  }
+}
+
 /** Node releases that the built programs support, and one that they do not. */
 async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const oldest = await installNode(oldestNode())
@@ -265,6 +460,8 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
   'kubectl-output': applied,
   manifests,
   migration,
+  'recipes-helm': helmRecipes,
+  'recipes-gitops': gitOpsRecipes,
   nodes,
   matrix,
   reusable,

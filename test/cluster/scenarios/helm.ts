@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse, parseAllDocuments } from 'yaml'
+import { documentedBlock } from '../../act/documented.ts'
 import type { ActionRun } from '../../support/runner.ts'
 import type { KubeObject } from '../api.ts'
 import { installHelm } from '../build.ts'
@@ -113,6 +115,19 @@ const hasTargets =
 const release = { inputs: { resources: 'helm/web' }, withinSeconds: 30, takesSeconds: 10 }
 const ready = { outcome: 'ready', reason: '' }
 const ofWeb = ['deployment.apps/web', 'service/web']
+
+const user = 'ci'
+const kubeconfigOfUser = (content: string, { tokens }: Fixture) => withToken(content, tokens.get(user) ?? '')
+
+/** The rules of the documented Role, and so many of those that are documented for Helm, Argo CD and Flux. */
+function documentedRules(more: number): object[] {
+  const role = documentedBlock('SECURITY.md', 'What the action may do in the cluster', 'yaml', '')
+  const [first] = parseAllDocuments(role)
+  const others = Array.from({ length: more }, (_, index) =>
+    parse(documentedBlock('docs/credentials.md', 'Access for Helm, Argo CD and Flux', 'yaml', '', index)),
+  )
+  return [...(first?.toJS().rules ?? []), ...others.flat()]
+}
 
 /** The kinds of objects that the umbrella chart has in each of its three charts, besides ConfigMaps. */
 function partOf(name: string): KubeObject[] {
@@ -242,6 +257,7 @@ const releasesOf = (major: Major): Scenario[] => [
     ...release,
     name: `helm-${major}-pending-upgrade`,
     setup: async (fixture) => {
+      await createUser(fixture, user, documentedRules(1))
       await install(fixture, major)
       const objects = [
         ...web({ image: 'v2' }),
@@ -257,6 +273,7 @@ const releasesOf = (major: Major): Scenario[] => [
     },
     expect: ready,
     decidedBy: all(completeWith('v2'), deploymentComplete('worker')),
+    kubeconfig: kubeconfigOfUser,
     contains: { log: [/revision 2 is pending-upgrade since/, 'revision 2 is deployed'] },
     check: hasTargets('deployment.apps/worker', ...ofWeb),
   },
@@ -303,15 +320,10 @@ const releasesOf = (major: Major): Scenario[] => [
     ...release,
     name: `helm-${major}-without-secrets`,
     setup: async (fixture) => {
-      await createUser(fixture, 'ci', [
-        { apiGroups: [''], resources: ['pods', 'events', 'services'], verbs: ['get', 'list', 'watch'] },
-        { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
-        { apiGroups: ['apps'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
-        { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['get', 'list', 'watch'] },
-      ])
+      await createUser(fixture, user, documentedRules(0))
       await helm(fixture, major, 'install', 'web', writeChart(fixture, web()))
     },
-    kubeconfig: (content, fixture) => withToken(content, fixture.tokens.get('ci') ?? ''),
+    kubeconfig: kubeconfigOfUser,
     expect: ready,
     decidedBy: deploymentComplete('web'),
     contains: { log: ['objects of these kinds are not gated, because they may not be listed'] },
