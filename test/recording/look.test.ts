@@ -96,3 +96,32 @@ test.each(recordings.filter(isSampled))(
     }
   },
 )
+
+/**
+ * A recording also contains what happened before the moment: deaths that fail the target then (`failed`), where a live look
+ * only finds them as a problem (`stalled`). The reasons are the same.
+ */
+const viewed = ['crash-loop', 'update', 'service-without-ready-pods', 'daemonset-crash', 'image-unauthorized']
+
+test.each(viewed)(
+  'why of the recording %s finds at ten moments the reasons that a live look finds then',
+  async (name) => {
+    const path = recordingPath(name)
+    const startedAt = Date.parse((await readHeader(path)).startedAt)
+    const events: FeedEvent[] = []
+    for await (const event of readEvents(path, () => {})) events.push(event)
+    const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? startedAt
+    const lastAt = events.at(-1)?.at ?? startedAt
+    const recorded: string[][] = []
+    const live: string[][] = []
+    const reasonsOf = (targets: readonly { readonly outcome: string; readonly reason: string }[]) =>
+      targets.map(({ outcome, reason }) => reason || outcome)
+    for (let moment = 1; moment <= 10; moment++) {
+      const at = Math.round(listedAt + ((lastAt - listedAt) * moment) / 10)
+      const { stdout } = await runCommand(['why', `--recording=${path}`, '--json', `--at=${at - startedAt}ms`])
+      recorded.push(reasonsOf(JSON.parse(stdout).targets))
+      live.push(reasonsOf((await lookAtEnd(path, at)).targets))
+    }
+    expect(recorded).toEqual(live)
+  },
+)
