@@ -43,7 +43,10 @@ export const duringIntervalMs = 1_000
 /** So many wrong or missing answers in a row prove that a pod does not answer: as for a probe by default (failureThreshold). */
 export const answersProven = 3
 
-/** The last of these answers comes at least so long after the first: a cache or a connection pool may need that long to fill. */
+/**
+ * The last of the answers that prove that a pod does not answer comes so long after the first at the earliest: a cache or a
+ * connection pool may need that long to fill.
+ */
 export const answersProvenMs = 30_000
 
 /** Metrics are asked at this interval in the hold: twice the usual interval at which Prometheus scrapes. */
@@ -79,7 +82,7 @@ export const lastAnswerMs = 30_000
  */
 export const deathsProvenMs = 30_000
 
-/** This time instead while another target still progresses, because the container may wait for that target. */
+/** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
 
 /** A missing image is proven by this refusal of the registry: a push may race the first. */
@@ -213,7 +216,7 @@ export const reportedFailureMs = 10_000
 /** How long a failure must be unchanged unless the controller has given up: most controllers retry. */
 export const unchangedFailureMs = 120_000
 
-/** This time instead while another target still progresses, because the object may need that target. */
+/** `unchangedFailureMs` while another target still progresses: the object may need that target. */
 export const unchangedFailureWhileOthersProgressMs = 180_000
 
 /** How many settle times a status of unknown meaning must be unchanged: its states may be those of a start. */
@@ -477,7 +480,7 @@ export const missingBackOffMs = 5_000
 /** How many retries after a 403 come sooner: a Role may be deleted and created again within seconds. */
 export const quickRetries = 4
 
-/** The wait before each of these retries. */
+/** The wait before each of the `quickRetries` after a 403. */
 export const quickRetryMs = 7_000
 
 /**
@@ -494,7 +497,7 @@ export const maxCheckedRequests = 60
 /** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
 export const minSecretCharacters = 8
 
-/** The same for a value whose name says that it is secret, unless it consists of words. */
+/** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
 export const minNamedSecretCharacters = 6
 
 /** Longer values are files or Helm releases, which logs do not quote. */
@@ -503,7 +506,7 @@ export const maxSecretCharacters = 10_000
 /** How long the end of the gate waits for the first lists, before texts leave. */
 export const textFinishMs = 2_000
 
-/** The same in a cancelled job. */
+/** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const textFinishWhenCancelledMs = 500
 
 /** Shorter strings are not masked, to keep the log readable. */
@@ -568,7 +571,7 @@ export const reportedLogAttempts = 3
 /** How long a verdict waits for the last lines; less in a cancelled job, which has little time left. */
 export const lastLogLinesMs = 1_000
 
-/** The same in a cancelled job. */
+/** `lastLogLinesMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const lastLogLinesWhenCancelledMs = 300
 
 // Evidence
@@ -576,7 +579,7 @@ export const lastLogLinesWhenCancelledMs = 300
 /** If hundreds of targets fail, the logs of this many containers are enough. */
 export const maxEvidenceContainers = 24
 
-/** The same for the nodes of their pods: the states of this many nodes are enough. */
+/** If hundreds of targets fail, the states of this many nodes of their pods are enough. */
 export const maxEvidenceNodes = 8
 
 /** The logs of this many containers of a target are enough. */
@@ -594,7 +597,7 @@ export const lookMs = 5_000
 /** How long the end of the gate waits for the evidence. */
 export const evidenceFinishMs = 5_000
 
-/** The same in a cancelled job: the runner kills it 10 s after its cancellation. */
+/** `evidenceFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const evidenceFinishWhenCancelledMs = 1_500
 
 /** Events from longer before the gate's start are not shown: they do not explain the state at the gate's start. */
@@ -614,7 +617,7 @@ export const updateIntervalMs = 15_000
  */
 export const outcomeLimitMs = 90_000
 
-/** The same in a cancelled job: the runner kills it 10 s after its cancellation. */
+/** `outcomeLimitMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const outcomeLimitWhenCancelledMs = 4_000
 
 /** Time limit for all requests. Waits for most secondary rate limits to end. */
@@ -698,7 +701,7 @@ export const maxTimelineLines = 2_000
 /** How many targets that are not ready the table of the summary contains. */
 export const maxRows = 500
 
-/** How many of them have details. */
+/** How many targets that are not ready have details in the summary. */
 export const maxDetails = 50
 
 /** How many rows the summary shows: more are folded, which keeps the overview short. */

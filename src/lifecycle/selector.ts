@@ -36,9 +36,7 @@ export function selectedRequest(apiVersion: string, kind: string, { metadata, sp
   return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
-/**
- * The watch of the pods that a selector matches: also those of other owners, as their owner references show.
- */
+/** The watch of the pods that a selector matches. They may have other owners, which their owner references show. */
 export function podRequest(selecting: Selecting): WatchRequest {
   return selectedRequest('v1', 'Pod', selecting)
 }

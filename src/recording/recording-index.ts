@@ -90,8 +90,8 @@ export class RecordingIndex {
   }
 
   /**
-   * The names in the first list of a kind that match the selector. If none does, those of the first match and of `selectorCompleteMs` more, as
-   * a gate waits for them (`matchSelections`).
+   * The names in the first list of a kind that match the selector. If none does, those that matched first, and within
+   * `selectorCompleteMs` after that: a gate waits for them in the same way (`matchSelections`).
    */
   namesOf({ apiVersion, kind, namespace, labelSelector = '', release }: Selection): readonly string[] {
     const matches = [...this.#kinds.values()]

@@ -20,7 +20,7 @@ it('targets that become ready in the same second with the same text get one line
   ])
 })
 
-it('three targets get a line each', () => {
+it('three targets that become ready together get a line each', () => {
   expect(
     renderEntries(
       [0, 1, 2].map((target) => ready(target)),
@@ -30,17 +30,17 @@ it('three targets get a line each', () => {
 })
 
 it.each([
-  ['become ready a second later', ready(4, 1.2)],
-  ['have another text', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
-  ['are not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
-])('those that %s get their own line, in order', (_, other) => {
+  ['it becomes ready a second later', ready(4, 1.2)],
+  ['its text is another', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
+  ['it is not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
+])('a target has a line of its own if others become ready together and %s', (_, other) => {
   const lines = renderEntries([...[0, 1, 2, 3].map((target) => ready(target)), other], layout)
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('4 targets')
   expect(lines[1]).toContain('configmap/settings-4')
 })
 
-it('held back entries are printed at the end of the turn, or before the next other entry', async () => {
+it('held back entries are printed at the end of the turn of the event loop, or before the next other entry', async () => {
   const lines: string[] = []
   const printer = new LogPrinter((more) => lines.push(...more), { color: false, groups: true })
   printer.head({ ...head, notices: [] })
