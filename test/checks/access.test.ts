@@ -82,7 +82,7 @@ describe.each(['1.34', '1.35'])('through Kubernetes %s', (version) => {
   })
 })
 
-test('without a review, forwarding is tried before the proxy', async () => {
+test('if the API server does not review access, forwarding is tried before the proxy', async () => {
   const { server, access } = await start()
   server.deny({ verb: 'create', resource: 'selfsubjectaccessreviews' })
   server.deny({ ...forwarding, verb: 'get' })

@@ -153,7 +153,7 @@ describe('the gate is followed', () => {
 })
 
 describe('before a clock ends a target', () => {
-  it('its watches list again, and time stands still until they have', async () => {
+  it('the watches of the target list again, and time stands still until they have', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(33)

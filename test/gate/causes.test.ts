@@ -152,7 +152,7 @@ it('a Service that its own clock ends later still only waits for the Deployment 
   expect(end.message).not.toContain('more')
 })
 
-it('of a Service and its Deployment that time out together, the Deployment decides, wherever it stands in the input', () => {
+it('if a Service and its Deployment time out together, the Deployment decides, in any order of the input', () => {
   const steps = [at(0, added(service(), slice, ...workload(waitingFor('ContainerCreating'))), lists)]
   const end = gate(steps, [targets.service, targets.deployment], { timeoutMs: 60_000 })
   expect(end.targets.map(({ outcome }) => outcome)).toEqual(['timed-out', 'timed-out'])

@@ -463,7 +463,7 @@ it('more than one series is a mistake that names them', () => {
   )
 })
 
-it('not-held goes before a metric that breaks its limit', () => {
+it('the reason not-held takes precedence over a metric that breaks its limit', () => {
   const died = at(
     61,
     modified(

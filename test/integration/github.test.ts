@@ -255,7 +255,7 @@ test.each([
   expect(github.requests).toEqual([])
 })
 
-test('without extras GitHub is asked nothing', async () => {
+test('without extras, no request is sent to GitHub', async () => {
   const namespace = await playAll('already-finished')
   const ended = await start({ namespace, 'github-token': token }).ended
   expect(ended.exitCode).toBe(0)

@@ -239,7 +239,7 @@ test('a pending revision is a target like the others of a look at a Helm release
   expect(targets).toHaveLength(chart.length + 1)
 })
 
-test('without permission to list Secrets, a Helm release is its objects alone', async () => {
+test('without permission to list Secrets, a Helm release consists only of its objects', async () => {
   for (const object of [...chart, revision(7, 'failed')]) server.apply(object)
   server.deny({ verb: 'list', resource: 'secrets' })
   expect(await gate()).toMatchObject({ outcome: 'ready' })

@@ -98,7 +98,7 @@ it('the former input of the gate is a mistake that names this action', async () 
   expect(errorsOf(ended).join()).toMatch(/^merge: .*`uses: rollout-gate\/rollout-gate\/merge`/)
 })
 
-it('without reports it is a mistake', async () => {
+it('an input without reports is a mistake', async () => {
   expect(errorsOf(await run({}))).toEqual([
     'reports: No report is named. Write one path per line, like reports/prod-eu/report.json.',
   ])

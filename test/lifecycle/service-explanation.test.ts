@@ -212,7 +212,7 @@ it('a Service that is being deleted is the first check', () => {
   expect(explain(createService({}, dying), { pods: [webPod('a')] }).lines[0]).toBe('✗ the Service is being deleted')
 })
 
-it('if pods cannot be read, only the endpoints count', () => {
+it('an explanation of a Service whose pods cannot be read counts only endpoints', () => {
   const { message, lines } = explain(createService(), { pods: undefined })
   expect(message).toBe('has 0 endpoints, none of them ready')
   expect(lines).toContain('· its pods cannot be read')

@@ -27,7 +27,7 @@ test('the first 500 lines are shown as they come', () => {
   expect(shown()).toEqual(numbers(3, 500))
 })
 
-test('after them the newest 25 are shown every 10 seconds, with the number of omitted lines', () => {
+test('after the first 500 lines, the newest 25 are shown every 10 seconds, with the number of omitted lines', () => {
   const { clock, write, shown } = start()
   write(0, 700)
   shown()
@@ -62,7 +62,7 @@ test('long lines use up the limit sooner', () => {
   expect(shown()).toHaveLength(32)
 })
 
-test('when the allowance of all containers is used up, only last lines are shown', () => {
+test('when all containers together have used up their lines, only the last lines are shown', () => {
   const { clock, throttle, write, shown } = start({ lines: 10 })
   write(0, 100)
   expect(shown()).toEqual(numbers(0, 10))

@@ -45,7 +45,7 @@ it.each<[readonly Outcome[], Outcome]>([
   [['failed', 'misconfigured'], 'misconfigured'],
   [['misconfigured', 'unknown'], 'unknown'],
   [['unknown', 'cancelled'], 'cancelled'],
-])('of %j the outcome is %s, in any order', (outcomes, expected) => {
+])('the merged outcome of %j is %s, in any order', (outcomes, expected) => {
   const files = outcomes.map((outcome) => file(ended(outcome), outcome))
   for (const order of [files, files.toReversed()]) {
     expect(mergeReports(order, 0).verdict.outcome).toBe(expected)
@@ -96,7 +96,7 @@ it('the message of a pattern without a match, and of an empty path, names the ca
   expect(messageOf({ name: 'eu', path: '' })).toBe('eu: the path of its report is empty')
 })
 
-it('of equal outcomes the one that took the shortest time decides, then the first', () => {
+it('among equal outcomes, the gate that took the shortest time decides, then the first', () => {
   const deciding = (...seconds: readonly number[]) =>
     mergeReports(
       seconds.map((each, index) => file(ended('failed', each), `gate-${index}`)),
@@ -156,7 +156,7 @@ it('merged reports can be merged again', () => {
   expect(whole.verdict.outcome).toBe('unknown')
 })
 
-it('without any report the result has the present moment', () => {
+it('without any report, the merged timeline has the present moment', () => {
   const report = buildReport(mergeReports([{ path: 'a.json' }], start))
   expect(report).toMatchObject({ startedAt: new Date(start).toISOString(), durationSeconds: 0, targets: [] })
 })

@@ -208,7 +208,7 @@ test.each([
   expect(stdout).toContain('✓ Rollout ready')
 })
 
-test('of several files, those that cannot be read are reported, and the others are replayed', async () => {
+test('among several files, those that cannot be read are reported, and the others are replayed', async () => {
   const directory = mkdtempSync(join(folder, 'directory-'))
   const { code, stdout, stderr } = await runCommand([
     'replay',

@@ -64,7 +64,7 @@ it('nothing is drawn when all was ready at first sight', () => {
   expect(renderGantt(cases['already-ready'] ?? createTimeline())).toBeUndefined()
 })
 
-it('of many targets, those that are not ready and the slowest are drawn', () => {
+it('the diagram of many targets has those that are not ready, and the slowest', () => {
   const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([

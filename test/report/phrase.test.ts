@@ -24,7 +24,7 @@ it('a long image keeps its beginning and its end', () => {
   expect(words.length).toBeLessThan(100)
 })
 
-it('without a reason the outcome is the phrase', () => {
+it('the headline of a target without a reason is its outcome', () => {
   expect(reasonHeadline(createTargetRecord({ outcome: 'progressing', reason: '' }))).toBe('in progress')
 })
 

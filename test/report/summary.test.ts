@@ -133,13 +133,13 @@ it('the field of the manifest is one line', () => {
 
 const text = renderSummary(caseOf('many-targets'))
 
-it('of 500 targets that end in every way, the first lines count how many ended how', () => {
+it('with 500 targets, the first lines of the summary count the targets by outcome', () => {
   expect(text).toContain(
     '\n\n❌ 20 × image not found · ❌ 10 × a container keeps crashing · 🛑 10 × no node can take the pods · ⏳ 25 × in progress · ✅ 435 × ready\n\n',
   )
 })
 
-it('of 500 targets that end in every way, the table shows some of each, and folds the others', () => {
+it('with 500 targets, the table of the summary shows some of each outcome, and folds the others', () => {
   const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
   const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
   expect(rows.length).toBeLessThanOrEqual(15)
@@ -148,7 +148,7 @@ it('of 500 targets that end in every way, the table shows some of each, and fold
   expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
 })
 
-it('of 500 targets that end in every way, ten are explained, the others in a section that is folded', () => {
+it('with 500 targets, the summary explains ten, and the others in a folded section', () => {
   expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
   expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
 })
@@ -240,7 +240,7 @@ it('a summary that is too large keeps the end of a log, which contains the reaso
   expect(text).toContain('line 149')
 })
 
-it('of a gate that never began names no clocks', () => {
+it('the summary of a gate that never began names no clocks', () => {
   const error = new UserError([{ input: 'timeout', message: '"5" has no unit.' }])
   expect(renderSummary(misconfiguredTimeline(error, 0, 0))).not.toMatch(/timeout off|stall timeout/)
 })
