@@ -33,6 +33,7 @@ import type { CheckReference, Checks, MetricCheck, RequestCheck } from '../plan/
 import { displayName, nameKey, type Target } from '../plan/target.ts'
 import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
+import { measured } from '../reasons/wording.ts'
 import {
   duringIntervalMs,
   lastAnswerMs,
@@ -330,12 +331,24 @@ export class AfterReady implements AnswerBook {
     this.#values.clear()
   }
 
+  /** `error-rate 0.002`: the latest value of each metric, or why there is none. */
+  get #latestValues(): readonly string[] {
+    return this.#checks.metrics.flatMap((metric) => {
+      const { value, error } = this.#valuesOf(metric).at(-1) ?? {}
+      if (value === undefined && error === undefined) return []
+      return `${metric.name} ${value === undefined ? error : measured(value)}`
+    })
+  }
+
   /** The text of the log when the hold begins and when it has ended; undefined without one. */
   get holdTexts(): { readonly began: string; readonly ended: string } | undefined {
     const { holdMs } = this.#checks
     const time = duration(holdMs)
     return this.isHolding
-      ? { began: `everything is ready: it must stay so for ${time}`, ended: `stayed ready for ${time}` }
+      ? {
+          began: `everything is ready: it must stay so for ${time}`,
+          ended: [`stayed ready for ${time}`, ...this.#latestValues].join(' · '),
+        }
       : undefined
   }
 
@@ -343,7 +356,7 @@ export class AfterReady implements AnswerBook {
   describe(now: number): readonly string[] {
     if (this.#hold === undefined) return this.#openUrls.map((check) => `waiting for the answer to ${requestOf(check)}`)
     if (now >= this.#hold.until) return ['waiting for the last answers']
-    return [`must stay so for ${duration(this.#hold.until - now)} more`]
+    return [`must stay so for ${duration(this.#hold.until - now)} more`, ...this.#latestValues]
   }
 
   /**

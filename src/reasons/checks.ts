@@ -1,8 +1,8 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import { answersProven, answersProvenMs, lastAnswerMs, metricProven } from '../thresholds.ts'
+import { answersProven, answersProvenMs, metricProven } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { command, counted, nameOf, timesNow, withoutMiddle } from './wording.ts'
+import { command, counted, measured, nameOf, timesNow, withoutMiddle } from './wording.ts'
 
 /** How many characters of a body a sentence contains: the summary has more. */
 const bodyLimit = 80
@@ -108,7 +108,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     title: 'a metric breaks its limit',
     sentence: ({ detail: { name, limit, value, count } }) =>
       clause(
-        `the metric ${name} is ${value}${count > 1 ? `, ${counted(count, 'time')} in a row` : ''}: it must be ${limit}`,
+        `the metric ${name} is ${measured(value)}${count > 1 ? `, ${counted(count, 'time')} in a row` : ''}: it must be ${limit}`,
       ),
     hint: () =>
       'The new version is ready, but this metric is not within its limit. Look at its values in the summary, then correct the version, or the limit in `metrics`.',
@@ -119,7 +119,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     title: 'a metric has no value',
     sentence: ({ detail: { name, error } }) => clause(`the metric ${name} has no value: ${shortText(error)}`),
     hint: () =>
-      `Nothing is known about the new version by this metric, good or bad. If it has no data, look whether the query finds series (a rate needs traffic, and ${duration(lastAnswerMs)} is often too short for it); if the server did not answer, look at \`metrics-from\`.`,
+      'Nothing is known about the new version by this metric, good or bad. Without data, or with NaN, its query finds no series with a value: a rate needs traffic, and `hold` must be long enough for it. If no data is good, add `or vector(0)` to the query. With any other error, look at the server of `metrics-from`.',
   },
 }
 

@@ -22,8 +22,8 @@ const characterLimit = 1_500
 const maxLineLength = 500
 
 /**
- * One error for each failed target, at its manifest line if known, and one error if the gate ended without judging its
- * targets. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs annotated the targets.
+ * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or if
+ * none of them failed it. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
@@ -34,9 +34,12 @@ export function buildAnnotations(
 ): Annotation[] {
   const { targets, verdict, gates } = timeline
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
-  const isUnjudged = verdict?.outcome === 'unknown' || verdict?.outcome === 'misconfigured'
-  const own = isUnjudged && targets.length > 0 ? [ofGate(timeline)] : []
+  const { outcome } = verdict ?? {}
   const deciding = decidingTarget(timeline)
+  // A URL or a metric belongs to no target.
+  const isOfNone = (outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out') && deciding === undefined
+  const isOwn = outcome === 'unknown' || outcome === 'misconfigured' || isOfNone
+  const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []
   const names = fullNames(targets.map(({ target }) => target))
   const waiting = waitingLines(timeline)
   const failing = targets.flatMap((record, index) =>

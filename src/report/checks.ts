@@ -1,6 +1,6 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, CheckRecords, MetricRecord, RequestRecord, Timeline } from '../gate/timeline.ts'
-import { counted } from '../reasons/wording.ts'
+import { counted, measured } from '../reasons/wording.ts'
 import { maxShownAnswers, maxShownValues } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
@@ -32,10 +32,11 @@ export function renderChecks(timeline: Timeline): string[] {
 
 type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
-function holdLine({ hold }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
+function holdLine({ hold, requests }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
   if (hold?.since === undefined) return []
   const { holdMs, since } = hold
-  const ready = `Everything was ready and had answered at ${formatElapsed(since - startedAt)}`
+  const answered = requests.some(({ isDuring }) => !isDuring) ? ' and had answered' : ''
+  const ready = `Everything was ready${answered} at ${formatElapsed(since - startedAt)}`
   // The gate may have seen nothing of it.
   if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
   return [`${ready}; held for ${duration(Math.min(holdMs, finishedAt - since))} of ${duration(holdMs)}.`]
@@ -109,18 +110,16 @@ function metricBlock({ name, query, limit, values }: MetricRecord, times: Times)
     )
     .join('')
   const texts = shown.map(({ at, value, error }) => {
-    return `${formatElapsed(at - times.startedAt)} ${value === undefined ? plain(error ?? '?', cellLimit) : numberText(value)}`
+    return `${formatElapsed(at - times.startedAt)} ${value === undefined ? plain(error ?? '?', cellLimit) : measured(value)}`
   })
-  const present = last?.value === undefined ? plain(last?.error ?? 'no value', cellLimit) : numberText(last.value)
+  const present =
+    last?.value === undefined
+      ? `has no value: ${markdown(plain(last?.error ?? '?', cellLimit))}`
+      : `is ${markdown(measured(last.value))}`
   return [
-    `${code(name)} must be ${code(limit)} and is ${markdown(present)} · ${code(shortenWords(query, maxWordWidth))}`,
+    `${code(name)} must be ${code(limit)} and ${present} · ${code(shortenWords(query, maxWordWidth))}`,
     fence([bar, texts.join(' · ')]),
   ]
-}
-
-/** `0.0123`: four significant digits. */
-function numberText(value: number): string {
-  return String(Number(value.toPrecision(4)))
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */

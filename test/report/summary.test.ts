@@ -38,11 +38,7 @@ it('a gate that is still open shows how far it is', () => {
 })
 
 it.each([
-  [
-    'states how long everything held',
-    'cancelled',
-    'Everything was ready and had answered at 0:05; held for 26 s of 1 m.',
-  ],
+  ['states how long everything held', 'cancelled', 'Everything was ready at 0:05; held for 26 s of 1 m.'],
   ['does not state that it held if the gate may not have seen it', 'unknown', 'then its hold of 1 m began.'],
 ] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
   const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
