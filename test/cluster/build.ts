@@ -9,6 +9,7 @@ import {
   kubeModfile,
   kubeModule,
   kubernetesVersion,
+  metricsModule,
   registryModule,
   webModule,
 } from './layout.ts'
@@ -44,12 +45,19 @@ export async function buildWeb(): Promise<string> {
   return build('web', webModule, [])
 }
 
+/** Builds VictoriaMetrics, which scrapes pods and answers PromQL (a minute; then cached). Returns its path. */
+export async function buildMetricsServer(): Promise<string> {
+  const program = 'github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics'
+  return build('metrics', metricsModule, [], [], [], program)
+}
+
 async function build(
   name: string,
   folder: string,
   linkerFlags: readonly string[],
   flags: readonly string[] = [],
   otherSources: readonly string[] = [],
+  program = '.',
 ): Promise<string> {
   const hash = createHash('sha256').update(linkerFlags.join())
   const files = readdirSync(folder, { withFileTypes: true }).filter((each) => each.isFile())
@@ -58,7 +66,7 @@ async function build(
   const binary = join(cacheFolder, `${name}-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(binary)) return binary
 
-  await goBuild(binary, folder, '.', linkerFlags, {}, flags)
+  await goBuild(binary, folder, program, linkerFlags, {}, flags)
   return binary
 }
 

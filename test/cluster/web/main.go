@@ -35,8 +35,9 @@ var (
 	dies       = flag.Int("dies-after", 0, "exit with code 1 after so many answers")
 	ignoreTerm = flag.Bool("ignore-term", false, "ignore SIGTERM")
 	drain      = flag.Duration("drain", 0, "after SIGTERM, go on answering for so long")
-	errorShare = flag.Float64("error-share", 0, "the share of errors in the traffic that /metrics shows")
-	rate       = flag.Float64("rate", 0, "the requests a second in that traffic")
+	rate       = flag.Float64("rate", 0, "the requests a second of the traffic that /metrics shows")
+	errorShare = flag.Float64("error-share", 0, "the share of errors in that traffic")
+	errorsFrom = flag.Duration("errors-from", 0, "the time from which that traffic has errors, since the start")
 )
 
 type counter struct {
@@ -110,8 +111,9 @@ func answer(w http.ResponseWriter, r *http.Request) {
 func metrics(w http.ResponseWriter, r *http.Request) {
 	answers.Lock()
 	defer answers.Unlock()
-	made := *rate * time.Since(startedAt).Seconds()
-	counts := map[int]float64{http.StatusOK: made * (1 - *errorShare), http.StatusInternalServerError: made * *errorShare}
+	uptime := time.Since(startedAt)
+	errors := *rate * *errorShare * max(0, uptime-*errorsFrom).Seconds()
+	counts := map[int]float64{http.StatusOK: *rate*uptime.Seconds() - errors, http.StatusInternalServerError: errors}
 	for code, count := range answers.byStatus {
 		counts[code] += float64(count)
 	}
