@@ -40,7 +40,7 @@ export class Comment implements Extra {
     this.#open((await this.#shared.octokit.rest.issues.createComment(request)).data, links)
   }
 
-  /** Whether the comment exists. */
+  /** Updates the comment. Returns whether it exists: someone may have deleted it. */
   async #update(id: number | undefined, body: string, links: Links, signal: AbortSignal): Promise<boolean> {
     if (id === undefined) return false
     const { octokit, origin } = this.#shared

@@ -81,7 +81,7 @@ export function traitsOf({ reason }: { readonly reason: ReasonCode | '' }): Part
   return reason === '' ? {} : specOf(reason)
 }
 
-/** The node of a problem that is one of a node. */
+/** The node of a problem that concerns a whole node; undefined for other problems. */
 export function nodeOf({ reason, detail }: Problem): ReturnType<NonNullable<ReasonSpec<unknown>['node']>> | undefined {
   return specOf(reason).node?.(detail)
 }

@@ -306,7 +306,7 @@ describe('the progress deadline', () => {
   const exceeded = createDeployment({ status: { ...numbers, conditions: [deadline] } })
   const creating = newPod('a', { phase: 'Pending', containerStatuses: [createStatus()] })
 
-  it('fails at once when it turned while watched', () => {
+  it('fails at once when it is exceeded while the gate watches', () => {
     const history = seenTarget([0, fine], [60, exceeded])
     expect(assess(exceeded, [replicaSet, creating], { history })).toMatchObject({
       status: 'failed',
