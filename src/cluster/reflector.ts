@@ -387,8 +387,8 @@ export class Reflector {
     // The next list reports the changes since the failure first, and the recovery after them.
     this.#resourceVersion = undefined
     if (isExpired(failure)) {
-      // An expired version is normal, because the server's history is limited. Only a second expiry in a row delays the next attempt; in a list, it
-      // is also reported.
+      // An expired version is normal, because the server's history is limited. Only a second expiry in a row delays the next
+      // attempt; in a list, it is also reported.
       if (this.#wasExpired && isListing) this.#report(new ConnectionError('EBADMSG', 'every list has expired'))
       if (this.#wasExpired) await this.#pause(this.#backOffMs())
       this.#wasExpired = true
