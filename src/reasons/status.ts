@@ -85,7 +85,8 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     when: 'a condition of the object reports that it is not ready',
     title: 'it reports that it is not ready',
     isOwnMistake: ({ needsMetricsServer }) => needsMetricsServer === true,
-    headline: ({ detail: { signals } }) => {
+    headline: ({ detail: { signals, release } }) => {
+      if (release !== undefined) return 'Helm has not finished its revision'
       if (signals.some(({ reason = '' }) => /^FailedGet\w*Metric$/.test(reason)))
         return 'the autoscaler cannot read its metric'
       const [first] = signals

@@ -96,14 +96,17 @@ function pendingFacts(object: KubeObject, context: RuleContext) {
   const cause = `revision ${revision} is ${status}${clockText(object.metadata.creationTimestamp)}`
   const hook = hooksOf(object, release, context).find((job) => endedCondition(job) === undefined)?.metadata.name
   const running = hook === undefined ? undefined : `its hook job/${hook} runs`
+  const problem: Problem<'condition-false'> = {
+    ...ownProblem(object, since),
+    reason: 'condition-false',
+    detail: { signals: [{ name: 'status', value: status }], cause, release },
+  }
+  // A look has no clock that could show whether Helm goes on.
+  const isShown = context.settings.isLook === true && running === undefined
   return {
     milestones: statusMilestones({ state: 'done', message: cause }, false, [cause, running].filter(Boolean).join(': ')),
     ...(running !== undefined && { stallHold: running }),
-    overdue: {
-      ...ownProblem(object, since),
-      reason: 'condition-false',
-      detail: { signals: [{ name: 'status', value: status }], cause, release },
-    } satisfies Problem<'condition-false'>,
+    ...(isShown ? { problems: [problem] } : { overdue: problem }),
   }
 }
 
