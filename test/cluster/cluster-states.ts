@@ -71,6 +71,13 @@ export function containerDied(times: number): ClusterState {
   }
 }
 
+/** A container has died after the start of the action (the API rounds down to whole seconds). */
+export const containerDiedSinceStart: ClusterState = (informer) => {
+  const { actionStarted = Infinity } = informer
+  const ends = statuses(informer).map(({ state, lastState }) => (state.terminated ?? lastState.terminated)?.finishedAt)
+  return ends.some((end) => end !== undefined && Date.parse(end) > actionStarted - 1000) ? Date.now() : undefined
+}
+
 /** Each restart follows a death; a container that waits for its restart has one more death. */
 function deathsOf({ restartCount, state, lastState }: ContainerStatus): number {
   return restartCount + (state.terminated || (state.waiting && lastState.terminated) ? 1 : 0)

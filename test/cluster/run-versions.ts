@@ -1,13 +1,14 @@
 import { runScript } from './command.ts'
 import { kubernetesVersions } from './layout.ts'
 import { printResults } from './print-results.ts'
-import { runScenarios } from './run-scenario.ts'
+import { runScenarios, type ScenarioResult } from './run-scenario.ts'
 import { coreOfScenarios, scenarios } from './scenarios/index.ts'
 import { withTestCluster } from './test-cluster.ts'
 import { writeVersionResult } from './version-results.ts'
 
 /**
- * Runs the scenarios on each version of Kubernetes: all on the oldest and the newest one, the core on the others.
+ * Runs the scenarios on each version of Kubernetes: all on the oldest and the newest one, the core on the others. Those that fail run
+ * again, without the others beside them.
  *
  *     node test/cluster/run-versions.ts [--core] [VERSION…]     --core: the core on each of them
  */
@@ -24,9 +25,12 @@ await runScript(async () => {
     await withTestCluster(async (cluster) => {
       const results = await runScenarios(isEnd && !isCore ? scenarios : coreOfScenarios(), cluster)
       printResults(results)
-      const failed = results.filter(({ failures }) => failures.length > 0).map(({ scenario }) => scenario.name)
+      const failedOnce = results.filter(hasFailed).map(({ scenario }) => scenario)
+      const again = await runScenarios(failedOnce, cluster)
+      const failed = again.filter(hasFailed).map(({ scenario }) => scenario.name)
       writeVersionResult(version, {
         passed: results.length - failed.length,
+        passedAgain: failedOnce.map(({ name }) => name).filter((name) => !failed.includes(name)),
         failed,
         minutes: Math.ceil((performance.now() - started) / 60_000),
         day: new Date().toISOString().slice(0, 10),
@@ -34,3 +38,7 @@ await runScript(async () => {
     })
   }
 })
+
+function hasFailed({ failures }: ScenarioResult): boolean {
+  return failures.length > 0
+}

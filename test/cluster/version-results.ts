@@ -7,7 +7,9 @@ const resultsFile = join(import.meta.dirname, 'version-results.json')
 /** One run of scenarios on one version. */
 export interface VersionResult {
   readonly passed: number
-  /** The names of the scenarios that failed. */
+  /** The names of the scenarios that passed only when they ran again, without the others beside them. */
+  readonly passedAgain?: readonly string[]
+  /** The names of the scenarios that failed both times. */
   readonly failed: readonly string[]
   readonly minutes: number
   /** The day of the run, as `2026-01-31`. */

@@ -1,4 +1,10 @@
-import { type ClusterState, containerDied, deploymentSettled, pullRefused } from '../cluster-states.ts'
+import {
+  type ClusterState,
+  containerDied,
+  containerDiedSinceStart,
+  deploymentSettled,
+  pullRefused,
+} from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -33,7 +39,7 @@ export const alreadyFailing: Scenario[] = [
     name: 'crash-loop-of-before',
     setup: crash,
     expect: { outcome: 'failed', reason: 'crash-loop' },
-    decidedBy: sinceStart(containerDied(4)),
+    decidedBy: containerDiedSinceStart,
     takesSeconds: 75,
   },
   {
@@ -57,7 +63,8 @@ function settings(mode: string) {
 /** Waits for three deaths of the container, the last more than 30 s after the first. */
 async function crash(fixture: Fixture): Promise<void> {
   await fixture.apply(settings('bad'), configured)
-  await fixture.until('three deaths', (informer) => (containerDied(3)(informer) ?? Infinity) <= Date.now())
+  const provenAt = await fixture.until('three deaths', containerDied(3))
+  await fixture.wait(Math.max(0, provenAt - Date.now()) / 1_000)
 }
 
 /** The state, counted only after the start of the action. */
