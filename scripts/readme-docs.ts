@@ -83,16 +83,18 @@ export function testedVersions(): string {
 
 /** The table of the runs on each version of Kubernetes, for `docs/versions.md`. */
 export function versionTable(): readonly string[] {
-  const rows = Object.entries(readVersionResults()).map(([version, { passed, passedAgain, failed, minutes, day }]) => [
-    version.slice(1),
-    [
-      `${passed} of ${passed + failed.length}`,
-      ...(passedAgain?.length ? [`alone: ${passedAgain.join(', ')}`] : []),
-      ...(failed.length > 0 ? [`not: ${failed.join(', ')}`] : []),
-    ].join('; '),
-    String(minutes),
-    day,
-  ])
+  const rows = Object.entries(readVersionResults()).map(
+    ([version, { passed, passedAgain = [], failed, minutes, day }]) => [
+      version.slice(1),
+      [
+        `${passed} of ${passed + passedAgain.length + failed.length}`,
+        ...(passedAgain.length > 0 ? [`alone: ${passedAgain.join(', ')}`] : []),
+        ...(failed.length > 0 ? [`not: ${failed.join(', ')}`] : []),
+      ].join('; '),
+      String(minutes),
+      day,
+    ],
+  )
   return alignedTable(['Kubernetes', 'scenarios that passed', 'minutes', 'day'], rows)
 }
 
