@@ -1,6 +1,6 @@
 import type { ApiServer } from '../support/api-server.ts'
 import { type Ending, gateRecording, type Interference, readRecording } from '../support/gate-recording.ts'
-import { readExpectations, recordingPath } from '../support/recordings.ts'
+import { hasAnswers, readExpectations, recordingPath } from '../support/recordings.ts'
 import { isThorough } from '../support/thorough.ts'
 
 const expectations = readExpectations()
@@ -45,6 +45,7 @@ import.meta.jest.setTimeout(60_000)
 
 const names: string[] = []
 for (const [name, { outcome }] of Object.entries(expectations)) {
+  if (hasAnswers(recordingPath(name))) continue
   // A recording of a cancelled action ends before the rollout.
   if (outcome !== 'cancelled' && !(await read(name)).isDisturbed) names.push(name)
 }

@@ -10,6 +10,7 @@ import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   type Expectation,
+  hasAnswers,
   incidentsFolder,
   operatorRecordingsFolder,
   type RightVerdict,
@@ -42,11 +43,14 @@ interface Recording {
 
 const folders = [recordingsFolder, incidentsFolder, operatorRecordingsFolder]
 const recordings = folders.flatMap((folder): Recording[] =>
-  Object.entries(readExpectations<Expectation | RightVerdict>(folder)).map(([name, expected]) => ({
-    name,
-    folder,
-    truth: 'truth' in expected ? expected.truth : [expected.outcome],
-  })),
+  Object.entries(readExpectations<Expectation | RightVerdict>(folder))
+    // A late gate has answers of its own.
+    .filter(([name]) => !hasAnswers(recordingPath(name, folder)))
+    .map(([name, expected]) => ({
+      name,
+      folder,
+      truth: 'truth' in expected ? expected.truth : [expected.outcome],
+    })),
 )
 
 /** Whether every target is in the first list of the late gate, or comes later, and is not being deleted. */

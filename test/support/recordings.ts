@@ -99,6 +99,11 @@ export function recordedLines(path: string): readonly string[] {
   return lines
 }
 
+/** Whether the recorded gate asked pods, URLs or metrics: their answers are only in its recording. */
+export function hasAnswers(path: string): boolean {
+  return recordedLines(path).some((line) => /"type":"(?:ANSWER|METRIC)"/.test(line))
+}
+
 /** Result of a replay; `damage` contains each line that could not be read. */
 export interface Replayed {
   readonly timeline: EndedTimeline
