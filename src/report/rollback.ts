@@ -44,6 +44,7 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
     const byHand = command === '' ? '' : ` If the older version works with what was changed: ${command}`
     return { command: '', note: [...keptNotes, `${ran.join(', ')} ${verb} may not be undone.${byHand}`].join(' ') }
   }
+  if (failed.length === 0) return { command: '', note: 'No resource failed, so none is undone.' }
   const restores = steps.size === 0 ? [] : [`Undoes ${[...steps.values()].join(', ')}.`]
   return { command, note: [...restores, ...keptNotes].join(' ') }
 }
