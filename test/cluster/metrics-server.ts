@@ -12,6 +12,14 @@ import { kubeconfigPath, network } from './layout.ts'
 /** The user and the password of every metrics server. */
 export const metricsUser = { name: 'gate', password: 'metrics-password' } as const
 
+let program: Promise<string> | undefined
+
+/** Builds the program of metrics servers unless it is cached (a minute). Returns its path. */
+export function prepareMetricsServer(): Promise<string> {
+  program ??= buildMetricsServer()
+  return program
+}
+
 /** VictoriaMetrics, which scrapes all pods of a namespace each second. Pods and this machine can connect to it. */
 export class MetricsServer {
   readonly port: number
@@ -26,7 +34,7 @@ export class MetricsServer {
 
   /** Resolves when it answers. */
   static async start(namespace: string): Promise<MetricsServer> {
-    const program = await buildMetricsServer()
+    const path = await prepareMetricsServer()
     const port = await freePort()
     const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-metrics-'))
     const config = join(folder, 'scrape.yaml')
@@ -41,7 +49,7 @@ export class MetricsServer {
       '-search.latencyOffset=0s',
       '-memory.allowedBytes=64MiB',
     ]
-    const server = new MetricsServer(port, folder, spawn(program, args, { stdio: 'ignore' }))
+    const server = new MetricsServer(port, folder, spawn(path, args, { stdio: 'ignore' }))
     const answers = () =>
       fetch(`${server.url}/health`).then(
         ({ ok }) => ok,
