@@ -1,3 +1,4 @@
+import { argoCd, argoCdScenarios } from './argo-cd.ts'
 import { argoRollouts, argoRolloutsScenarios } from './argo-rollouts.ts'
 import { certManager, certManagerScenarios } from './cert-manager.ts'
 import { externalSecrets, externalSecretsScenarios } from './external-secrets.ts'
@@ -6,10 +7,18 @@ import type { Operator, OperatorScenario } from './operator.ts'
 import { prometheusOperator, prometheusScenarios } from './prometheus.ts'
 
 /** Every operator. */
-export const operators: readonly Operator[] = [argoRollouts, certManager, externalSecrets, flux, prometheusOperator]
+export const operators: readonly Operator[] = [
+  argoCd,
+  argoRollouts,
+  certManager,
+  externalSecrets,
+  flux,
+  prometheusOperator,
+]
 
 /** Every scenario, in the order of the table. */
 export const operatorScenarios: readonly OperatorScenario[] = [
+  ...argoCdScenarios,
   ...argoRolloutsScenarios,
   ...certManagerScenarios,
   ...externalSecretsScenarios,

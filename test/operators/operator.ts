@@ -1,3 +1,4 @@
+import type { KubeObject } from '../cluster/api.ts'
 import type { Scenario } from '../cluster/scenario.ts'
 
 /** A real controller that runs as a process beside the test cluster. */
@@ -16,6 +17,8 @@ export interface Operator {
   readonly otherDefinitions?: { readonly module: string; readonly paths: readonly string[] }
   /** Those of their kinds that scenarios create. */
   readonly kinds: readonly string[]
+  /** Objects that must exist before it starts, by their API paths. */
+  readonly objects?: Readonly<Record<string, KubeObject>>
   /** The environment contains `KUBECONFIG` too. */
   readonly args: (kubeconfig: string) => readonly string[]
   /** Its log contains this once it reconciles. */

@@ -27,6 +27,7 @@ export async function startOperators(
     const definitions = await definitionsOf(operator)
     for (const definition of definitions) await applyDefinition(api, definition)
     for (const [kind, path] of definitions.map(pathOf)) if (operator.kinds.includes(kind)) paths[kind] = path
+    for (const [path, object] of Object.entries(operator.objects ?? {})) await api.apply(path, object)
     if (await continueProcess(operator.name, program)) continue
 
     await startProcess(operator, program, kubeconfigPath)
