@@ -32,6 +32,8 @@ interface Sync {
   /** The last operation. */
   readonly phase?: string
   readonly of?: string
+  /** The revision of its result: of the operation before, until this one has a result. */
+  readonly result?: string
   readonly retryCount?: number
   readonly message?: string
   readonly results?: readonly object[]
@@ -68,6 +70,7 @@ export function application(sync: Sync = {}): KubeObject {
     history = [older],
     phase = 'Succeeded',
     of = history.at(-1) ?? revision,
+    result = of,
     retryCount,
     message = phase === 'Succeeded' ? 'successfully synced (all tasks run)' : `sync is ${phase}`,
     results = [],
@@ -104,7 +107,7 @@ export function application(sync: Sync = {}): KubeObject {
         startedAt: iso(finishedAt - 2),
         ...(phase === 'Running' ? {} : { finishedAt: iso(finishedAt) }),
         ...(retryCount === undefined ? {} : { retryCount }),
-        syncResult: { revision: of, source: sourceAt(), resources: results },
+        syncResult: { revision: result, source: sourceAt(), resources: results },
       },
     },
   } as KubeObject

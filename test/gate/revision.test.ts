@@ -78,6 +78,9 @@ const pulling = web.pod({
   ],
 })
 
+/** A sync of the revision, while the comparison and the result are still those of the commit before. */
+const uncompared = { automated: undefined, of: wanted, result: older }
+
 interface Race {
   readonly title: string
   readonly steps: Steps
@@ -115,6 +118,17 @@ const races: readonly Race[] = [
     ends: wrongRevision,
     message:
       'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, 3 m before the gate began, not at b000000: the revision is compared, but not synced: automatic sync is off',
+  },
+  {
+    title: 'is ready once a queued sync has run of a revision that was not compared before',
+    steps: [
+      begin(application({ automated: undefined, queued: wanted })),
+      then(5, application({ ...uncompared, phase: 'Running' })),
+      then(6, application({ ...uncompared, phase: 'Running', history: [older, wanted] })),
+      then(7, application({ ...uncompared, result: wanted, history: [older, wanted], finishedAt: 7 })),
+      then(8, synced(8)),
+    ],
+    ends: ready(8),
   },
   {
     title: 'is ready once a queued sync has run',
@@ -348,6 +362,16 @@ const races: readonly Race[] = [
         }),
       ),
       at(8, modified(web.deployment(progressing)), modified(pulling)),
+    ],
+    ends: failedAt(8, 'image-never-pull'),
+  },
+  {
+    title: 'does not fail by a pod of what the sync before has applied, while another begins',
+    steps: [
+      begin(before, web.creating),
+      then(5, application({ ...uncompared, phase: 'Running', results: [webResource] })),
+      at(6, modified(pulling)),
+      then(8, synced(8)),
     ],
     ends: failedAt(8, 'image-never-pull'),
   },

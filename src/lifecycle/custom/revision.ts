@@ -118,6 +118,11 @@ function argoVersion(revisions: Fields, sources: Fields, since?: unknown): Versi
   }
 }
 
+/** Whether a version consists of commits with all their digits. */
+function isCommit({ sources }: Version): boolean {
+  return sources.every(({ revisions: [revision = ''] }) => /^[0-9a-f]{40}$/.test(revision))
+}
+
 const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.default.svc', undefined, ''])
 
 /**
@@ -154,22 +159,35 @@ const readApplication: Reader = (object, wanted) => {
       argoError(status) ?? (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     intervalMs: argoPollMs,
     objects: isElsewhere(fields(spec['destination'])) ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
-    applied: fieldsOf(fields(fields(status['operationState'])['syncResult'])['resources']).flatMap((each) =>
+    applied: fieldsOf(argoResult(fields(status['operationState']))['resources']).flatMap((each) =>
       each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
     ),
     isHealthy: fields(status['health'])['status'] === 'Healthy',
   }
 }
 
+/**
+ * The result of the last operation of Argo CD. While an operation begins, its state may still have the result of the one before.
+ * The result of a retry may be a newer commit than the requested one.
+ */
+function argoResult(state: Fields): Fields {
+  const requested = fields(fields(state['operation'])['sync'])
+  const result = fields(state['syncResult'])
+  const [asked, reached] = [argoVersion(requested, requested), argoVersion(result, result)]
+  if (state['phase'] !== 'Running' || isRetry(state) || !asked || !reached || !isCommit(asked)) return result
+  return isSameVersion(asked, reached) ? result : {}
+}
+
+const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
+
 /** The last operation of Argo CD: a sync, or a rollback. A dry run deploys nothing. */
 function argoAttempt(state: Fields): Attempt | undefined {
   const requested = fields(fields(state['operation'])['sync'])
-  const result = fields(state['syncResult'])
+  const result = argoResult(state)
   const version = argoVersion(result, result) ?? argoVersion(requested, requested)
   if (version === undefined || requested['dryRun'] === true) return undefined
-  const isRetried = Number(state['retryCount'] ?? 0) > 0
   const states = new Map<unknown, Attempt['state']>([
-    ['Running', isRetried ? 'retried' : 'running'],
+    ['Running', isRetry(state) ? 'retried' : 'running'],
     ['Terminating', 'running'],
     ['Failed', 'failed'],
     ['Error', 'failed'],
@@ -188,7 +206,7 @@ function argoAttempt(state: Fields): Attempt | undefined {
 
 /**
  * What Argo CD has deployed: what it finds synced, which may be a commit that changes nothing; else the last entry of the history.
- * After a rollback, the previous comparison still has `Synced` for a moment: then the history is right.
+ * After an operation, the previous comparison still has `Synced` for a moment: then the history is right.
  */
 function argoDeployed(
   status: Fields,
@@ -201,7 +219,11 @@ function argoDeployed(
   const isWanted = (version: Version) => hasRevisions(version, wanted)
   const wasLeft = last !== undefined && !isWanted(last) && history.some(isWanted)
   const isOfOther = attempt !== undefined && !isWanted(attempt.version)
-  const isOutdated = isOfOther && isOlder(status['reconciledAt'], attempt.since, wasLeft)
+  const isOfLast = last === undefined || isSameVersion(last, compared ?? last)
+  const isFormer = compared !== undefined && history.some((each) => isSameVersion(each, compared))
+  const isOutdated =
+    (isOfOther && isOlder(status['reconciledAt'], attempt.since, wasLeft)) ||
+    (!isOfLast && isOlder(status['reconciledAt'], last.since, isFormer))
   if (fields(status['sync'])['status'] !== 'Synced' || compared === undefined || isOutdated)
     return last && { version: last, isSynced: false }
   const since = last !== undefined && isSameVersion(last, compared) ? last.since : undefined
