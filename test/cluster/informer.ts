@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Api, KubeObject, WatchEvent } from './api.ts'
+import { type Api, ApiError, type KubeObject, type WatchEvent } from './api.ts'
 
 const collections = ['pods', 'events', 'services', 'persistentvolumeclaims', 'resourcequotas']
 const groupCollections = [
@@ -50,7 +50,9 @@ export class Informer {
         .watch(path, (event) => this.handle(event), signal)
         .then(() => new Error(`the watch of ${path} ended`))
         .catch((error: Error) => error)
-      if (signal.aborted || !onBroken(problem)) return
+      // The API server prepares the watches of a kind that was defined just before.
+      const isPrepared = !(problem instanceof ApiError && problem.status === 429)
+      if (signal.aborted || (isPrepared && !onBroken(problem))) return
       await setTimeout(500)
     }
   }
