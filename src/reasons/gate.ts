@@ -221,9 +221,9 @@ export const gateReasons: ReasonFamily<GateDetails> = {
       const { operator, wanted, current, complaint } = detail
       const is =
         current === undefined
-          ? `${operator} has deployed no revision yet`
-          : `${operator} is at ${current}${sinceText(detail)}`
-      return clause(`${is}, not at ${wanted}${complaint === undefined ? '' : `: ${complaint}`}`)
+          ? `${operator} has deployed no revision yet; ${wanted} is awaited`
+          : `${operator} is at ${current}${sinceText(detail)}, not at ${wanted}`
+      return clause(`${is}${complaint === undefined ? '' : `: ${complaint}`}`)
     },
     hint: (facts) => {
       const { operator = 'Its operator', intervalMs } = facts.problem?.detail ?? {}

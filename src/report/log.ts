@@ -266,12 +266,14 @@ function renderGroup(
   return [`::group::${title.replaceAll('%', '%25')}`, ...body, '::endgroup::']
 }
 
-/** `1 failed, 1 waiting for it, 2 ready`: a target that only waits for another one is no failure. */
+/** `1 failed, 1 waiting for another target, 2 ready`: a target that only waits for another one is no failure. */
 export function tally(
   targets: readonly TargetRecord[],
   verbOf = (outcome: TargetOutcome): string => outcomeLabels[outcome].verb,
 ): string {
-  const byVerb = Map.groupBy(targets, ({ outcome, causedBy }) =>
+  const rank = ({ outcome, causedBy }: TargetRecord) => (causedBy !== undefined ? 1 : outcome === 'ready' ? 2 : 0)
+  const worstFirst = targets.toSorted((one, other) => rank(one) - rank(other))
+  const byVerb = Map.groupBy(worstFirst, ({ outcome, causedBy }) =>
     causedBy === undefined ? verbOf(outcome) : 'waiting for another target',
   )
   return [...byVerb].map(([verb, { length }]) => `${length} ${verb}`).join(', ')

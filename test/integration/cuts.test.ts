@@ -1,3 +1,4 @@
+import { helmRevisions } from '../../src/cluster/feed.ts'
 import type { ApiServer } from '../support/api-server.ts'
 import { type Ending, gateRecording, type Interference, readRecording } from '../support/gate-recording.ts'
 import { hasAnswers, readExpectations, recordingPath } from '../support/recordings.ts'
@@ -46,8 +47,11 @@ import.meta.jest.setTimeout(60_000)
 const names: string[] = []
 for (const [name, { outcome }] of Object.entries(expectations)) {
   if (hasAnswers(recordingPath(name))) continue
-  // A recording of a cancelled action ends before the rollout.
-  if (outcome !== 'cancelled' && !(await read(name)).isDisturbed) names.push(name)
+  const { isDisturbed, header } = await read(name)
+  // A recording of a cancelled action ends before the rollout. The server that plays recordings has no Secrets, which contain the
+  // revisions of Helm.
+  const isOfHelm = header.targets?.some(({ kind }) => kind === helmRevisions.kind)
+  if (outcome !== 'cancelled' && !isDisturbed && !isOfHelm) names.push(name)
 }
 
 test.each(names)('a recording that a server plays ends as the recorded gate did: %s', async (name) => {
