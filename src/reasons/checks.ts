@@ -119,7 +119,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     title: 'a metric has no value',
     sentence: ({ detail: { name, error } }) => clause(`the metric ${name} has no value: ${shortText(error)}`),
     hint: () =>
-      'Nothing is known about the new version by this metric, good or bad. Without data, or with NaN, its query finds no series with a value: a rate needs traffic, and `hold` must be long enough for it. If no data is good, add `or vector(0)` to the query. With any other error, look at the server of `metrics-from`.',
+      'Nothing is known about the new version by this metric, good or bad. Without data, or with a result that is no number, its query finds no series with a value: a rate needs traffic, and `hold` must be long enough for it. If no data is good, add `or vector(0)` to the query. With any other error, look at the server of `metrics-from`.',
   },
 }
 

@@ -45,6 +45,8 @@ async function lookAtEnd(path: string, end: number): Promise<Timeline> {
 
 /** What only a gate that has watched can know, by recording. */
 const needsHistory: Readonly<Record<string, string>> = {
+  'argo-cd-revision-last-hook-fails': 'the sync, which has failed since, deployed a Deployment',
+  'argo-cd-revision-retry-superseded': 'the first attempt was of the awaited revision',
   'argo-rollouts-changed-during': 'another version was gated',
   'change-not-seen': 'the awaited change did not come',
   deleted: 'the object existed before',
