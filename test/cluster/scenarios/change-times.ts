@@ -147,6 +147,7 @@ interface Dated {
     readonly containerStatuses?: readonly {
       readonly restartCount: number
       readonly state: { readonly running?: { readonly startedAt: string } }
+      readonly lastState?: { readonly terminated?: object }
     }[]
   }
   readonly involvedObject?: { readonly uid?: string; readonly fieldPath?: string }
@@ -193,14 +194,15 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
       .map(({ firstTimestamp }) => firstTimestamp)
       .sort()[0]
   const ofPods = (read: (of: Dated) => string | number | undefined) => last(pods.map(read))
-  const settled = (each: Dated) => {
+  const settled = (each: Dated, hasDied: boolean) => {
     const [status] = each.status?.containerStatuses ?? []
     const isProbed = each.spec?.containers?.[0]?.readinessProbe !== undefined
     const startedAt = last([status?.state.running?.startedAt])
     const readyAt = last([since(each, 'Ready')])
-    if (isProbed && status?.restartCount === 0) return readyAt
+    if (isProbed && !hasDied) return readyAt
     return (isProbed ? Math.max(startedAt, readyAt) : startedAt) + settleMs
   }
+  const statusOf = (each: Dated) => each.status?.containerStatuses?.[0]
   const progressing = status.conditions?.find(({ type }) => type === 'Progressing')
   const started = ofPods((each) => first(each, 'Started'))
   return {
@@ -212,11 +214,19 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
     pulled: ofPods((each) => first(each, 'Pulled')),
     started,
     running: started,
-    ready: ofPods(settled),
+    ready: ofPods((each) => settled(each, statusOf(each)?.lastState?.terminated !== undefined)),
+    settled: ofPods((each) => settled(each, statusOf(each)?.restartCount !== 0)),
     available: ofPods((each) => since(each, 'Ready')) + (object.spec?.minReadySeconds ?? 0) * 1_000,
     drained: progressing?.reason === 'NewReplicaSetAvailable' ? last([progressing.lastUpdateTime]) : undefined,
   }
 }
+
+/**
+ * Milestones whose moment depends on what the gate has seen, with the latest one. Events may come after the verdict of a gate that
+ * begins late: then the start of the container shows the pull. The kubelet may have removed the container that died: then only a gate
+ * that watched knows that the next one had to settle.
+ */
+const latestOf: Readonly<Record<string, string>> = { pulled: 'started', ready: 'settled' }
 
 /**
  * One sentence for each milestone that is more than a second from what its object shows, that has a time which no object shows, or
@@ -234,8 +244,7 @@ function timeFailures(run: ActionRun, fixture: Fixture, mustBeKnown: boolean): s
         if (source !== undefined && !isShown) return [`${where} is at ${at}, which no object shows`]
         if (at === undefined || !isShown) return []
         if (source === undefined) return mustBeKnown ? [`${where} has no time of its object`] : []
-        // Events may come after the verdict of a gate that begins late: then the start of the container shows the pull.
-        const shownLast = milestone === 'pulled' ? Math.max(moment, shown['started'] ?? moment) : moment
+        const shownLast = Math.max(moment, shown[latestOf[milestone] ?? milestone] ?? moment)
         const differs = Date.parse(at) < moment - unitMs || Date.parse(at) > shownLast + unitMs
         return differs ? [`${where} is at ${at}, and its object shows ${new Date(moment).toISOString()}`] : []
       })
