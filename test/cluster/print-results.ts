@@ -1,7 +1,10 @@
-import type { ScenarioResult } from './run-scenario.ts'
+import { hasFailed, type ScenarioResult } from './run-scenario.ts'
 
-/** Prints a table of results and how many scenarios passed; the exit code is 1 if one failed. */
-export function printResults(results: readonly ScenarioResult[]): void {
+/**
+ * Prints a table of results, what failed at first and at last, and how many scenarios passed; the exit code is 1 if one failed.
+ * @param failedOnce the first results of the scenarios that ran again
+ */
+export function printResults(results: readonly ScenarioResult[], failedOnce: readonly ScenarioResult[] = []): void {
   const rows = results.map(({ scenario, outcome, reason, totalSeconds, decisionDelaySeconds, kubectl, failures }) => [
     failures.length === 0 ? '✓' : '✗',
     scenario.name,
@@ -21,7 +24,13 @@ export function printResults(results: readonly ScenarioResult[]): void {
         .join('  ')
         .trimEnd(),
     )
-  const failed = results.filter(({ failures }) => failures.length > 0).length
-  if (failed > 0) process.exitCode = 1
-  console.log(`${results.length - failed} passed, ${failed} failed`)
+  const failed = results.filter(hasFailed)
+  if (failed.length > 0) process.exitCode = 1
+  printFailures('failed at first, and ran again alone', failedOnce)
+  printFailures('failed', failed)
+  console.log(`${results.length - failed.length} passed, ${failed.length} failed`)
+}
+
+function printFailures(title: string, results: readonly ScenarioResult[]): void {
+  for (const { scenario, failures } of results) console.log(`✗ ${scenario.name} ${title}: ${failures.join('; ')}`)
 }

@@ -74,6 +74,38 @@ export async function runScenarios(all: readonly Scenario[], cluster: TestCluste
   return all.flatMap((scenario) => results.get(scenario) ?? [])
 }
 
+/** The results of scenarios of which some ran twice. */
+export interface RepeatedResults {
+  /** The latest result of each scenario, in the order of the scenarios. */
+  readonly results: readonly ScenarioResult[]
+  /** The first results of the scenarios that ran again. */
+  readonly failedOnce: readonly ScenarioResult[]
+}
+
+/**
+ * Runs the scenarios, then those that failed again, without the others beside them: on two processors, a scenario may be late
+ * only because of the others. A scenario that was ready by mistake does not run again, because no delay explains it.
+ */
+export async function runScenariosAgain(all: readonly Scenario[], cluster: TestCluster): Promise<RepeatedResults> {
+  const first = await runScenarios(all, cluster)
+  const failedOnce = first.filter((result) => hasFailed(result) && !isFalseReady(result))
+  for (const { scenario } of failedOnce) console.log(`again: ${scenario.name}`)
+  const again = await runScenarios(
+    failedOnce.map(({ scenario }) => scenario),
+    cluster,
+  )
+  const latest = new Map(again.map((result) => [result.scenario, result]))
+  return { results: first.map((result) => latest.get(result.scenario) ?? result), failedOnce }
+}
+
+export function hasFailed({ failures }: ScenarioResult): boolean {
+  return failures.length > 0
+}
+
+function isFalseReady({ scenario, outcome }: ScenarioResult): boolean {
+  return outcome === 'ready' && ![scenario.expect.outcome].flat().includes('ready')
+}
+
 /** When the outcome was decided, in milliseconds since the epoch; a marked time takes precedence over an observed one. */
 interface Decision {
   marked?: number

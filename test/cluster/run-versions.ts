@@ -1,7 +1,7 @@
 import { runScript } from './command.ts'
 import { kubernetesVersions } from './layout.ts'
 import { printResults } from './print-results.ts'
-import { runScenarios, type ScenarioResult } from './run-scenario.ts'
+import { hasFailed, runScenariosAgain } from './run-scenario.ts'
 import { coreOfScenarios, scenarios } from './scenarios/index.ts'
 import { withTestCluster } from './test-cluster.ts'
 import { writeVersionResult } from './version-results.ts'
@@ -23,14 +23,13 @@ await runScript(async () => {
     console.log(`\n==> Kubernetes ${version}`)
     process.env['ROLLOUT_GATE_TEST_KUBERNETES'] = version
     await withTestCluster(async (cluster) => {
-      const results = await runScenarios(isEnd && !isCore ? scenarios : coreOfScenarios(), cluster)
-      printResults(results)
-      const failedOnce = results.filter(hasFailed).map(({ scenario }) => scenario)
-      const again = await runScenarios(failedOnce, cluster)
-      const failed = again.filter(hasFailed).map(({ scenario }) => scenario.name)
+      const { results, failedOnce } = await runScenariosAgain(isEnd && !isCore ? scenarios : coreOfScenarios(), cluster)
+      printResults(results, failedOnce)
+      const failed = results.filter(hasFailed).map(({ scenario }) => scenario.name)
+      const passedAgain = failedOnce.map(({ scenario }) => scenario.name).filter((name) => !failed.includes(name))
       writeVersionResult(version, {
-        passed: results.length - failed.length,
-        passedAgain: failedOnce.map(({ name }) => name).filter((name) => !failed.includes(name)),
+        passed: results.length - passedAgain.length - failed.length,
+        passedAgain,
         failed,
         minutes: Math.ceil((performance.now() - started) / 60_000),
         day: new Date().toISOString().slice(0, 10),
@@ -38,7 +37,3 @@ await runScript(async () => {
     })
   }
 })
-
-function hasFailed({ failures }: ScenarioResult): boolean {
-  return failures.length > 0
-}

@@ -2,7 +2,7 @@ import { runScript } from './command.ts'
 import { writeFaultResults } from './fault-results.ts'
 import { prepareMetricsServer } from './metrics-server.ts'
 import { printResults } from './print-results.ts'
-import { runScenarios } from './run-scenario.ts'
+import { runScenariosAgain } from './run-scenario.ts'
 import { choose } from './scenarios/index.ts'
 import { metrics } from './scenarios/metrics.ts'
 import { withTestCluster } from './test-cluster.ts'
@@ -12,8 +12,8 @@ await runScript(async () => {
   // A build beside the scenarios would delay them.
   if (chosen.some((scenario) => metrics.includes(scenario))) await prepareMetricsServer()
   await withTestCluster(async (cluster) => {
-    const results = await runScenarios(chosen, cluster)
+    const { results, failedOnce } = await runScenariosAgain(chosen, cluster)
     writeFaultResults(results)
-    printResults(results)
+    printResults(results, failedOnce)
   })
 })
