@@ -22,6 +22,7 @@ import {
   requestOf,
   selectsPodsOf,
   withAnswers,
+  withPods,
 } from '../lifecycle/answers.ts'
 import type { AskedPod, Assessment } from '../lifecycle/assessment.ts'
 import { ownProblem } from '../lifecycle/conditions.ts'
@@ -30,6 +31,7 @@ import type { Rule, Serving } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
 import type { CheckReference, Checks, MetricCheck, RequestCheck } from '../plan/checks.ts'
+import { pluralOf } from '../plan/kinds.ts'
 import { displayName, nameKey, type Target } from '../plan/target.ts'
 import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
@@ -46,7 +48,7 @@ import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { noQuestions, type Question } from './questions.ts'
 import type { GateSettings } from './settings.ts'
-import { type GatedTarget, objectOf, type TargetEvent } from './target-state.ts'
+import { type GatedTarget, objectOf, requestsOf, type TargetEvent } from './target-state.ts'
 import { type CheckRecords, deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** What a gate asks for after ready; see the constructor of `AfterReady`. */
@@ -161,9 +163,16 @@ export class AfterReady implements AnswerBook {
       if (place?.type === 'target') return place.index === index ? [{ check }] : []
       return place?.type === 'selecting' && place.indexes.includes(index) ? [{ check, via: place.via }] : []
     })
-    const answering = checks.length === 0 ? rule : withAnswers(rule, checks, this)
+    const watching = checks.length > 0 || this.#readsPods ? withPods(rule) : rule
+    const answering = checks.length === 0 ? watching : withAnswers(watching, checks, this)
     const isHeld = this.#checks.holdMs > 0 && rule.readyWhenAbsent === undefined
     return isHeld ? { ...answering, milestones: [...answering.milestones, 'held'] } : answering
+  }
+
+  /** Whether the hold or a metric is about the pods of each target. */
+  get #readsPods(): boolean {
+    const { holdMs, metrics } = this.#checks
+    return holdMs > 0 || metrics.some(({ query }) => /\$(pods|old_pods)\b/.test(query))
   }
 
   get isHolding(): boolean {
@@ -567,42 +576,65 @@ export class AfterReady implements AnswerBook {
   #examine(check: RequestCheck): Examined {
     const place = this.#places[check.index]
     if (place === undefined || place.type === 'url') return 'right'
-    const { all, store, contextOf } = this.#parts()
+    const { all } = this.#parts()
     // What an operator deploys may be what the line names.
     const mayDeploy = all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')
     if (place.type === 'mistake') return mayDeploy ? 'unknown' : { message: place.message }
-    const examinePort = (object: KubeObject, serving: Serving): Examined => {
-      const port = choosePort(check, object, serving)
-      return typeof port === 'string' ? { message: `${shortName(object)}: ${port}` } : 'right'
-    }
-    if (place.type === 'target') {
-      const gated = all[place.index]
-      const object = gated && objectOf(gated.state)
-      if (gated === undefined || object === undefined) return 'unknown'
-      const examined = examinePort(object, place.serving)
-      if (examined !== 'right' || place.serving.presentPods === undefined) return examined
-      if (this.#podsOf(gated).length > 0 || place.serving.isEmpty(object, contextOf(gated))) return 'right'
-      return isReadyItself(gated)
-        ? { message: `${gated.name} is ready, and no pod is behind it. ${whatServes}` }
-        : 'unknown'
-    }
+    return place.type === 'target' ? this.#examineTarget(check, place) : this.#examineSelecting(check, place, mayDeploy)
+  }
+
+  #examineTarget(check: RequestCheck, { index, serving }: Place & { readonly type: 'target' }): Examined {
+    const gated = this.#parts().all[index]
+    const object = gated && objectOf(gated.state)
+    if (gated === undefined || object === undefined) return 'unknown'
+    const port = examinePort(check, object, serving)
+    const pods = port === 'right' ? this.#examinePods(gated) : port
+    if (pods !== 'none') return pods
+    if (serving.presentPods === undefined) return 'right'
+    return { message: `${gated.name} is ready, and no pod is behind it. ${whatServes}` }
+  }
+
+  #examineSelecting(check: RequestCheck, place: Place & { readonly type: 'selecting' }, mayDeploy: boolean): Examined {
+    const { all, store } = this.#parts()
     const { name, serving } = place.via
     const service = store.get(name)
     if (service === undefined) return this.#examineMissing(place)
     const targets = all.filter(({ index }) => place.indexes.includes(index))
-    const selects = (gated: GatedTarget) => {
+    const selected = targets.filter((gated) => {
       const object = objectOf(gated.state)
       const own = gated.rule.serving
       return (
         object !== undefined && own !== undefined && selectsPodsOf(serving, service, own, object, this.#podsOf(gated))
       )
-    }
-    if (targets.some(selects)) return examinePort(service, serving)
+    })
+    const port = selected.length === 0 ? 'right' : examinePort(check, service, serving)
+    if (port !== 'right') return port
     const isKnown = (gated: GatedTarget) =>
       gated.state.type === 'ended' ||
       (gated.rule.serving?.presentPods === undefined ? objectOf(gated.state) !== undefined : isReadyItself(gated))
-    if (mayDeploy || !targets.every(isKnown)) return 'unknown'
-    return { message: `${shortName(service)} selects no pod of what is gated: ${namesOf(targets)}.` }
+    if (selected.length === 0 && (mayDeploy || !targets.every(isKnown))) return 'unknown'
+    const pods = (selected.length === 0 ? targets : selected).map((gated) => this.#examinePods(gated))
+    const denied = pods.find((each) => typeof each === 'object')
+    if (selected.length === 0)
+      return denied ?? { message: `${shortName(service)} selects no pod of what is gated: ${namesOf(targets)}.` }
+    if (pods.includes('right')) return 'right'
+    return pods.includes('unknown') ? 'unknown' : (denied ?? 'right')
+  }
+
+  /** Whether a target has pods or wants none. If access to what leads to them is refused, they are not known. */
+  #examinePods(gated: GatedTarget): 'right' | 'none' | 'unknown' | Verdict {
+    const { store, contextOf } = this.#parts()
+    const object = objectOf(gated.state)
+    if (object === undefined) return 'unknown'
+    if (this.#podsOf(gated).length > 0 || gated.rule.serving?.isEmpty(object, contextOf(gated))) return 'right'
+    if (!isReadyItself(gated)) return 'unknown'
+    const denied = requestsOf(gated)
+      .map((request) => store.refusal(request))
+      .find((refusal) => refusal !== undefined && deniesAccess(refusal))
+    if (denied === undefined) return 'none'
+    const { kind = '', message } = denied
+    const name = `${pluralOf(kind)} behind ${gated.name}`
+    return deniedVerdict('misconfigured', { name, wasReadable: false, message })
   }
 
   /** An object that is not gated, such as a Service, and that does not exist or cannot be read. */
@@ -621,6 +653,11 @@ export class AfterReady implements AnswerBook {
 type Examined = 'right' | 'unknown' | Verdict | { readonly message: string }
 
 const whatServes = 'Name a Service, or a resource that runs pods.'
+
+function examinePort(check: RequestCheck, object: KubeObject, serving: Serving): Examined {
+  const port = choosePort(check, object, serving)
+  return typeof port === 'string' ? { message: `${shortName(object)}: ${port}` } : 'right'
+}
 
 /** Whether a target waits for nothing but answers: all its pods are known. */
 function isReadyItself({ state }: GatedTarget): boolean {

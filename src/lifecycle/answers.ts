@@ -63,6 +63,7 @@ export interface ConcerningCheck {
 /**
  * A target with lines of `requests` is ready only after it has answered each of them, and fails when wrong or missing answers
  * prove that one of its pods does not.
+ * @param rule with the watches of its pods: see `withPods`
  */
 export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book: AnswerBook): Rule {
   const { serving } = rule
@@ -73,17 +74,20 @@ export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book
   return {
     ...amended(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
     milestones: checks.some(({ check }) => !check.during) ? [...rule.milestones, 'answers'] : rule.milestones,
-    relatives: (object) => [
-      ...rule.relatives(object),
-      ...serving.relatives(object),
-      ...vias.map(({ name }): WatchRequest => name),
-    ],
+    relatives: (object) => [...rule.relatives(object), ...vias.map(({ name }): WatchRequest => name)],
     watchesBeforeChange: checks.some(({ check }) => check.during),
     concernedBy: [...new Set([...(rule.concernedBy ?? []), ...vias.map(({ name }) => name.kind)])],
     isConcernedBy: (object, other, last) =>
       isVia(other) ||
       (rule.concernedBy?.includes(other.kind) === true && (rule.isConcernedBy?.(object, other, last) ?? true)),
   }
+}
+
+/** The rule with the watches of the pods behind its objects: not every kind needs them to be judged. */
+export function withPods(rule: Rule): Rule {
+  const { serving } = rule
+  if (serving === undefined) return rule
+  return { ...rule, relatives: (object) => [...rule.relatives(object), ...serving.relatives(object)] }
 }
 
 interface Facts {

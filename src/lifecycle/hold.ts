@@ -32,7 +32,7 @@ function deathCount({ status, runsOnce, isDoneSidecar }: PodContainer): number {
 
 /**
  * What breaks the hold of a target: a container of a pod that was ready died, or such a pod is no longer ready. A pod that is
- * deleted, evicted, drained or preempted breaks nothing: its controller replaces it.
+ * deleted, evicted, drained or preempted breaks nothing, because its controller replaces it, and neither does one that completed.
  */
 export function findBreak(
   pods: readonly Pod[],
@@ -42,7 +42,8 @@ export function findBreak(
 ): Problem | undefined {
   for (const pod of pods) {
     const deaths = held.get(pod.metadata.uid)
-    if (deaths === undefined || isReplaced(pod) || condition(pod, 'DisruptionTarget')?.status === 'True') continue
+    const isLeaving = isReplaced(pod) || condition(pod, 'DisruptionTarget')?.status === 'True'
+    if (deaths === undefined || isLeaving || pod.status?.phase === 'Succeeded') continue
     const dead = containersOf(pod).find((each) => deathCount(each) > (deaths.get(each.container.name) ?? 0))
     if (dead === undefined && isReady(pod)) continue
     const known = [...assessment.problems, ...examinePod(pod, context).problems].filter(

@@ -8,13 +8,28 @@ import {
   createDeployment,
   createPod,
   createReplicaSet,
+  createStatus,
   deadStatus,
   iso,
   ownedBy,
   readyStatus,
 } from '../lifecycle/builders.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
-import { added, allSynced, at, createTarget, deleted, modified, type Run, run, synced } from './builders.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createGate,
+  createPodTarget,
+  createTarget,
+  deleted,
+  failed,
+  modified,
+  type Run,
+  type RunOptions,
+  run,
+  synced,
+} from './builders.ts'
 import { answers, createChecks, createServer, createService, values } from './checks.ts'
 
 const lists: Observation[] = [...allSynced, ...synced('Service')]
@@ -34,6 +49,11 @@ function check(
   targets = [createTarget()],
 ): Run {
   return run(steps, { targets, settings, afterReady: createChecks(raw, targets) })
+}
+
+function denied(resource: string, group: string): string {
+  const path = group === '' ? resource : `${resource}.${group}`
+  return `${path} is forbidden: User "ci" cannot list resource "${resource}" in API group "${group}" in the namespace "shop"`
 }
 
 /** `ready 1`, `failed wrong-answer 31` */
@@ -268,6 +288,21 @@ it.each<[string, string, Parameters<typeof createService>[0] | undefined, string
   expect(result).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', message })
 })
 
+it.each([
+  ['Pod', '', 'pods', 'deployment/web GET /'],
+  ['ReplicaSet', 'apps', 'replicasets', 'service/web GET /'],
+])('a Deployment whose %ss may not be read is not asked, which is an error', (kind, group, resource, line) => {
+  const others = lists.filter((list) => list.type !== 'SYNCED' || list.kind !== kind)
+  const refusal = failed(403, kind, denied(resource, group))
+  const { deployment } = createServer()
+  const result = check({ requests: line }, [at(1, added(deployment(), createService()), refusal, others)])
+  expect(result).toMatchObject({
+    outcome: 'misconfigured',
+    reason: 'forbidden',
+    message: `${kind}s behind deployment/web cannot be read: ${denied(resource, group)}`,
+  })
+})
+
 it('a Deployment that is scaled to zero is not asked, which is reported', () => {
   const { deployment, replicaSet } = createServer(0)
   const result = check({ requests }, [at(1, added(deployment(), replicaSet), lists), at(2, [{ type: 'ALIVE' }])])
@@ -393,6 +428,18 @@ it('what breaks the hold is the problem of the target that broke it, and the mil
   expect(result.message).toBe(
     'deployment/web did not stay ready for 30 s: after 19 s, container app of pod/web-1-a exited with code 3',
   )
+})
+
+it('a bare pod that completes does not break the hold', () => {
+  const spec = { restartPolicy: 'Never', containers: [{ name: 'app', readinessProbe: { exec: {} } }] }
+  const pod = (status: PodStatus) => createPod({ metadata: { name: 'once' }, spec, status })
+  const completed: PodStatus = {
+    phase: 'Succeeded',
+    conditions: [condition('Ready', 'False', { reason: 'PodCompleted', lastTransitionTime: iso(20) })],
+    containerStatuses: [createStatus({ state: { terminated: { exitCode: 0, finishedAt: iso(20) } } })],
+  }
+  const steps = [at(1, added(pod(readyStatus(-60))), lists), at(20, modified(pod(completed)))]
+  expect(ending(check({ hold: '30s' }, steps, {}, [createPodTarget()]))).toBe('ready 31')
 })
 
 it('every target reaches the milestone held at the end of the hold', () => {
@@ -572,20 +619,19 @@ describe('requests to the pods behind a custom resource', () => {
       namespace: 'shop',
     }),
   )
+  const prepare = async ({ apiVersion, kind }: KubeObject, raw: Raw): Promise<RunOptions> => {
+    const targets = [createTarget({ apiVersion, kind })]
+    const resources = [...BUILT_IN_RESOURCES, guessResource(apiVersion, kind)]
+    const settings = { catalogue: await catalogueFor(targets) }
+    return { targets, settings, afterReady: createChecks(raw, targets, resources) }
+  }
   const gate = async (
     object: KubeObject,
     line: string,
     others: readonly KubeObject[],
     events: readonly FeedEvent[],
     raw: Raw = {},
-  ) => {
-    const { apiVersion, kind } = object
-    const target = createTarget({ apiVersion, kind })
-    const resources = [...BUILT_IN_RESOURCES, guessResource(apiVersion, kind)]
-    const afterReady = createChecks({ requests: line, ...raw }, [target], resources)
-    const settings = { catalogue: await catalogueFor([target]) }
-    return run([at(1, added(object, ...others), listed), events], { targets: [target], settings, afterReady })
-  }
+  ) => run([at(1, added(object, ...others), listed), events], await prepare(object, { requests: line, ...raw }))
 
   it.each<[string, KubeObject, string, readonly KubeObject[], string]>([
     [
@@ -646,6 +692,25 @@ describe('requests to the pods behind a custom resource', () => {
     expect(result).toMatchObject({ outcome: 'misconfigured', message: `requests, line 1: ${message}` })
   })
 
+  it.each<[string, string, string, string, readonly KubeObject[]]>([
+    ['cluster/web:8080 GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0')]],
+    ['service/web GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0'), createService()]],
+    ['service/web GET / --during', 'Pod', '', 'pods', [podOf(cluster, 'web-0'), createService()]],
+    ['service/web GET /', 'Deployment', 'apps', 'deployments', [createService(), workload, set, podOf(set, 'db-1-a')]],
+  ])('the line %s is refused without access to each %s', async (line, kind, group, resource, others) => {
+    const isReadable = (each: { readonly kind?: string }) => each.kind !== kind
+    const refusal = failed(403, kind, denied(resource, group))
+    const readable = listed.filter((list) => list.type !== 'SYNCED' || isReadable(list))
+    const events = at(1, added(cluster, ...others.filter(isReadable)), refusal, readable)
+    const result = run([events], await prepare(cluster, { requests: line }))
+    expect(result).toMatchObject({
+      outcome: 'misconfigured',
+      reason: 'forbidden',
+      message: `${kind}s behind cluster/web cannot be read: ${denied(resource, group)}`,
+    })
+    expect(result.timeline.verdict?.denied?.access).toMatchObject([{ resource, group, namespace: 'shop' }])
+  })
+
   it('a pod behind a custom resource that dies breaks the hold', async () => {
     const pod = podOf(cluster, 'web-0')
     const dead = at(30, modified({ ...pod, status: deadStatus(1, 30) }))
@@ -653,6 +718,19 @@ describe('requests to the pods behind a custom resource', () => {
       hold: '1m',
     })
     expect(ending(result)).toBe('failed not-held 30')
+  })
+
+  it.each<[string, string, Raw]>([
+    ['hold alone', 'watched', { hold: '1m' }],
+    ['$pods in a metric alone', 'watched', { metrics: 'errors: errors{pod=~"$pods"} < 1' }],
+    ['$old_pods in a metric alone', 'watched', { metrics: 'errors: errors{pod=~"$old_pods"} < 1' }],
+    ['a metric without them', 'not watched', { metrics: 'errors: errors < 1' }],
+  ])('with %s, the pods behind a custom resource are %s', async (_, expected, raw) => {
+    const found = at(1, added(cluster), listed)
+    const watching = createGate([found], await prepare(cluster, raw))
+    for (const event of found) watching.handle(event)
+    const isWatched = watching.requests.some(({ kind }) => kind === 'Pod')
+    expect(isWatched ? 'watched' : 'not watched').toBe(expected)
   })
 
   it('--during asks the pods behind a custom resource', async () => {
