@@ -70,15 +70,30 @@ it('no file imports itself by way of others', () => {
   expect(cycles).toEqual([])
 })
 
+/** What a file imports when it is loaded, without lazy imports and those of types. */
+function eagerImports(path: string): string[] {
+  return [...(sources.get(path) ?? '').matchAll(/^(?:import|export)(?! type)\b[^']*? from '([^']+)'/gm)].map(
+    ([, name = '']) => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name),
+  )
+}
+
 it('CEL and the catalogue are loaded only when they are needed', () => {
   const catalogue = 'src/lifecycle/custom/catalogue'
-  const eager = [...sources].flatMap(([path, text]) =>
-    [...text.matchAll(/^(?:import|export)(?! type)\b[^']*? from '([^']+)'/gm)]
-      .map(([, name = '']) => (name.startsWith('.') ? normalize(join(dirname(path), name)) : name))
+  const eager = [...sources.keys()].flatMap((path) =>
+    eagerImports(path)
       .filter((name) => name === '@marcbachmann/cel-js' || (name.startsWith(catalogue) && !path.startsWith(catalogue)))
       .map((name) => `${path} imports ${name}`),
   )
   expect(eager).toEqual([])
+})
+
+it('a gate loads what requests, hold and metrics need only with them', () => {
+  const loaded = new Set(['src/action.ts', 'src/cli/wait.ts'])
+  for (const path of loaded) for (const name of eagerImports(path)) loaded.add(name)
+  const ofChecks =
+    /^src\/(?:checks\/|plan\/checks|gate\/(?:after-ready|check-history)|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/
+  expect([...loaded].filter((path) => ofChecks.test(path))).toEqual([])
+  expect(loaded).toContain('src/gate/gate.ts')
 })
 
 it('the gate neither names a kind nor imports what belongs to some kinds: rules offer hooks instead', () => {
