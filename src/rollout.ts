@@ -45,6 +45,7 @@ import {
   evidenceFinishMs,
   evidenceFinishWhenCancelledMs,
   furtherMistakesMs,
+  lateEventsMs,
   quotedTextMs,
   releaseListsAtOnce,
 } from './thresholds.ts'
@@ -613,6 +614,7 @@ export async function followGate(
     await Promise.all([
       evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),
       logs?.finish(),
+      cancelled.aborted ? undefined : follower.finish(lateEventsMs),
     ])
     // The first lists contain what one look quotes: it waits for no later object.
     await exit.texts.finish((requests) => cluster.refresh(requests), cancelled, isLook ? 0 : quotedTextMs)

@@ -591,6 +591,12 @@ export const maxEvidenceEvents = 20
 /** How long the completion of a word waits for the cluster, while the user waits after Tab. */
 export const completionMs = 1_500
 
+/**
+ * How long the end of the gate waits for the list of Events, if that may date what the pods had reached before the gate. The list is
+ * requested at the gate's start: most servers have answered by the verdict.
+ */
+export const lateEventsMs = 1_000
+
 /** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */
 export const lookMs = 5_000
 

@@ -45,6 +45,8 @@ import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
+const noRequests: readonly WatchRequest[] = []
+
 /** The next moment at which time alone may change something. */
 interface NextDeadline {
   readonly at: number
@@ -87,7 +89,7 @@ export class Gate {
   readonly #answers = new WatchAnswers()
   /** Since when every target is ready; undefined if one is not. */
   #readySince: number | undefined
-  #end: { readonly verdict: Verdict; readonly at: number } | undefined
+  #end: { readonly verdict: Verdict; readonly at: number; readonly mayBeDated: boolean } | undefined
   /** The consolidated requests, and what they depend on. */
   #requests?: {
     readonly needed: readonly WatchRequest[]
@@ -249,12 +251,15 @@ export class Gate {
     for (let next = this.nextDeadline(); next !== undefined && next.at < event.at; next = this.nextDeadline())
       this.#handleDeadlines(next.at)
     const isRead = isEvidence(event, (reference) => this.#targets.named(reference).length > 0)
-    if (isRead || this.#end !== undefined) {
-      if (isRead || containsEvidence(event)) this.store.apply(event)
-      if (this.#end === undefined) this.#now = Math.max(this.#now, event.at)
+    if (this.#end !== undefined) {
+      this.#handleLate(event, isRead)
       return
     }
     this.#now = Math.max(this.#now, event.at)
+    if (isRead) {
+      this.store.apply(event)
+      return
+    }
     const { isGood } = this.#health
     const { progressKey } = this.#targets
     // A failure affects the targets that need its watch.
@@ -273,6 +278,23 @@ export class Gate {
     if (this.#end === undefined) this.#targets.assess(assessed, progressKey)
     this.#conclude()
     this.#updateDeadlines()
+  }
+
+  /**
+   * After the verdict: the lists of Events that may date what the pods had reached before the gate. No clock and no verdict
+   * depends on them.
+   */
+  get awaitedLists(): readonly WatchRequest[] {
+    if (!this.#end?.mayBeDated) return noRequests
+    return this.requests.filter((each) => each.kind === eventKind.kind && this.store.listState(each) === 'pending')
+  }
+
+  /** After the verdict: keeps what explains it or dates what was reached before. */
+  #handleLate(event: FeedEvent, isRead: boolean): void {
+    const isDating = isEvent(event) && this.awaitedLists.length > 0
+    const isInvalid = 'object' in event && objectMistake(event.object) !== undefined
+    if (isRead || containsEvidence(event) || (isDating && !isInvalid)) this.store.apply(event)
+    if (isDating && event.type === 'SYNCED') this.#targets.date()
   }
 
   /** The targets that an answer may affect. What they waited for may have passed at the same moment. */
@@ -614,6 +636,11 @@ export class Gate {
   #finish(verdict: Verdict): void {
     if (this.#settings.isEndless) return
     this.#logRefusals()
-    this.#end = { verdict, at: this.#now }
+    this.#end = { verdict, at: this.#now, mayBeDated: this.#targets.mayBeDated }
   }
+}
+
+/** Whether this is an object, a list or a refusal of Events. */
+function isEvent(event: FeedEvent): boolean {
+  return ('object' in event ? event.object.kind : 'kind' in event ? event.kind : undefined) === eventKind.kind
 }

@@ -1,5 +1,6 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { timestampUnitMs } from '../lifecycle/proof.ts'
+import { recentVersionMs } from '../thresholds.ts'
 import type { MilestoneRecord } from './timeline.ts'
 
 /**
@@ -66,7 +67,8 @@ export function updateMilestones(
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
-  const shownAt = completeMoments(before, milestones, when)
+  const { shownAt: known } = completeMoments(before, milestones, when)
+  const shownAt = new Map(known)
   for (const name of passed) {
     const shown = shownMoment(findMilestone(milestones, name)?.at, when)
     if (shown === undefined) shownAt.delete(name)
@@ -86,20 +88,29 @@ export function updateMilestones(
 }
 
 /**
- * The moments of reached milestones. Of those that were reached before the gate, an event that is read later may show an earlier
- * moment than the status: the first start of a container.
+ * Completes the moments of reached milestones. Of those that were reached before the gate, an event that is read later may show an
+ * earlier moment than the status: the first start of a container.
  */
-function completeMoments(
-  { names, reachedAt, shownAt }: MilestoneProgress,
+export function completeMoments(
+  before: MilestoneProgress,
   milestones: readonly Milestone[],
-  { startedAt }: AssessmentTime,
-): Map<string, number> {
+  { startedAt }: Pick<AssessmentTime, 'startedAt'>,
+): MilestoneProgress {
+  const { names, reachedAt, shownAt } = before
   const moments = new Map(shownAt)
   names.slice(0, reachedAt.length).forEach((name, index) => {
     const at = findMilestone(milestones, name)?.at ?? Infinity
     if (reachedAt[index] === startedAt && at > 0 && at < (shownAt.get(name) ?? startedAt)) moments.set(name, at)
   })
-  return moments
+  return { ...before, shownAt: moments }
+}
+
+/** Whether an object shows that a milestone was reached shortly before the gate: there may still be Events of that time. */
+export function isDatedShortlyBefore(
+  { shownAt }: MilestoneProgress,
+  { startedAt }: Pick<AssessmentTime, 'startedAt'>,
+): boolean {
+  return [...shownAt.values()].some((at) => at < startedAt && at >= startedAt - recentVersionMs)
 }
 
 /**

@@ -12,6 +12,7 @@ import { type Problem, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
+  completeMoments,
   createMilestones,
   finishHold,
   finishMilestones,
@@ -218,6 +219,8 @@ export type TargetEvent =
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
+  /** Events were read after the verdict: they may show when milestones were reached before the gate. */
+  | { readonly type: 'dated'; readonly milestones: readonly Milestone[] }
   /** The hold begins, or the target has held to its end. */
   | { readonly type: 'holding' }
   | { readonly type: 'hold-ended'; readonly message: string }
@@ -256,6 +259,10 @@ export function firstState(
 /** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
 export function step(state: TargetState, event: TargetEvent, now: number, context: StepContext): Step {
   const unchanged = { state, entries: [] }
+  if (event.type === 'dated') {
+    const milestones = completeMoments(state.milestones, event.milestones, context.gateTime)
+    return { state: { ...state, milestones }, entries: [] }
+  }
   if (state.type === 'ended') return unchanged
   switch (event.type) {
     case 'found':

@@ -123,6 +123,17 @@ describe('a milestone that was reached before the gate has the time that the obj
     expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41, ready: -20 })
   })
 
+  it('of a container whose Events are listed after the verdict: their times, and the verdict stays', () => {
+    const objects = finished({ restartCount: 1 })
+    const isEvent = ({ kind }: KubeObject) => kind === 'Event'
+    const before = [added(...objects.filter((each) => !isEvent(each))), synced('Deployment', 'ReplicaSet', 'Pod')]
+    const steps = [at(0, ...before), at(0.5, added(...objects.filter(isEvent)), events)]
+    const { timeline, entries } = run(steps)
+    expect(timeline).toMatchObject({ finishedAt: start, verdict: { outcome: 'ready' } })
+    expect(moments(timeline)).toMatchObject({ scheduled: -58, pulled: -42, started: -41, ready: -20, available: -20 })
+    expect(entries).toEqual(run(steps.slice(0, 1), { live: true }).entries)
+  })
+
   it('of a pod without a probe: ready after the settle time', () => {
     const late = run([at(0, added(...finished({ isProbed: false })), allSynced)], {
       settings: { settleTimeMs: 30_000 },

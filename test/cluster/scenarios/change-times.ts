@@ -222,11 +222,10 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
 }
 
 /**
- * Milestones whose moment depends on what the gate has seen, with the latest one. Events may come after the verdict of a gate that
- * begins late: then the start of the container shows the pull. The kubelet may have removed the container that died: then only a gate
- * that watched knows that the next one had to settle.
+ * Milestones whose moment depends on what the gate has seen, with the latest one. The kubelet may have removed the container that
+ * died: then only a gate that watched knows that the next one had to settle.
  */
-const latestOf: Readonly<Record<string, string>> = { pulled: 'started', ready: 'settled' }
+const latestOf: Readonly<Record<string, string>> = { ready: 'settled' }
 
 /**
  * One sentence for each milestone that is more than a second from what its object shows, that has a time which no object shows, or
