@@ -328,8 +328,7 @@ async function planTargets(
     release === undefined || releases === undefined
       ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
       : releases.namesOf({ ...request, release })
-  // A gate that begins before the change does not know which revision will be the user's.
-  if (rollout.inputs.awaitChangeMs === 0) await releases?.readHistories()
+  await releases?.readHistories()
   const historyOf = (release: Release) => releases?.historyOf(release)
   const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
   const pending = awaited && releases ? pendingRevisions(resolution, historyOf, awaited) : noTargets
@@ -345,7 +344,11 @@ async function planTargets(
     }
   const wait = rollout.isLook ? undefined : matchWait(rollout, until)
   const matched = await matchSelections(resolution, namesOf, wait)
-  const plan = resolveTargets(resolution, matched, historyOf)
+  // A gate that begins before the change does not know which revision will be the user's, unless it has awaited a pending one.
+  const isKnown = ({ name, namespace }: Release) =>
+    rollout.inputs.awaitChangeMs === 0 ||
+    awaited?.some(({ release }) => release?.name === name && release.namespace === namespace)
+  const plan = resolveTargets(resolution, matched, (release) => (isKnown(release) ? historyOf(release) : undefined))
   const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
   return {
     ...annotated,
@@ -610,6 +613,7 @@ export async function followGate(
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     checker?.close()
+    if (gate.awaitedLists.length > 0) cluster.holdFirstWatches()
     // A cancelled job has little time left.
     await Promise.all([
       evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),

@@ -93,7 +93,7 @@ export class Cluster {
   readonly #clock: Clock
   readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'>
   readonly #reflectors = new Map<string, Reflector>()
-  readonly #firstLists: FirstLists
+  #firstLists: FirstLists
   #discovered: (Discovery & { readonly at: number }) | undefined
   #discovering: Promise<Discovery> | undefined
   #version: string | undefined
@@ -289,10 +289,16 @@ export class Cluster {
     return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
   }
 
+  /** Opens no watch whose first list is still read, nor that of a list that has just been read. */
+  holdFirstWatches(): void {
+    this.#firstLists.hold()
+  }
+
   /** Ends all watches; their sinks are not called again. */
   endWatches(): void {
     for (const reflector of this.#reflectors.values()) reflector.close()
     this.#reflectors.clear()
+    this.#firstLists = new FirstLists(this.#clock)
   }
 
   /** Ends all requests and watches; the sinks are not called again. */

@@ -250,8 +250,8 @@ export function firstState(
     stall: { since },
   }
   const isAwaited = rule.arrival !== undefined || (awaitChangeMs > 0 && rule.readyWhenAbsent === undefined)
-  // A view shows what is there, of any revision.
-  return isAwaited && !settings.isEndless && target.deployedBy === undefined
+  // A view shows what is there, of any revision. A pending revision of a Helm release is the change of its objects.
+  return isAwaited && !settings.isEndless && target.deployedBy === undefined && target.release === undefined
     ? { ...unended, type: 'awaiting-change', wasDeleted: false }
     : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
 }

@@ -320,7 +320,7 @@ function revisionDraft(
   const last = history.revisions.at(-1)
   const isOver = last === undefined || (isMatched && last.status === 'deployed') || last.status.startsWith('uninstall')
   if (isOver || waitFor !== undefined || release === undefined) return undefined
-  const target = { ...revisionName(history, last.number), clocks, source: { file: input, line } }
+  const target = { ...revisionName(history, last.number), release: history, clocks, source: { file: input, line } }
   return { target, byName: false, manifest: undefined }
 }
 

@@ -122,13 +122,17 @@ test('a Helm release whose last revision has failed is not ready, although its o
  * Gates a release whose revision 7 is pending.
  * @param finish called once the log reports that it is pending
  */
-async function gatePending(finish: () => void, status = 'pending-upgrade') {
+async function gatePending(
+  finish: () => void,
+  status = 'pending-upgrade',
+  inputs: Readonly<Record<string, string>> = {},
+) {
   server.apply(revision(7, status))
   const record = join(folder, 'gate.ndjson')
   const entries: string[] = []
   const heads: number[] = []
   const { verdict, targets, startedAt, finishedAt } = await gateInVirtualTime(
-    { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record },
+    { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', record, ...inputs },
     new EventLoopClock(Date.now(), 20),
     {
       onHead: (head) => heads.push(head.targets.length),
@@ -162,6 +166,39 @@ test('a gate that begins while an upgrade is pending finds the objects of the re
   expect(entries.join('\n')).toMatch(/^revision 7 is pending-upgrade since \d\d:\d\d UTC$/m)
   expect(heads).toEqual([1, 3])
   expect(replayed).toMatchObject({ outcome: 'ready' })
+})
+
+describe('with await-change', () => {
+  const inputs = { 'await-change': '1m' }
+
+  test.each([
+    ['deployed', 'ready', 'ready'],
+    ['failed', 'failed', 'failed'],
+  ])(
+    'a pending revision is the change, also of objects that it has written before the gate: %s',
+    async (status, outcome, replayed) => {
+      for (const object of chart) server.apply(object)
+      const run = await gatePending(() => server.apply(revision(7, status)), 'pending-upgrade', inputs)
+      expect(run.verdict.outcome).toBe(outcome)
+      expect(run.heads).toEqual([1, status === 'failed' ? chart.length + 1 : chart.length])
+      expect(run.replayed).toMatchObject({ outcome: replayed })
+    },
+  )
+
+  test('other targets of the gate of a pending revision still wait for their change', async () => {
+    for (const object of [...chart, released('v1', 'Service', 'other', 'api')]) server.apply(object)
+    const { verdict } = await gatePending(() => server.apply(revision(7, 'deployed')), 'pending-upgrade', {
+      ...inputs,
+      resources: 'helm/web\nservice/other',
+    })
+    expect(verdict).toMatchObject({ outcome: 'stalled', reason: 'change-not-seen' })
+    expect(verdict.message).toContain('service/other')
+  })
+
+  test('a revision that is over when the gate begins is no change', async () => {
+    for (const object of [...chart, revision(7, 'failed')]) server.apply(object)
+    expect(await gate(inputs)).toMatchObject({ outcome: 'stalled', reason: 'change-not-seen' })
+  })
 })
 
 test('the first install of a Helm release is awaited while it is pending', async () => {
