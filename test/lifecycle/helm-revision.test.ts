@@ -59,6 +59,19 @@ it.each([
   expect(judge(revision(7, 'pending-upgrade'), [job]).stallHold).toBe(stallHold)
 })
 
+const failedHook = { conditions: [{ type: 'Failed', status: 'True' }] }
+
+it.each([
+  ['at once, because Helm never retries it', [], true],
+  ['at once, if its hook has failed', [hook(failedHook)], true],
+  ['later, while its hook may still end', [hook({})], false],
+])('a failed revision of a Helm release fails %s', (_, objects, isProven) => {
+  const { status, problems } = judge(revision(7, 'failed'), objects, 0)
+  expect(status).toBe(isProven ? 'failed' : 'progressing')
+  expect(problems).toHaveLength(1)
+  expect(judge(revision(7, 'failed'), objects, 10).status).toBe('failed')
+})
+
 it.each<[string, readonly KubeObject[], string, string]>([
   ['has no other revision', [], 'deployed', 'same'],
   ['has older revisions', [revision(6, 'deployed')], 'pending-upgrade', 'same'],

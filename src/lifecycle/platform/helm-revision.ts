@@ -110,14 +110,20 @@ function pendingFacts(object: KubeObject, context: RuleContext) {
   }
 }
 
+/**
+ * Helm never retries a revision: another `helm upgrade` or a rollback begins the next one. So a failure is final at once. Only the
+ * end of a hook that failed may be seen later.
+ */
 function failedProblem(
   object: KubeObject,
   release: string,
   message: string,
   context: RuleContext,
 ): Problem<'reported-failed'> {
-  const problem = reportedProblem(object, [failedSignal], context)
-  const hook = hooksOf(object, release, context).find((job) => endedCondition(job)?.type === 'Failed')
+  const hooks = hooksOf(object, release, context)
+  const isRunning = hooks.some((job) => endedCondition(job) === undefined)
+  const problem = reportedProblem(object, [failedSignal], context, isRunning ? undefined : 0)
+  const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
   const cause = hook === undefined ? message : `${message}: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
   return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name } }
 }
