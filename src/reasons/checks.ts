@@ -119,7 +119,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     title: 'a metric has no value',
     sentence: ({ detail: { name, error } }) => clause(`the metric ${name} has no value: ${shortText(error)}`),
     hint: () =>
-      'Nothing is known about the new version by this metric, good or bad. Without data, or with a result that is no number, its query finds no series with a value: a rate needs traffic, and `hold` must be long enough for it. If no data is good, add `or vector(0)` to the query. With any other error, look at the server of `metrics-from`.',
+      'Nothing is known about the new version by this metric, good or bad. With `no data`, its query finds no series: a rate needs traffic, and `hold` must be long enough for it; if no data is good, add `or vector(0)`. With `NaN`, it divides 0 by 0, as a ratio without traffic does: with the divisor `(sum(…) > 0)` that is no data. With any other error, look at the server of `metrics-from`.',
   },
 }
 
