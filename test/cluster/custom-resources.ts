@@ -31,11 +31,11 @@ export function widgetDefinition(fixture: Fixture, versions: readonly string[] =
   }
 }
 
-/** Creates a Widget once the kind is served. */
-export async function applyWidget(fixture: Fixture, name: string, version = 'v1'): Promise<void> {
+/** Creates a Widget once the kind is served. Returns it as it is stored. */
+export async function applyWidget(fixture: Fixture, name: string, version = 'v1'): Promise<KubeObject> {
   const path = widgetsPath(fixture, version)
   await until('the kind is served', 30, () => isServed(fixture, path))
-  await fixture.api.apply(`${path}/${name}`, widget(fixture, name, version))
+  return fixture.api.apply(`${path}/${name}`, widget(fixture, name, version))
 }
 
 export async function removeWidgetDefinition(fixture: Fixture): Promise<void> {

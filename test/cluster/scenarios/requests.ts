@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { all, deploymentComplete, secondsAfterStart, setComplete } from '../cluster-states.ts'
+import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
 import { registryAddress, webImage } from '../images.ts'
 import { withProxy, withToken } from '../kubeconfig.ts'
@@ -272,6 +273,22 @@ export const requests: Scenario[] = [
     expect: ready,
   },
   {
+    // The old pods ignore SIGTERM, and answer until they are killed.
+    ...complete,
+    name: 'requests-old-pods-ignore-sigterm',
+    inputs: { ...lines('service/web GET / --each-pod --expect-body=v2'), hold: '10s' },
+    setup: async (fixture) => {
+      const of = (options: ContainerOptions) =>
+        deployment('web', options, template('web', options, { terminationGracePeriodSeconds: 15 }))
+      await fixture.rollOut(of(web('v1', ['-ignore-term'])))
+      await fixture.apply(service('web'), of(web('v2')))
+    },
+    expect: ready,
+    withinSeconds: 40,
+    takesSeconds: 30,
+    contains: { log: ['2 old pods still draining'] },
+  },
+  {
     ...complete,
     name: 'requests-one-replica',
     inputs: lines('service/web GET / --expect-body=v2 --each-pod'),
@@ -396,6 +413,26 @@ export const requests: Scenario[] = [
     withinSeconds: 60,
     takesSeconds: 50,
     contains: { summary: ['this was the last answer'] },
+  },
+  {
+    // The pods behind a custom resource are watched in the hold, also if nothing is asked.
+    name: 'hold-broken-behind-a-custom-resource',
+    inputs: { hold: '1m' },
+    inputsFrom: (fixture) => ({ resources: `widgets.${widgetGroup(fixture)}/web` }),
+    setup: async (fixture) => {
+      await fixture.apply(widgetDefinition(fixture))
+      const { apiVersion, metadata } = await applyWidget(fixture, 'web')
+      const script = '/web & sleep 25; echo the queue is lost; exit 3'
+      const owned = deployment('web', web('v2', [], { command: ['sh', '-c', script], args: [] }), { replicas: 1 })
+      const ownerReferences = [{ apiVersion, kind: 'Widget', name: 'web', uid: metadata.uid ?? '' }]
+      await fixture.apply({ ...owned, metadata: { ...owned.metadata, ownerReferences } })
+    },
+    after: removeWidgetDefinition,
+    expect: { outcome: 'failed', reason: 'not-held' },
+    decidedBy: deploymentComplete('web'),
+    withinSeconds: 60,
+    takesSeconds: 50,
+    contains: { message: ['exited with code 3'], summary: ['the queue is lost'] },
   },
   {
     name: 'hold-broken-by-answers',
