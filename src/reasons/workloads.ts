@@ -194,7 +194,9 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
       const why =
         s.cause?.hint ??
         (s.problem?.detail.podMessage === undefined
-          ? logHint(s)
+          ? s.target.isBehind && s.target.kind === 'Job'
+            ? `The log of the Job may show why: ${command(s, 'logs', `job/${s.target.name}`)}.`
+            : logHint(s)
           : `The message contains why the node or a controller ended the pod: ${describePod(s)}.`)
       if (s.target.kind !== 'Job' || s.target.isBehind) return why
       return `${why} A failed Job does not run again: once the cause is fixed, delete the Job (${command(s, 'delete', nameOf(s))}) and apply it again.`

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { createEvent, createStatus, iso } from '../lifecycle/builders.ts'
+import { condition, createEvent, createPod, createStatus, iso, ownedBy, terminated } from '../lifecycle/builders.ts'
 import { runCommand } from '../support/command.ts'
 import {
   added,
@@ -434,6 +434,41 @@ describe('an Application at a revision', () => {
       ...ends,
       ...(message === undefined ? {} : { message }),
     })
+  })
+
+  it('names the container of a hook Job that failed, whose log is then read', () => {
+    const job: KubeObject = {
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid', creationTimestamp: iso(5) },
+      spec: { template: { spec: { containers: [{ name: 'app' }] } } },
+      status: {
+        conditions: [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'no more tries' })],
+      },
+    }
+    const pod = createPod({
+      metadata: { name: 'migrate-x', ownerReferences: ownedBy(job) },
+      status: { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(3, 7) })] },
+    })
+    const withHook = (hookPhase: string) => ({ revision: wanted, results: [{ ...hook, hookPhase }] })
+    const { timeline, ...end } = gate([
+      begin(before),
+      then(5, application({ ...withHook('Running'), phase: 'Running', of: wanted })),
+      at(7, added(job, pod)),
+      then(8, failedSync(withHook('Failed'))),
+    ])
+    expect(end).toMatchObject(failedAt(8, 'job-failed'))
+    expect(end.message).toBe(
+      'application/shop: container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
+    )
+    expect(timeline.targets[0]?.problems[0]).toMatchObject({ container: 'app', isElsewhere: true })
+  })
+
+  it('does not log the message of the operation before as the state of a sync that begins', () => {
+    const message = 'successfully synced (all tasks run)'
+    const begun = application({ revision: wanted, phase: 'Running', of: wanted, result: older, message })
+    const { entries } = gate([begin(before), then(5, begun), then(9, synced(9))])
+    expect(entries.filter((entry) => entry.includes(message))).toEqual([])
   })
 
   it('ends in the replay of a recording as in the live gate', async () => {

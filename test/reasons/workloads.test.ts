@@ -212,10 +212,10 @@ describe('a Job that failed', () => {
     })
   })
 
-  it('is not to be applied again if something else owns it', () => {
+  it('is not to be applied again if something else owns it, and its log has a command', () => {
     const owner = createTarget({ apiVersion: 'argoproj.io/v1alpha1', kind: 'AnalysisRun', name: 'smoke' })
     const problem = createProblem('job-failed', {}, { subject: toSubject('job/smoke-1') })
-    expect(texts(problem, owner).hint).toBe('The log of the container may show why.')
+    expect(texts(problem, owner).hint).toBe('The log of the Job may show why: `kubectl logs job/smoke-1 -n shop`.')
   })
 
   it('is reported without a container if its pods are deleted', () => {

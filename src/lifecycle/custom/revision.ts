@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Fields, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
+import type { WatchRequest } from '../../cluster/feed.ts'
+import type { Fields, Job, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
 import { isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import {
@@ -17,6 +18,8 @@ import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } fr
 import { earliest, provePersisted } from '../proof.ts'
 import { type Arrival, type ArrivalFacts, amended, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { jobRule } from '../workloads/job.ts'
+import { assessOwned } from './cause.ts'
 import { inventoryOf } from './owned-objects.ts'
 
 /** The revision of one source, in every form that its operator reports. */
@@ -70,6 +73,8 @@ interface OperatorReport {
   readonly objects: readonly ObjectName[] | 'elsewhere' | 'unknown'
   /** The objects that an attempt under way has already applied. */
   readonly applied: readonly ObjectName[]
+  /** The Jobs of its hooks that run or have failed. */
+  readonly hookJobs: readonly ObjectName[]
   /** Whether the operator finds what it deployed healthy; undefined: its conditions state it. */
   readonly isHealthy: boolean | undefined
 }
@@ -143,6 +148,8 @@ const readApplication: Reader = (object, wanted) => {
   const isQueued = operation !== undefined && !isUnderWay
   const isAutomated = isSyncedAutomatically(spec)
   const requested = argoVersion(fields(fields(operation)['sync']), {}) ?? compared
+  const results = fieldsOf(argoResult(fields(status['operationState']))['resources'])
+  const elsewhere = isElsewhere(fields(spec['destination']))
   const waits =
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
   return {
@@ -158,12 +165,20 @@ const readApplication: Reader = (object, wanted) => {
     complaint:
       argoError(status) ?? (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     intervalMs: argoPollMs,
-    objects: isElsewhere(fields(spec['destination'])) ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
-    applied: fieldsOf(argoResult(fields(status['operationState']))['resources']).flatMap((each) =>
+    objects: elsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
+    applied: results.flatMap((each) =>
       each['status'] === 'Synced' && text(each['hookType']) === undefined ? objectName(each) : [],
     ),
+    hookJobs: elsewhere
+      ? []
+      : results.filter((each) => isHookJob(each) && each['hookPhase'] !== 'Succeeded').flatMap(objectName),
     isHealthy: fields(status['health'])['status'] === 'Healthy',
   }
+}
+
+/** Whether an entry of a sync result is a hook that is a Job. */
+function isHookJob({ hookType, kind, group }: Fields): boolean {
+  return text(hookType) !== undefined && kind === 'Job' && group === 'batch'
 }
 
 /**
@@ -177,6 +192,9 @@ function argoResult(state: Fields): Fields {
   if (state['phase'] !== 'Running' || isRetry(state) || !asked || !reached || !isCommit(asked)) return result
   return isSameVersion(asked, reached) ? result : {}
 }
+
+/** `successfully synced (all tasks run)` */
+const isSuccess = (message: unknown): boolean => text(message)?.startsWith('successfully synced') === true
 
 const isRetry = ({ retryCount }: Fields): boolean => Number(retryCount ?? 0) > 0
 
@@ -197,7 +215,8 @@ function argoAttempt(state: Fields): Attempt | undefined {
   return {
     version,
     state: states.get(state['phase']) ?? 'succeeded',
-    message: text(state['message']) ?? '',
+    // While an operation begins, its state may still have the message of the one before.
+    message: state['phase'] === 'Running' && isSuccess(state['message']) ? '' : (text(state['message']) ?? ''),
     since: text(state['finishedAt']),
     mustStandMs: 0,
     hook: hook && subjectOfName(hook),
@@ -347,6 +366,7 @@ const readKustomization: Reader = (object, wanted) => {
       .toReversed(),
     objects: inventory,
     applied: isApplied && typeof inventory !== 'string' ? inventory : [],
+    hookJobs: [],
   }
 }
 
@@ -382,6 +402,7 @@ const readHelmRelease: Reader = (object) => {
       .toReversed(),
     objects: inventory,
     applied: [],
+    hookJobs: [],
   }
 }
 
@@ -513,6 +534,10 @@ export function withRevision(
   }
   const awaiting: Rule = {
     ...rule,
+    optionalRelatives: (object) => [
+      ...(rule.optionalRelatives?.(object) ?? []),
+      ...read(object).hookJobs.flatMap(hookRequests),
+    ],
     arrival: (object, known): Arrival => {
       const report = read(object)
       const standing = standingOf(report, revisions, known)
@@ -568,6 +593,7 @@ function judge(
       const problem = failureOf(object, standing.attempt, context)
       const failed = {
         ...open(own, messageOf(problem)),
+        related: report.hookJobs.flatMap((hook) => findJob(hook, context) ?? []),
         problems: [problem, ...own.problems.filter((each) => !traitsOf(each).isOwnReport)],
       }
       if (problem.proven) return { ...failed, failure: problem }
@@ -634,20 +660,38 @@ function gatedToo(
   return { deployed: names, awaits: [...(own.awaits ?? []), ...names], problems }
 }
 
+/** The watches of a hook that is a Job, and of its pods: they explain its failure. */
+function hookRequests({ apiVersion, kind, namespace, name }: ObjectName): readonly WatchRequest[] {
+  const labelSelector = `job-name=${name}`
+  return [
+    { apiVersion, kind, namespace, name },
+    { apiVersion: 'v1', kind: 'Pod', namespace, labelSelector },
+  ]
+}
+
+function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, context: RuleContext): Job | undefined {
+  return context.list('Job', namespace).find(({ metadata }) => metadata.name === name)
+}
+
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
-function failureOf(object: KubeObject, attempt: Attempt, { now, time, history }: RuleContext): Problem {
+function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): Problem {
+  const { now, time, history } = context
   const { message, hook, mustStandMs } = attempt
   const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
   const proof = provePersisted(since, mustStandMs, now)
-  if (hook?.kind === 'Job' && hook.group === 'batch')
+  if (hook?.kind === 'Job' && hook.group === 'batch') {
+    const job = findJob(hook, context)
+    const failure = job && assessOwned(job, jobRule as Rule, context).failure
     return {
       ...ownProblem(object, since),
       subject: hook,
-      ...(hook.namespace === object.metadata.namespace ? {} : { isElsewhere: true }),
       reason: 'job-failed',
       detail: { message },
+      ...failure,
+      ...(hook.namespace === object.metadata.namespace ? {} : { isElsewhere: true }),
       ...proof,
     }
+  }
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
