@@ -12,6 +12,7 @@ import { Fixture } from './fixture.ts'
 import { Informer } from './informer.ts'
 import { secretsOf, serverOf, withPort } from './kubeconfig.ts'
 import { type KubectlResult, rolloutStatus } from './kubectl.ts'
+import { kubernetesMinor } from './layout.ts'
 import type { Scenario } from './scenario.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 import { entry, type TestCluster } from './test-cluster.ts'
@@ -41,7 +42,7 @@ const limitSeconds = 150
 /**
  * Runs a few scenarios at a time, longest first. Idle scenarios have a separate queue, and each scenario longer than the
  * limit gets an additional worker. Then, for each fault of a component, runs the scenarios with this fault together. Those
- * that need the cluster of this machine are left out on another one.
+ * that need the cluster of this machine are left out on another one, those that need a newer version on an older one.
  * @returns the results in the order of the scenarios
  */
 export async function runScenarios(all: readonly Scenario[], cluster: TestCluster): Promise<ScenarioResult[]> {
@@ -61,8 +62,8 @@ export async function runScenarios(all: readonly Scenario[], cluster: TestCluste
     const longScenarios = queue.filter(({ takesSeconds }) => takesSeconds > limitSeconds).length
     await Promise.all(Array.from({ length: parallelScenarios + longScenarios }, worker))
   }
-  const possible = all.filter(
-    ({ fault, needsOwnCluster }) => cluster.isOwn || (fault === undefined && !needsOwnCluster),
+  const possible = all.filter(({ fault, needsOwnCluster, sinceMinor = 0 }) =>
+    cluster.isOwn ? kubernetesMinor() >= sinceMinor : fault === undefined && !needsOwnCluster,
   )
   const alone = possible.filter(({ fault }) => fault === undefined)
   await Promise.all([runQueue(alone.filter(({ isIdle }) => isIdle)), runQueue(alone.filter(({ isIdle }) => !isIdle))])

@@ -24,6 +24,8 @@ export interface Scenario {
    * `fixture.fault.begins()` or `ends()`. These scenarios run after all others, those of one fault together.
    */
   fault?: ComponentFault
+  /** The first minor version of Kubernetes that has what the scenario uses: 34 of 1.34. It is left out on older ones. */
+  sinceMinor?: number
   /** The scenario needs a file or a process of the cluster of this machine. */
   needsOwnCluster?: boolean
   /** The major version of Helm that the scenario uses. It is built before the scenarios run. */

@@ -49,6 +49,8 @@ export const placement: Scenario[] = [
   {
     ...web,
     name: 'resource-claim-template-is-missing',
+    // Dynamic resource allocation is on by default since 1.34. Before, the API server drops `resourceClaims`, and the pods run.
+    sinceMinor: 34,
     inputs: { ...web.inputs, 'stall-timeout': '15s' },
     setup: (fixture) => {
       const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'no-such-template' }]
