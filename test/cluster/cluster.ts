@@ -106,7 +106,8 @@ async function bringUp(
   await phase('registry', () => ensureRegistry(Api.fromFile(kubeconfigPath)))
 }
 
-async function isNodeReady(api: Api): Promise<boolean> {
+/** Whether the node is Ready and has no taint, so that it takes pods. */
+export async function isNodeReady(api: Api): Promise<boolean> {
   const node = await api.find('/api/v1/nodes/localhost')
   const conditions: { type: string; status: string }[] = node?.['status'].conditions ?? []
   const isTainted = node?.['spec'].taints !== undefined

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ActionRun, startAction } from '../support/runner.ts'
 import { installHelm } from './build.ts'
-import { hasNamespaceDefaults } from './cluster.ts'
+import { hasNamespaceDefaults, isNodeReady } from './cluster.ts'
 import { until } from './command.ts'
 import { type FaultMoments, SharedFault } from './component-faults.ts'
 import { contractViolations } from './contract.ts'
@@ -90,7 +90,10 @@ export interface RepeatedResults {
 export async function runScenariosAgain(all: readonly Scenario[], cluster: TestCluster): Promise<RepeatedResults> {
   const first = await runScenarios(all, cluster)
   const failedOnce = first.filter((result) => hasFailed(result) && !isFalseReady(result))
-  for (const { scenario } of failedOnce) console.log(`again: ${scenario.name}`)
+  if (failedOnce.length === 0) return { results: first, failedOnce }
+  console.log(`again: ${failedOnce.map(({ scenario }) => scenario.name).join(', ')}`)
+  // The last faults of components leave a taint on the node for some seconds.
+  if (cluster.isOwn) await until('the node is ready', 60, () => isNodeReady(cluster.api))
   const again = await runScenarios(
     failedOnce.map(({ scenario }) => scenario),
     cluster,

@@ -1,5 +1,5 @@
 import { ApiError, type KubeObject } from '../api.ts'
-import { deploymentComplete, isComplete, secondsAfterStart } from '../cluster-states.ts'
+import { deploymentComplete, eventSeen, isComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { coreObject, deployment, imageName, slowStart, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -89,9 +89,10 @@ export const placement: Scenario[] = [
   {
     ...slowly,
     name: 'grpc-probe-on-a-wrong-port',
-    setup: (fixture) => {
+    setup: async (fixture) => {
       const readinessProbe = { grpc: { port: 5999 }, periodSeconds: 1, failureThreshold: 1 }
-      return fixture.apply(deployment('web', { readiness: 'none', readinessProbe }))
+      await fixture.apply(deployment('web', { readiness: 'none', readinessProbe }))
+      await fixture.until('a probe failed', eventSeen('Unhealthy'))
     },
     expect: { outcome: 'stalled', reason: 'readiness-failing' },
     decidedBy: secondsAfterStart(5),
