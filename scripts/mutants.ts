@@ -1,7 +1,9 @@
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { parseSync } from '@swc/core'
 
@@ -13,7 +15,8 @@ import { parseSync } from '@swc/core'
  *
  * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
  * filter. Of each, the nearest tests run first: those named after the file, then those that import it. A mistake that no
- * test notices is equivalent code, or a case without a test. The checkout is copied, and stays unchanged.
+ * test notices is equivalent code, or a case without a test. A mistake whose tests do not end within `--minutes` (10) is
+ * listed as undecided. The checkout is copied, and stays unchanged.
  */
 
 interface Mistake {
@@ -38,9 +41,11 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     count: { type: 'string', default: '90' },
     only: { type: 'string', default: '' },
+    minutes: { type: 'string', default: '10' },
   },
 })
 const [seed, count, only] = [Number(values.seed), Number(values.count), values.only]
+const limitMs = Number(values.minutes) * 60_000
 
 const otherComparison: Readonly<Record<string, string>> = {
   '<': '<=',
@@ -65,13 +70,14 @@ const copy = mkdtempSync(join(tmpdir(), 'rollout-gate-mutants-'))
 try {
   cpSync(root, copy, { recursive: true, filter: (path) => !/\/(?:node_modules|\.git|build)$/.test(path) })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
-  const alive = chosen.filter((mistake, index) => {
-    const killedBy = noticedBy(mistake)
-    console.log(`${index + 1}/${chosen.length}  ${killedBy ?? 'ALIVE'}  ${placeOf(mistake)}`)
-    return killedBy === undefined
-  })
-  console.log(`\n${alive.length} of ${chosen.length} mistakes turn no test red (seed ${seed})`)
-  for (const mistake of alive) console.log(placeOf(mistake))
+  const listed: string[] = []
+  for (const [index, mistake] of chosen.entries()) {
+    const line = `${await noticedBy(mistake)}  ${placeOf(mistake)}`
+    console.log(`${index + 1}/${chosen.length}  ${line}`)
+    if (/^(?:ALIVE|UNDECIDED)/.test(line)) listed.push(line)
+  }
+  console.log(`\n${listed.length} of ${chosen.length} mistakes turn no test red (seed ${seed})`)
+  for (const line of listed) console.log(line)
 } finally {
   rmSync(copy, { recursive: true, force: true })
 }
@@ -146,36 +152,47 @@ function mistakesAt(
   }
 }
 
-/** Which tests notice a mistake; undefined if none does. */
-function noticedBy(mistake: Mistake): string | undefined {
+/** Which tests notice a mistake: `ALIVE` if none does, `UNDECIDED` if they take too long. */
+async function noticedBy(mistake: Mistake): Promise<string> {
   const path = join(copy, mistake.file)
   const bytes = readFileSync(path)
   const changed = [bytes.subarray(0, mistake.from), Buffer.from(mistake.text), bytes.subarray(mistake.to)]
   writeFileSync(path, Buffer.concat(changed))
   try {
+    const endsAt = Date.now() + limitMs
     const name = basename(mistake.file, '.ts')
     const folder = basename(dirname(mistake.file))
-    const related = jest(['--listTests', '--findRelatedTests', mistake.file]).stdout.split('\n').filter(Boolean)
+    const { stdout } = await jest(['--listTests', '--findRelatedTests', mistake.file], endsAt)
+    const related = stdout.split('\n').filter(Boolean)
     const isNear = (file: string) => file.includes(`/${name}`) || basename(dirname(file)) === folder
     const near = related.filter((file) => isNear(file) && !slow.test(file))
     const others = related.filter((file) => !isNear(file) && !slow.test(file))
     const last = related.filter((file) => slow.test(file))
-    const stages = { near, related: others, programs: last }
-    return Object.entries(stages).find(
-      ([, tests]) => tests.length > 0 && jest(['--bail', '--runTestsByPath', ...tests]).status !== 0,
-    )?.[0]
+    for (const [stage, tests] of Object.entries({ near, related: others, programs: last })) {
+      if (tests.length === 0) continue
+      const { code } = await jest(['--bail', '--runTestsByPath', ...tests], endsAt)
+      if (code !== 0) return code === null ? `UNDECIDED (${stage})` : stage
+    }
+    return 'ALIVE'
   } finally {
     writeFileSync(path, bytes)
   }
 }
 
-function jest(args: readonly string[]) {
-  return spawnSync(process.execPath, ['node_modules/jest/bin/jest.js', '--silent', ...args], {
+/** Its code is null if the time ran out: then its workers, one of which may be in an endless loop, end with it. */
+async function jest(args: readonly string[], endsAt: number) {
+  const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--silent', ...args], {
     cwd: copy,
-    encoding: 'utf8',
     env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
-    maxBuffer: 1 << 28,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
   })
+  const timer = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), endsAt - Date.now())
+  const exit = once(child, 'exit')
+  const stdout = await text(child.stdout)
+  const [code] = await exit
+  clearTimeout(timer)
+  return { stdout, code: code as number | null }
 }
 
 function placeOf({ file, from, to, text, what }: Mistake): string {

@@ -76,8 +76,7 @@ const hasBash = process.platform !== 'win32'
   async () => {
     const { stdout: script } = await runCommand(['completion', 'bash'])
     const stub = 'rollout-gate() { printf "%s\\n" "$*/"; }'
-    const run =
-      'COMP_WORDS=(rollout-gate wait dep later); COMP_CWORD=2; _rollout_gate; printf "%s\\n" "${COMPREPLY[@]}"'
+    const run = `COMP_WORDS=(rollout-gate wait dep later); COMP_CWORD=2; _rollout_gate; printf "%s\\n" "\${COMPREPLY[@]}"`
     const output = execFileSync('bash', ['--norc', '-c', `${stub}\n${script}\n${run}`], { encoding: 'utf8' })
     expect(output).toBe('__complete\nbash\nwait\ndep/\n')
   },
