@@ -209,14 +209,33 @@ export function limitObject(value: unknown, depth = 0): unknown {
   return Array.isArray(value) ? mapArray(value, limit) : mapObject(value as Record<string, unknown>, limit)
 }
 
-/** The file is decompressed in chunks of this size, about one line. A damaged byte loses no more than its chunk. */
-const chunkBytes = 256
+/** A file is decompressed in chunks of this size. After damage in small ones, about one line each: no more than one is lost. */
+const [chunkBytes, smallChunkBytes] = [16_384, 256]
+
+/** The decompressed bytes of a gzip file: everything before damage, then the error. */
+async function* unpack(path: string): AsyncGenerator<Buffer> {
+  let read = 0
+  try {
+    for await (const bytes of unpackChunks(path, chunkBytes)) {
+      read += bytes.length
+      yield bytes
+    }
+    return
+  } catch {
+    // Read again below, from the start.
+  }
+  let position = 0
+  for await (const bytes of unpackChunks(path, smallChunkBytes)) {
+    yield bytes.subarray(Math.max(0, read - position))
+    position += bytes.length
+  }
+}
 
 /**
- * The decompressed bytes of a gzip file. When the gunzip stream fails, it loses the bytes that it has not returned yet.
- * The file is therefore written to it in small chunks: everything before the damage is yielded, then the error.
+ * When the gunzip stream fails, it loses the bytes that it has not returned yet. The file is therefore written to it in
+ * chunks, and what each one gives is yielded before the next.
  */
-async function* unpack(path: string): AsyncGenerator<Buffer> {
+async function* unpackChunks(path: string, chunkBytes: number): AsyncGenerator<Buffer> {
   const gunzip = createGunzip()
   const ready: Buffer[] = []
   let failure: Error | undefined
