@@ -14,8 +14,8 @@ import { parseSync } from '@swc/core'
  *     npm run mutants -- --seed 7 --count 20 --only gate
  *
  * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
- * filter. Of each, the nearest tests run first: those named after the file, then those that import it. A mistake that no
- * test notices is equivalent code, or a case without a test. A mistake whose tests do not end within `--minutes` (10) is
+ * filter. Of each, the nearest tests run first: those named after the file, those of its folder, then those that import it,
+ * and last the slow ones. A mistake that no test notices is equivalent code, or a case without a test. A mistake whose tests do not end within `--minutes` (10) is
  * listed as undecided. The checkout is copied, and stays unchanged.
  */
 
@@ -56,9 +56,9 @@ const otherComparison: Readonly<Record<string, string>> = {
   '!==': '===',
 }
 const otherCall: Readonly<Record<string, string>> = { min: 'max', max: 'min', some: 'every', every: 'some' }
-/** Tests that start processes, which bundle the sources first. */
+/** Tests that try many cases, or start processes, which bundle the sources first. */
 const slow =
-  /\/(?:integration|cli|act|cluster|operators)\/|\/(?:demo|dist|package|docs|workflows?|growth)[^/]*\.test\.ts$/
+  /\/(?:integration|cli|act|cluster|operators|reliability)\/|\/(?:demo|dist|package|docs|workflows?|growth|fuzz|late-)[^/]*\.test\.ts$|\.property\.test\.ts$/
 
 const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && name.includes(only))
@@ -160,15 +160,19 @@ async function noticedBy(mistake: Mistake): Promise<string> {
   writeFileSync(path, Buffer.concat(changed))
   try {
     const endsAt = Date.now() + limitMs
-    const name = basename(mistake.file, '.ts')
-    const folder = basename(dirname(mistake.file))
-    const { stdout } = await jest(['--listTests', '--findRelatedTests', mistake.file], endsAt)
-    const related = stdout.split('\n').filter(Boolean)
-    const isNear = (file: string) => file.includes(`/${name}`) || basename(dirname(file)) === folder
-    const near = related.filter((file) => isNear(file) && !slow.test(file))
-    const others = related.filter((file) => !isNear(file) && !slow.test(file))
-    const last = related.filter((file) => slow.test(file))
-    for (const [stage, tests] of Object.entries({ near, related: others, programs: last })) {
+    const [name, folder] = [basename(mistake.file, '.ts'), basename(dirname(mistake.file))]
+    const stages: readonly (readonly [string, (file: string) => boolean])[] = [
+      ['named', (file) => basename(file).startsWith(`${name}.`) && !slow.test(file)],
+      ['near', (file) => (file.includes(`/${name}`) || basename(dirname(file)) === folder) && !slow.test(file)],
+      ['related', (file) => !slow.test(file)],
+      ['slow', () => true],
+    ]
+    let left = (await jest(['--listTests', '--findRelatedTests', mistake.file], endsAt)).stdout
+      .split('\n')
+      .filter(Boolean)
+    for (const [stage, isOf] of stages) {
+      const tests = left.filter(isOf)
+      left = left.filter((file) => !isOf(file))
       if (tests.length === 0) continue
       const { code } = await jest(['--bail', '--runTestsByPath', ...tests], endsAt)
       if (code !== 0) return code === null ? `UNDECIDED (${stage})` : stage
