@@ -13,7 +13,7 @@ import { compileJsonPath } from '../src/lifecycle/custom/wait-for.ts'
 import { checkName, checkNamespace, checkSelector, matchesSelector } from '../src/plan/names.ts'
 import { parseReferences } from '../src/plan/parse-references.ts'
 import { parseWaitFor } from '../src/plan/reference-flags.ts'
-import { readEvents, readHeader } from '../src/recording/reader.ts'
+import { readHeader } from '../src/recording/reader.ts'
 import { settingsOf } from '../src/recording/replay-gate.ts'
 import { buildAnnotations } from '../src/report/annotations.ts'
 import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWords } from '../src/report/escape.ts'
@@ -34,7 +34,7 @@ import {
 import { createEvent, iso, moment } from './lifecycle/builders.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
-import { recordingPath } from './support/recordings.ts'
+import { recordedEvents, recordingPath } from './support/recordings.ts'
 import { isThorough } from './support/thorough.ts'
 
 const widgetKind = { apiVersion: 'acme.io/v1', kind: 'Widget' }
@@ -287,8 +287,7 @@ describe.each(names)('the time for the objects of %s', (name) => {
   test.each(sampled(names.indexOf(name)))('grows with the length of %j at most in proportion', async (part) => {
     const path = recordingPath(name)
     const header = await readHeader(path)
-    const events: FeedEvent[] = []
-    for await (const event of readEvents(path, noMistake)) events.push(event)
+    const events = await recordedEvents(path)
     expectLinear(
       (text) => {
         const redact = createRedactor()

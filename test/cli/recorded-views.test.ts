@@ -5,7 +5,7 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { nameOf } from '../../src/cluster/objects.ts'
 import { TextQueue } from '../../src/cluster/text-queue.ts'
 import { nameKey, type Target } from '../../src/plan/target.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { ChangesView, follow, traceView, type View } from '../../src/trace/follow.ts'
 import { paintLine } from '../../src/trace/line.ts'
@@ -15,7 +15,7 @@ import { renderTrace } from '../../src/trace/trace-view.ts'
 import { followTargets } from '../../src/trace/view-targets.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
-import { recordingPath } from '../support/recordings.ts'
+import { recordedEvents, recordingPath } from '../support/recordings.ts'
 import { enterWorkFolder } from './work-folder.ts'
 
 const moments = 10
@@ -83,8 +83,7 @@ interface Played {
 async function open(name: string): Promise<Played> {
   const path = recordingPath(name)
   const header = await readHeader(path)
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) events.push(event)
+  const events = await recordedEvents(path)
   const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? 0
   const end = events.at(-1)?.at ?? 0
   const targets = (header.targets ?? []).map((target) => ({ ...target, clocks: {} }))

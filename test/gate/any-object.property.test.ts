@@ -7,14 +7,14 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { renderReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderLog } from '../report/whole-log.ts'
 import { type Path, pathsOf, withValue } from '../support/json-paths.ts'
-import { operatorRecordingsFolder, recordingPath } from '../support/recordings.ts'
+import { operatorRecordingsFolder, recordedEvents, recordingPath } from '../support/recordings.ts'
 import { parameters } from '../support/thorough.ts'
 
 /** What a live gate read, before it is judged. */
@@ -28,8 +28,7 @@ async function read(name: string, folder?: string): Promise<Read> {
   const path = recordingPath(name, folder)
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) events.push(event)
+  const events = await recordedEvents(path)
   return { targets, settings: { ...settingsOf(header), catalogue: await loadCatalogue(targets) }, events }
 }
 

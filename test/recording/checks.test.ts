@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import { readInputs } from '../../src/inputs.ts'
-import { readEvents } from '../../src/recording/reader.ts'
 import { formatEvent, startRecording } from '../../src/recording/writer.ts'
 import {
   added,
@@ -18,6 +17,7 @@ import {
 import { answers, createServer, createService, values } from '../gate/checks.ts'
 import { moment } from '../lifecycle/builders.ts'
 import { runCommand } from '../support/command.ts'
+import { recordedEvents } from '../support/recordings.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'checks-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -81,9 +81,7 @@ it('answers and values are written and read as the same events', async () => {
   ]
   const path = join(folder, 'events.ndjson')
   writeFileSync(path, [createRecording({}, []), ...events.map(formatEvent)].join('\n'))
-  const read: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) read.push(event)
-  expect(read).toEqual(JSON.parse(JSON.stringify(events)))
+  expect(await recordedEvents(path)).toEqual(JSON.parse(JSON.stringify(events)))
 })
 
 it('the header of a recording contains no value of a request header', async () => {

@@ -4,17 +4,18 @@ import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
-import { indexRecording } from '../../src/recording/recording-index.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { lateEvents } from '../support/late-gate.ts'
 import {
   type Expectation,
   hasAnswers,
   incidentsFolder,
+  indexEvents,
   operatorRecordingsFolder,
   type RightVerdict,
   readExpectations,
+  recordedEvents,
   recordingPath,
   recordingsFolder,
 } from '../support/recordings.ts'
@@ -110,9 +111,8 @@ async function prepare({ name, folder }: Recording, overrides: Partial<GateSetti
   const header = await readHeader(path)
   const targets = header.targets ?? []
   const settings = { ...settingsOf(header), ...overrides, ...(await loadChecks(targets, [])) }
-  const { answered } = await indexRecording(path)
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) events.push(event)
+  const events = await recordedEvents(path)
+  const { answered } = indexEvents(events)
   /** The outcome and reason of the gate that starts at this moment, and what it received. */
   const gateFrom = (cutAt: number) => {
     const gate = new Gate(targets, { ...settings, startedAt: cutAt }, (request) =>

@@ -1,13 +1,18 @@
-import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Timeline } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
-import { indexRecording } from '../../src/recording/recording-index.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { lateEvents } from '../support/late-gate.ts'
-import { readExpectations, recordingPath, replayOnce } from '../support/recordings.ts'
+import {
+  indexEvents,
+  once,
+  readExpectations,
+  recordedEvents,
+  recordingPath,
+  replayOnce,
+} from '../support/recordings.ts'
 
 /**
  * The same rollout gated live and late: a minute after its last state, another gate finds the objects of each recording. They show
@@ -29,14 +34,13 @@ const replacedLater: ReadonlySet<string> = new Set([
 
 const recordings = Object.keys(readExpectations())
 
-async function gateLate(name: string): Promise<Timeline> {
+const gateLate = once(async (name): Promise<Timeline> => {
   const path = recordingPath(name)
   const header = await readHeader(path)
   const targets = header.targets ?? []
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) events.push(event)
+  const events = await recordedEvents(path)
   const startedAt = (events.at(-1)?.at ?? 0) + lateMs
-  const { answered } = await indexRecording(path)
+  const { answered } = indexEvents(events)
   const settings = {
     ...settingsOf(header),
     startedAt,
@@ -48,7 +52,7 @@ async function gateLate(name: string): Promise<Timeline> {
   for (const event of lateEvents(events, startedAt)) gate.handle(event)
   gate.handle({ type: 'CANCEL', at: startedAt + 5_000 })
   return gate.timeline()
-}
+})
 
 test.each(recordings)('no real change is called unchanged, live or late: %s', async (name) => {
   const timelines = [(await replayOnce(name)).timeline, await gateLate(name)]

@@ -7,14 +7,15 @@ import { lookSettings } from '../../src/gate/settings.ts'
 import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import { nameKey, targetId } from '../../src/plan/target.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
-import { indexRecording } from '../../src/recording/recording-index.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { lookSchema } from '../../src/report/report-schema.ts'
 import { runCommand } from '../support/command.ts'
 import {
   hasAnswers,
+  indexEvents,
   operatorRecordingsFolder,
+  recordedEvents,
   recordingPath,
   recordingsFolder,
   replayRecording,
@@ -26,9 +27,10 @@ async function lookAtEnd(path: string, end: number): Promise<Timeline> {
   const header = await readHeader(path)
   const targets = header.targets ?? []
   const settings = { ...settingsOf(header), ...(await loadChecks(targets, [])), startedAt: end }
-  const index = await indexRecording(path)
+  const events = await recordedEvents(path)
+  const index = indexEvents(events)
   const last = new Map<string, FeedEvent>()
-  for await (const event of readEvents(path, () => {})) {
+  for (const event of events) {
     if (event.at > end) break
     if (event.type === 'DISCOVERY') last.set('', event)
     if (!('object' in event)) continue
@@ -117,8 +119,7 @@ test.each(viewed)(
   async (name) => {
     const path = recordingPath(name)
     const startedAt = Date.parse((await readHeader(path)).startedAt)
-    const events: FeedEvent[] = []
-    for await (const event of readEvents(path, () => {})) events.push(event)
+    const events = await recordedEvents(path)
     const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? startedAt
     const lastAt = events.at(-1)?.at ?? startedAt
     const recorded: string[][] = []

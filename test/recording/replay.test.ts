@@ -2,9 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { UserError } from '../../src/errors.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { RecordingWriter } from '../../src/recording/writer.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
@@ -13,6 +12,7 @@ import {
   expectationOf,
   type Replayed,
   readExpectations,
+  recordedEvents,
   recordedLines,
   recordingPath,
   recordingsFolder,
@@ -127,7 +127,7 @@ test('a damaged recording that was cut off within a line replays all lines befor
 
 test('a damaged recording whose gzip is incomplete gives every line that was flushed', async () => {
   const header = await readHeader(recordingPath(name))
-  const events = await eventsOf(recordingPath(name))
+  const events = await recordedEvents(recordingPath(name))
   const path = join(folder, 'killed.ndjson.gz')
   const writer = new RecordingWriter(path, header)
   for (const event of events.slice(0, 12)) writer.write(event)
@@ -136,7 +136,7 @@ test('a damaged recording whose gzip is incomplete gives every line that was flu
   for (const share of [0.5, 0.7, 0.95]) {
     const damage: number[] = []
     const cut = written(bytes.subarray(0, Math.floor(bytes.length * share)), `cut-${share}.ndjson.gz`)
-    const read = await eventsOf(cut, (line) => damage.push(line))
+    const read = await recordedEvents(cut, (line) => damage.push(line))
     expect(read.length).toBeGreaterThan(0)
     expect(read).toEqual(events.slice(0, read.length))
     expect(damage).toEqual([read.length + 2])
@@ -171,9 +171,3 @@ test('a damaged recording whose header cannot be read is refused, with the reaso
     await expect(readHeader(path)).rejects.toThrow(UserError)
   }
 })
-
-async function eventsOf(path: string, onDamage: (line: number) => void = () => {}): Promise<FeedEvent[]> {
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, onDamage)) events.push(event)
-  return events
-}

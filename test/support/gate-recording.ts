@@ -4,12 +4,13 @@ import { Follower } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Entry } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
-import { readEvents, readHeader } from '../../src/recording/reader.ts'
+import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import type { RecordingHeader } from '../../src/recording/writer.ts'
 import { type ApiServer, startApiServer } from './api-server.ts'
 import { EventLoopClock } from './event-loop-clock.ts'
 import { openRecording } from './play-recording.ts'
+import { once, recordedEvents } from './recordings.ts'
 
 /** A request takes some ten turns of the event loop, so about 0.2 s: as over a slow network. */
 const msPerTurn = 20
@@ -34,19 +35,10 @@ export interface Recording {
   readonly later: readonly number[]
 }
 
-const recordings = new Map<string, Promise<Recording>>()
-
 /** Reads a recording once. */
-export function readRecording(path: string): Promise<Recording> {
-  const recording = recordings.get(path) ?? read(path)
-  recordings.set(path, recording)
-  return recording
-}
-
-async function read(path: string): Promise<Recording> {
+export const readRecording = once(async (path): Promise<Recording> => {
   const header = await readHeader(path)
-  const events: FeedEvent[] = []
-  for await (const event of readEvents(path, () => {})) events.push(event)
+  const events = await recordedEvents(path)
   const first = events.findLastIndex(({ type }) => type === 'SYNCED') + 1
   return {
     header,
@@ -57,7 +49,7 @@ async function read(path: string): Promise<Recording> {
     discovery: events.filter(({ type }) => type === 'DISCOVERY'),
     later: events.slice(first).map(({ at }) => at),
   }
-}
+})
 
 export interface Interference {
   /** Called before the client's first request. */

@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
-import { readHeader } from '../../src/recording/reader.ts'
-import { indexRecording } from '../../src/recording/recording-index.ts'
+import { type OnInvalidLine, readEvents, readHeader } from '../../src/recording/reader.ts'
+import { indexRecording, RecordingIndex } from '../../src/recording/recording-index.ts'
 import { inputsOf, recordedChecks, replay, settingsOf } from '../../src/recording/replay-gate.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 
@@ -87,16 +88,40 @@ export function expectationOf({ outcome, reason, durationSeconds, targets }: Rep
   }
 }
 
-const linesByPath = new Map<string, readonly string[]>()
+/** The function, which runs once for each text. */
+export function once<Result>(run: (text: string) => Result): (text: string) => Result {
+  const results = new Map<string, { readonly result: Result }>()
+  return (text) => {
+    const known = results.get(text) ?? { result: run(text) }
+    results.set(text, known)
+    return known.result
+  }
+}
 
 /** The lines of a recording, the header first. Files in `test/recordings/` are read once. */
 export function recordedLines(path: string): readonly string[] {
-  const known = linesByPath.get(path)
-  if (known !== undefined) return known
+  return path.startsWith(recordingsFolder) ? linesOnce(path) : linesOf(path)
+}
+
+const linesOnce = once(linesOf)
+
+function linesOf(path: string): readonly string[] {
   const bytes = readFileSync(path)
-  const lines = (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().trimEnd().split(/\r?\n/)
-  if (path.startsWith(recordingsFolder)) linesByPath.set(path, lines)
-  return lines
+  return (path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString().trimEnd().split(/\r?\n/)
+}
+
+/** The readable events of a recording. */
+export async function recordedEvents(path: string, onDamage: OnInvalidLine = () => {}): Promise<readonly FeedEvent[]> {
+  const events: FeedEvent[] = []
+  for await (const event of readEvents(path, onDamage)) events.push(event)
+  return events
+}
+
+/** The index of these events. */
+export function indexEvents(events: readonly FeedEvent[]): RecordingIndex {
+  const index = new RecordingIndex()
+  for (const event of events) index.add(event)
+  return index
 }
 
 /** Whether the recorded gate asked pods, URLs or metrics: their answers are only in its recording. */
@@ -111,17 +136,8 @@ export interface Replayed {
   readonly damage: readonly { readonly line: number; readonly why: string }[]
 }
 
-const replays = new Map<string, Promise<Replayed>>()
-
 /** The replay of a recording in `test/recordings/`, which runs once for each test file. */
-export function replayOnce(name: string): Promise<Replayed> {
-  let replayed = replays.get(name)
-  if (replayed === undefined) {
-    replayed = replayRecording(recordingPath(name))
-    replays.set(name, replayed)
-  }
-  return replayed
-}
+export const replayOnce = once((name) => replayRecording(recordingPath(name)))
 
 /** Replays a recording with targets in its header. */
 export async function replayRecording(path: string): Promise<Replayed> {
