@@ -1,16 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { showRollout } from '../scripts/show-rollout.ts'
+import { folder } from './support/fresh-folder.ts'
 import { programPath } from './support/program.ts'
-
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'demo-'))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
 
 test('the demo shows a rollout that becomes ready and one whose image is missing, and no command to the runner', async () => {
   const lines: string[] = []

@@ -1,13 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'rollout-gate-artifacts-'))
-})
-afterEach(() => rmSync(folder, { recursive: true }))
+import { folder } from '../support/fresh-folder.ts'
 
 /** Runs one of the actions as a runner does. Returns its output; undefined after success. */
 function use(

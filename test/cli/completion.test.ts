@@ -1,24 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand } from '../support/command.ts'
+import { server } from '../support/fresh-server.ts'
 import { rolledOut } from './objects.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
-let leave: () => void
-let server: ApiServer
+useWorkFolder(() => server.kubeconfig({ namespace: 'shop' }))
 
-beforeEach(async () => {
-  server = await startApiServer()
-  ;({ leave } = enterWorkFolder(server.kubeconfig({ namespace: 'shop' })))
+beforeEach(() => {
   server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } })
   server.apply(rolledOut('web'))
   server.apply(rolledOut('worker'))
   server.apply(rolledOut('api', 'other'))
-})
-
-afterEach(async () => {
-  leave()
-  await server.close()
 })
 
 async function complete(...words: string[]): Promise<string[]> {

@@ -1,21 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand } from '../support/command.ts'
+import { server } from '../support/fresh-server.ts'
 import { rolledOut } from './objects.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
-let leave: () => void
-let server: ApiServer
+useWorkFolder(() => server.kubeconfig({ token: 'token', namespace: 'shop' }))
 
-beforeEach(async () => {
-  server = await startApiServer()
-  ;({ leave } = enterWorkFolder(server.kubeconfig({ token: 'token', namespace: 'shop' })))
+beforeEach(() => {
   server.apply(rolledOut())
-})
-
-afterEach(async () => {
-  leave()
-  await server.close()
 })
 
 const waitFor = (...flags: readonly string[]) => runCommand(['wait', 'deployment/web', ...flags])

@@ -2,19 +2,16 @@ import { writeFileSync } from 'node:fs'
 import { renderReport } from '../../src/report/json-report.ts'
 import { cases } from '../report/cases.ts'
 import { runCommand } from '../support/command.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
-let leave: () => void
+useWorkFolder()
 
 beforeEach(() => {
-  ;({ leave } = enterWorkFolder())
   for (const [name, key] of Object.entries({ eu: 'one-ready', us: 'missing-image' })) {
     const timeline = cases[key]
     if (timeline !== undefined) writeFileSync(`${name}.json`, renderReport(timeline))
   }
 })
-
-afterEach(() => leave())
 
 const merge = (...args: readonly string[]) => runCommand(['merge', ...args])
 

@@ -1,25 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { runCommand, startCommand } from '../support/command.ts'
+import { server } from '../support/fresh-server.ts'
 import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { startCli } from './process.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
-let leave: () => void
-let server: ApiServer
-
-beforeEach(async () => {
-  server = await startApiServer()
-  ;({ leave } = enterWorkFolder(server.kubeconfig({ namespace: 'shop' })))
-})
-
-afterEach(async () => {
-  leave()
-  await server.close()
-})
+useWorkFolder(() => server.kubeconfig({ namespace: 'shop' }))
 
 function record(line: string) {
   return startCommand(['record', ...line.split(' ')])

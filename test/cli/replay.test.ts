@@ -6,15 +6,9 @@ import { recordingPath } from '../support/recordings.ts'
 import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
-let leave: () => void
-
-beforeEach(() => {
-  ;({ leave } = enterWorkFolder())
-})
-
-afterEach(() => leave())
+useWorkFolder()
 
 interface Verdict {
   outcome: string

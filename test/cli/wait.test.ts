@@ -7,28 +7,16 @@ import { commands } from '../../src/cli/commands.ts'
 import { splitWords } from '../../src/plan/kubectl-output.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { type CommandOptions, runCommand } from '../support/command.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { testWithSignals } from '../support/signals.ts'
 import { rolledOut, unobserved } from './objects.ts'
 import { runCli, startCli } from './process.ts'
-import { enterWorkFolder } from './work-folder.ts'
+import { useWorkFolder } from './work-folder.ts'
 
 const token = 'sesame-open-0123456789'
-let folder: string
-let leave: () => void
-let server: ApiServer
-
-beforeEach(async () => {
-  server = await startApiServer()
-  ;({ folder, leave } = enterWorkFolder(server.kubeconfig({ token, namespace: 'shop' })))
-})
-
-afterEach(async () => {
-  leave()
-  await server.close()
-})
+useWorkFolder(() => server.kubeconfig({ token, namespace: 'shop' }))
 
 /** Runs a command line with quotes, as a shell does. */
 function wait(line: string, options: CommandOptions = {}) {
@@ -238,7 +226,7 @@ describe('the program', () => {
   })
 
   test('is a plugin of kubectl when called by the name of one', async () => {
-    const link = join(folder, 'kubectl-rollout_gate')
+    const link = join(process.cwd(), 'kubectl-rollout_gate')
     symlinkSync(programPath('cli.js'), link)
     const { stdout } = await runCli(['wait', '--help'], { calledAs: link })
     expect(stdout).toMatch(/^Usage: kubectl rollout-gate wait REFERENCE/)

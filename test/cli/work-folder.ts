@@ -19,3 +19,12 @@ export function enterWorkFolder(kubeconfig?: string): { readonly folder: string;
     },
   }
 }
+
+/** Enters a new work folder before each test, and leaves it after the test. `kubeconfig`: called before the test. */
+export function useWorkFolder(kubeconfig: () => string | undefined = () => undefined): void {
+  let leave = () => {}
+  beforeEach(() => {
+    leave = enterWorkFolder(kubeconfig()).leave
+  })
+  afterEach(() => leave())
+}

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EventObject, Pod } from '../../src/cluster/objects.ts'
 import { readHeader } from '../../src/recording/reader.ts'
@@ -7,6 +6,7 @@ import { buildReport } from '../../src/report/json-report.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { contractViolations } from '../cluster/contract.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { openRecording, playRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
@@ -15,7 +15,6 @@ import { type ActionRun, type StartedAction, startAction } from '../support/runn
 import { testWithSignals } from '../support/signals.ts'
 
 const token = 'sesame-open-0123456789'
-let folder: string
 let server: ApiServer
 
 async function serve(options: ApiServerOptions = {}): Promise<void> {
@@ -24,13 +23,11 @@ async function serve(options: ApiServerOptions = {}): Promise<void> {
 }
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'action-'))
   await serve()
 })
 
 afterEach(async () => {
   await server.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** Puts every object of a recording into the server. Returns the namespace. */

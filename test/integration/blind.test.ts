@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UserError } from '../../src/errors.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { buildReport } from '../../src/report/json-report.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath, replayRecording } from '../support/recordings.ts'
@@ -14,23 +13,14 @@ import { recordingPath, replayRecording } from '../support/recordings.ts'
 const token = 'sesame-open-0123456789'
 /** A rollout that waits for a readiness that never comes. */
 const name = 'stalled'
-let folder: string
-let server: ApiServer
 let clock: EventLoopClock
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'blind-'))
-  server = await startApiServer()
   await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY })
   const { startedAt, serverOffsetMs } = await readHeader(recordingPath(name))
   clock = new EventLoopClock(Date.parse(startedAt), 20, (now) => {
     server.clockOffsetMs = now + serverOffsetMs - Date.now()
   })
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** Gates the rollout in virtual time; `onWatching` is called at the first entry of the target. */

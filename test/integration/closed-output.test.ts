@@ -1,28 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, readdirSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { rolledOut, unobserved } from '../cli/objects.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
 const web = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }
 const token = 'sesame-open-0123456789'
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'closed-'))
-  server = await startApiServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 /** Runs a line of bash, in which `gate` is the command line. Prints the exit code of each part of its pipe. */
 async function bash(line: string) {

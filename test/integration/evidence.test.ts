@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
@@ -21,19 +20,16 @@ import {
   running,
   start,
 } from '../lifecycle/builders.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { type GateOptions, gateInVirtualTime } from '../support/gate-rollout.ts'
 import { replayRecording } from '../support/recordings.ts'
 
 const token = 'sesame-open-0123456789'
-let folder: string
-let server: ApiServer
 let clock: EventLoopClock
 
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'evidence-'))
-  server = await startApiServer()
+beforeEach(() => {
   clock = createClock(20)
 })
 
@@ -42,11 +38,6 @@ function createClock(msPerTurn: number): EventLoopClock {
     server.clockOffsetMs = now - Date.now()
   })
 }
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 /** Gates in virtual time, and checks that the replay of the recording gives the same report to the byte. */
 async function gate(written: Record<string, string>, options: GateOptions = {}): Promise<EndedTimeline> {

@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { commentMarker } from '../../src/github/comment.ts'
@@ -14,7 +13,8 @@ import {
 } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
@@ -23,21 +23,16 @@ import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
 const allExtras = { 'github-token': token, 'report-to': 'check, deployment, comment' }
-let folder: string
-let server: ApiServer
 let github: GitHubServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'action-'))
-  server = await startApiServer()
   github = await startGitHub()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
 })
 
 afterEach(async () => {
   expect(github.breaches).toEqual([])
-  await Promise.all([server.close(), github.close()])
-  rmSync(folder, { recursive: true })
+  await github.close()
 })
 
 /** Starts the action as the runner does for a pull request of acme/shop on an enterprise server. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { rolledOut } from '../cli/objects.ts'
-import { enterWorkFolder } from '../cli/work-folder.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { useWorkFolder } from '../cli/work-folder.ts'
 import { runCommand, startCommand } from '../support/command.ts'
+import { server } from '../support/fresh-server.ts'
 
 /** A control sequence, a text direction, an invisible tag and a command of the runner. */
 const hostile = 'a\u009b31mb\u202ec\u{e0041}d\u061ce##[error]f'
@@ -15,26 +15,17 @@ const web = {
   },
 }
 
-let server: ApiServer
-let folder: string
-let leave: () => void
+useWorkFolder(() => server.kubeconfig({ namespace: 'shop' }))
 
-beforeEach(async () => {
-  server = await startApiServer()
-  ;({ folder, leave } = enterWorkFolder(server.kubeconfig({ namespace: 'shop' })))
+beforeEach(() => {
   server.apply(web)
-})
-
-afterEach(async () => {
-  leave()
-  await server.close()
 })
 
 const contains = (json: string) =>
   JSON.stringify(JSON.parse(json)).includes('a\u009b31mb\u202ec\u{e0041}d\u061ce##[error]f')
 
 test('wait --json and replay --json escape the characters that control a terminal, and lose none', async () => {
-  const record = join(folder, 'recording.ndjson')
+  const record = join(process.cwd(), 'recording.ndjson')
   const flags = ['--stall-timeout=1s', '--json']
   const { stdout } = await runCommand(['wait', 'deployment/web', ...flags, `--record=${record}`])
   expect(stdout).not.toMatch(unsafe)

@@ -1,28 +1,25 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createBarePod, createContainer, createEvent, deadStatus } from '../lifecycle/builders.ts'
 import { type ApiServer, type Intercept, startApiServer } from '../support/api-server.ts'
 import { startCommand } from '../support/command.ts'
+import { folder } from '../support/fresh-folder.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
 const password = 'correct-horse-battery-1'
 const quoted = `cannot log in with "${password}"`
 
-let folder: string
 let server: ApiServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'late-secrets-'))
   server = await startApiServer({})
 })
 
 afterEach(async () => {
   await server.close()
-  rmSync(folder, { recursive: true })
 })
 
 /** A pod that has failed, with an event, a status and a log that quote the password. */

@@ -1,19 +1,17 @@
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { readHeader } from '../../src/recording/reader.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
+import { server } from '../support/fresh-server.ts'
 import { gateInVirtualTime } from '../support/gate-rollout.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
 
 /** A rollout that waits for a readiness that never comes. */
 const name = 'stalled'
-let server: ApiServer
 let clock: EventLoopClock
 let namespace: string
 
 beforeEach(async () => {
-  server = await startApiServer()
   await playRecording(server, recordingPath(name), { speed: Number.POSITIVE_INFINITY })
   const { startedAt, serverOffsetMs, inputs } = await readHeader(recordingPath(name))
   namespace = String(inputs['namespace'])
@@ -21,8 +19,6 @@ beforeEach(async () => {
     server.clockOffsetMs = now + serverOffsetMs - Date.now()
   })
 })
-
-afterEach(() => server.close())
 
 const gate = (written: Record<string, string>): Promise<EndedTimeline> =>
   gateInVirtualTime({ resources: 'deployment/web', namespace, kubeconfig: server.kubeconfig(), ...written }, clock)

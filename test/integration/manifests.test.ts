@@ -1,26 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
 import type { ActionRun } from '../support/runner.ts'
-
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'action-'))
-  server = await startApiServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 /** Runs the action on manifests, and on the server that a recording leaves behind. */
 async function run(

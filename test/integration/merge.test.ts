@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { renderReport } from '../../src/report/json-report.ts'
 import { reportSchema } from '../../src/report/report-schema.ts'
@@ -8,17 +7,10 @@ import { createEventContext, headSha, pullRequestEnvironment, writeEnvironment }
 import { startGitHub } from '../github/github-server.ts'
 import { storeWrites } from '../github/stored-writes.ts'
 import { cases } from '../report/cases.ts'
+import { folder } from '../support/fresh-folder.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
-
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'merge-'))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
 
 /** Writes the reports of the cases to `reports/<name>/report.json` of the workspace. */
 function writeReports(reports: Readonly<Record<string, string>>): void {

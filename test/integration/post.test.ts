@@ -1,26 +1,21 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { type StoredWrites, storeWrites } from '../github/stored-writes.ts'
 import { createDeployment } from '../lifecycle/builders.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
 const extras = { 'report-to': 'check, commit-status, deployment, comment' }
-let folder: string
-let server: ApiServer
 let github: GitHubServer
 let written: StoredWrites
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'post-'))
-  server = await startApiServer()
   github = await startGitHub()
   written = storeWrites(github)
   server.apply(createDeployment())
@@ -28,8 +23,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(github.breaches).toEqual([])
-  await Promise.all([server.close(), github.close()])
-  rmSync(folder, { recursive: true })
+  await github.close()
 })
 
 const inputs = () => ({

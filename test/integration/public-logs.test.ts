@@ -1,10 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { createBarePod, deadStatus } from '../lifecycle/builders.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
@@ -12,13 +11,9 @@ const line = 'the database refuses somebody'
 /** Not known from any object: found by its shape. Put together here, so that no scanner takes it for a leak. */
 const token = `ghp_${'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEf'}`
 
-let folder: string
-let server: ApiServer
 let github: GitHubServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'public-logs-'))
-  server = await startApiServer()
   github = await startGitHub()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
   const pod = createBarePod({
@@ -34,8 +29,7 @@ beforeEach(async () => {
 })
 
 afterEach(async () => {
-  await Promise.all([server.close(), github.close()])
-  rmSync(folder, { recursive: true })
+  await github.close()
 })
 
 /** What the action leaves in each place. */

@@ -1,8 +1,8 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
@@ -20,12 +20,7 @@ const texts = Object.values(quotes).map(([, quoted]) => quoted)
 const readable = [...texts, ...Object.values(quotes).map(([value]) => value), base64('basic-word-03').slice(4, 12)]
 const chartValue = 'chart-value-04'
 
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'quoted-secrets-'))
-  server = await startApiServer()
+beforeEach(() => {
   const kind = { namespaced: true, status: true, verbs: ['get', 'list', 'watch'] }
   server.discovery.serve({ ...kind, group: 'example.com', version: 'v1', kind: 'Widget', plural: 'widgets' })
   server.discovery.serve({
@@ -35,11 +30,6 @@ beforeEach(async () => {
     kind: 'HelmRelease',
     plural: 'helmreleases',
   })
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
 })
 
 test('the values of a Secret are shown nowhere, however a custom resource quotes them', async () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
@@ -15,6 +14,7 @@ import {
   deadStatus,
 } from '../lifecycle/builders.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
 import { programPath } from '../support/program.ts'
 import { startAction } from '../support/runner.ts'
 
@@ -41,12 +41,10 @@ const planted = {
   gitHubToken: 'ghs_sesame0123456789',
 }
 
-let folder: string
 let server: ApiServer
 let github: GitHubServer
 
 beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'secrets-'))
   server = await startApiServer({ tokens: [planted.kubeconfigToken] })
   github = await startGitHub()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
@@ -54,7 +52,6 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await Promise.all([server.close(), github.close()])
-  rmSync(folder, { recursive: true })
 })
 
 function kubeconfig(): string {

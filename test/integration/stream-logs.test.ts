@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildReport } from '../../src/report/json-report.ts'
 import { runCli, startCli } from '../cli/process.ts'
 import { contractViolations } from '../cluster/contract.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { programPath } from '../support/program.ts'
 import { replayRecording } from '../support/recordings.ts'
@@ -13,18 +13,6 @@ import { testWithSignals } from '../support/signals.ts'
 
 const token = 'sesame-open-0123456789'
 const log = { namespace: 'shop', pod: 'migrate-x7k2p', container: 'app' }
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'stream-'))
-  server = await startApiServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 /** A Job with a pod of one container. */
 function applyJob(): void {

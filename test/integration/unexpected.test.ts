@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { jest } from '@jest/globals'
 import { createDeployment } from '../lifecycle/builders.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
 import { type ActionRun, startAction } from '../support/runner.ts'
 import { testWithSignals } from '../support/signals.ts'
@@ -11,19 +9,6 @@ import { testWithSignals } from '../support/signals.ts'
 const token = 'sesame-open-0123456789'
 /** A message that gives the runner commands, as a server could send it. */
 const hostile = `first ${token}\n::error::second\n  ##[group]third\n\x1b[2Jfourth`
-
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'unexpected-'))
-  server = await startApiServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 const inputs = () => ({ kubeconfig: server.kubeconfig({ token }), resources: 'deployment/web', namespace: 'shop' })
 

@@ -1,35 +1,12 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readHeader } from '../../src/recording/reader.ts'
-import { type ApiServer, startApiServer } from '../support/api-server.ts'
+import { folder } from '../support/fresh-folder.ts'
+import { server } from '../support/fresh-server.ts'
 import { startInProcess } from '../support/in-process-action.ts'
 import { playRecording } from '../support/play-recording.ts'
 import { recordingPath } from '../support/recordings.ts'
 import type { ActionRun } from '../support/runner.ts'
-
-let folder: string
-let server: ApiServer
-
-beforeEach(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'writes-'))
-  server = await startApiServer()
-})
-
-afterEach(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true })
-})
 
 /** Gates a recorded rollout that has ended. */
 async function gate(name: string, inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): Promise<ActionRun> {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { UserError } from '../../src/errors.ts'
@@ -8,6 +7,7 @@ import { RecordingWriter } from '../../src/recording/writer.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderLog } from '../report/whole-log.ts'
+import { folder } from '../support/fresh-folder.ts'
 import {
   expectationOf,
   type Replayed,
@@ -21,13 +21,6 @@ import {
 } from '../support/recordings.ts'
 
 const expectations = readExpectations()
-let folder: string
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'replay-'))
-})
-
-afterEach(() => rmSync(folder, { recursive: true }))
 
 /** The lines of a recording, the header first. */
 function linesOf(name: string): readonly string[] {

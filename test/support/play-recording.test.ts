@@ -3,23 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Pod } from '../../src/cluster/objects.ts'
-import { type ApiServer, startApiServer } from './api-server.ts'
+import { server } from './fresh-server.ts'
 import { openRecording, playRecording } from './play-recording.ts'
 import { eventText, getJson, type Item, type List, openLines, openWatch } from './requests.ts'
 
 const STARTED_AT = '2025-03-01T12:00:00.400Z'
 const PODS = '/api/v1/namespaces/shop/pods'
 
-let server: ApiServer
 let folder: string
 
 beforeEach(async () => {
-  server = await startApiServer()
   folder = await mkdtemp(join(tmpdir(), 'recording-'))
 })
 
 afterEach(async () => {
-  await server.close()
   await rm(folder, { recursive: true })
 })
 
