@@ -115,8 +115,8 @@ function excludeApiClient(): void {
 }
 
 /**
- * Checks the files of the catalogue of operators, and makes a module of each, which the bundler puts into a chunk of its own.
- * `catalogue-files.js` imports them when they are needed.
+ * Checks the files of the catalogue of operators, and makes a module of each, which the bundler puts into a chunk of its
+ * own. `catalogue-files.js` imports them when they are needed.
  * @throws UserError with every mistake of a file
  */
 async function compileCatalogue(): Promise<void> {

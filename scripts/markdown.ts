@@ -35,8 +35,8 @@ export function replaceRegion(document: string, name: string, lines: readonly st
 }
 
 /**
- * Renders the thresholds in a document: what stands between `<!-- NAME -->` and `<!-- / -->`. Times are in whole minutes from two
- * minutes on.
+ * Renders the thresholds in a document: what stands between `<!-- NAME -->` and `<!-- / -->`. Times are in whole minutes
+ * from two minutes on.
  * @param thresholds by name; those of times end with `Ms`
  * @throws if no threshold has this name
  */

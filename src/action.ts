@@ -309,7 +309,7 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The files to write at the end, without those whose path leads out of the workspace: that mistake ends the gate, not this. */
+/** The files to write at the end, without paths that lead out of the workspace: that mistake ends the gate, not this. */
 function safePaths(inputs: Inputs): Pick<Inputs, 'history' | 'junit'> {
   const unsafe = linkMistakes(inputs, workspace()).map(({ input }) => input)
   const unlessUnsafe = (input: 'history' | 'junit') => (unsafe.includes(input) ? undefined : inputs[input])

@@ -13,7 +13,8 @@ const millisecondsOf: Readonly<Record<string, number>> = {
 }
 
 /**
- * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most `maxDurationMs`.
+ * Reads a duration as Kubernetes does (Go's `time.ParseDuration`): `90s`, `1h30m`, `1.5h`, `300ms`, `0`; at most
+ * `maxDurationMs`.
  * @returns whole milliseconds, at least 1 unless the duration is zero; undefined after a mistake
  */
 export function parseDuration(text: string, addMistake: AddMistake): number | undefined {

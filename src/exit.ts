@@ -22,9 +22,9 @@ export interface Reporter {
 }
 
 /**
- * The way out of a live gate: whatever it prints, records or publishes passes here, and is redacted with all secrets that are
- * known by then. Texts wait until the first lists of all watches have arrived or failed, since one of them may contain the
- * Secret or the pod template whose value a text quotes. The order of the texts stays.
+ * The way out of a live gate: whatever it prints, records or publishes passes here, and is redacted with all secrets that
+ * are known by then. Texts wait until the first lists of all watches have arrived or failed, since one of them may contain
+ * the Secret or the pod template whose value a text quotes. The order of the texts stays.
  */
 export class Exit implements Reporter {
   readonly #reporter: Reporter

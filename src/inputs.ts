@@ -209,7 +209,7 @@ const environmentName = pattern(
 )
 const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one that begins with https:// or http://')
 
-/** The extras on GitHub by their names in `report-to`: the permission that the token needs, and the output of what is written. */
+/** The extras on GitHub by their names in `report-to`: the permission of the token, and the output of what is written. */
 export const knownExtras = {
   check: { permission: 'checks: write', output: 'check-run-url' },
   'commit-status': { permission: 'statuses: write', output: undefined },

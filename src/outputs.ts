@@ -130,7 +130,7 @@ export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
 }
 
-/** All targets that are not ready, and a URL that did not answer, as JSON: the deciding target first, then in input order. */
+/** The targets that are not ready, and a URL without an answer, as JSON: the deciding one first, then in input order. */
 function failedResources(timeline: EndedTimeline): string {
   const deciding = decidingTarget(timeline)
   const { urlVerdict } = timeline.checks ?? {}

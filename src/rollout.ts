@@ -71,7 +71,7 @@ export interface Rollout extends RolloutInputs {
   readonly mask: (secret: string) => void
   /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
   readonly onSource?: (source: string) => void
-  /** Called with a sentence if the first requests fail and are repeated for a while, or a selector waits for its first match. */
+  /** Called with a sentence if the first requests fail and are repeated, or a selector waits for its first match. */
   readonly onRetry?: (message: string) => void
   /** Aborted when the job is cancelled. */
   readonly cancelled: AbortSignal
@@ -203,9 +203,9 @@ type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster,
  * Connects, plans, reports the settings and targets, runs `work`, and closes the connection to the cluster. Everything that
  * `work` prints or records leaves by `exit`.
  * @param late aborted when the targets must be known
- * @param outcomeOf returns the outcome of `work`, which then runs first on the revisions of Helm releases that are pending. Once
- * Helm has deployed them, the objects of the releases are found, and `work` runs on all targets; also if Helm has failed, because
- * what it has applied explains that. By default, a pending revision is a target like the others.
+ * @param outcomeOf returns the outcome of `work`, which then runs first on the revisions of Helm releases that are pending.
+ * Once Helm has deployed them, the objects of the releases are found, and `work` runs on all targets; also if Helm has
+ * failed, because what it has applied explains that. By default, a pending revision is a target like the others.
  * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
  */
@@ -543,7 +543,8 @@ export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
 
 /**
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
- * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is cancelled
+ * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is
+ * cancelled
  * @param options.checker asks what the gate asks for
  */
 export async function followGate(

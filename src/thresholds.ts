@@ -40,7 +40,7 @@ export const requestIntervalMs = 10_000
 /** `--during` asks at this interval: an outage of a second is seen, and a pod gets no load. */
 export const duringIntervalMs = 1_000
 
-/** So many wrong or missing answers in a row prove that a pod does not answer: as for a probe by default (failureThreshold). */
+/** So many wrong or missing answers in a row prove that a pod does not answer: the default failureThreshold of a probe. */
 export const answersProven = 3
 
 /**
@@ -246,8 +246,7 @@ export const maxApplied = 50
 export const failFastMs = 5_000
 
 /**
- * A deleted object may be created again within this time: `kubectl replace` and hooks delete objects to create them
- * anew.
+ * A deleted object may be created again within this time: `kubectl replace` and hooks delete objects to create them anew.
  */
 export const deletedMs = 5_000
 
@@ -273,7 +272,7 @@ export const recentVersionMs = 3_600_000
 /** A change that came this long before the gate is shown before it: elapsed times are whole seconds. */
 export const shownBeforeMs = 1_000
 
-/** If the change came this long before the gate, the headline contains how long ago: most gates start just after the apply. */
+/** If the change came this long before the gate, the headline has the time: most gates start just after the apply. */
 export const lateGateMs = 10_000
 
 /** Up to this count, the gate logs each repetition of a problem; then only when the count has doubled. */
@@ -694,7 +693,7 @@ export const maxHistoryBytes = 64 * 1024 * 1024
 /** An older lock of a history is of a process that was killed: replacing the file takes milliseconds. */
 export const historyLockMs = 60_000
 
-/** How many lines of a log the summary shows at once, before and after the one that looks like the error: its context and its stack. */
+/** How many lines of a log the summary shows before and after the one that looks like the error: context and stack. */
 export const linesBeforeError = 3
 export const linesAfterError = 6
 
@@ -775,7 +774,7 @@ export const awaitRevisionMs = 600_000
  */
 export const argoPollMs = 180_000
 
-/** How many of the objects that an operator has deployed become targets: more than in most applications. Each needs a watch. */
+/** How many objects that an operator has deployed become targets: more than most applications have. Each needs a watch. */
 export const maxDeployed = 500
 
 /** The interval of the lists until a selector has its first match. */

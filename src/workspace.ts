@@ -136,8 +136,8 @@ export interface CommitsAround {
 }
 
 /**
- * The commits around a revision in the history of the checkout, as far as that was fetched: the latest of each side. Undefined without
- * git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
+ * The commits around a revision in the history of the checkout, as far as that was fetched: the latest of each side.
+ * Undefined without git, outside of a checkout, and if the checkout does not contain the revision. Never rejects.
  * @param revision a commit or a tag
  */
 export async function findCommitsAround(

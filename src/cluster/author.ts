@@ -2,15 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { isOfKind, type KubeObject, type ManagedFields } from './objects.ts'
 
 /**
- * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`,
- * `kubectl-client-side-apply`.
+ * The name of the client that changed an object, from its `managedFields`: `kubelet (status)`, `kubectl-client-side-apply`.
  *
  * Each entry has the time of its client's last change, in whole seconds
- * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one
- * second, its entry stays the same. The author is then known only if the write changed the status alone and one status
- * entry has the latest time.
- * An entry of the subresource `scale` has no time: a change of `replicas` shows the write. Binding and deletion leave
- * no entry.
+ * (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers). If a client writes twice within one second,
+ * its entry stays the same. The author is then known only if the write changed the status alone and one status entry has the
+ * latest time. An entry of the subresource `scale` has no time: a change of `replicas` shows the write. Binding and deletion
+ * leave no entry.
  */
 export function authorOf(before: KubeObject | undefined, after: KubeObject): string | undefined {
   const entries = after.metadata.managedFields ?? []

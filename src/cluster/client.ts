@@ -129,9 +129,9 @@ export class Client {
   }
 
   /**
-   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket, or
-   * a request through a proxy of the API server. Rejects like the other requests. If the work rejects with status 401, it is
-   * repeated as they are.
+   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket,
+   * or a request through a proxy of the API server. Rejects like the other requests. If the work rejects with status 401, it
+   * is repeated as they are.
    */
   withCredentials<T>(
     path: string,
@@ -337,8 +337,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<st
 }
 
 /**
- * The body of an answer (the API server compresses above 128 KiB).
- * Throws beyond `maxBytes`, to protect the runner's memory.
+ * The body of an answer (the API server compresses above 128 KiB). Throws beyond `maxBytes`, to protect the runner's memory.
  */
 async function readBytes(
   response: IncomingMessage,

@@ -13,8 +13,8 @@ export interface Clock {
 }
 
 /**
- * Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. Time during which
- * the process is suspended does not count: the API server could not answer then, so nothing may time out.
+ * Starts at the machine's time and never goes back: later corrections of the machine's clock have no effect. Time during
+ * which the process is suspended does not count: the API server could not answer then, so nothing may time out.
  * @param uptimeMs a count of milliseconds that never goes back
  */
 export function createSystemClock(uptimeMs: () => number): Clock {

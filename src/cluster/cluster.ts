@@ -36,7 +36,7 @@ interface ConnectOptions {
   readonly onRetry?: (message: string) => void
   /** How long the first requests are repeated at most, in milliseconds; 0 or more than `maxInitialMs`: `maxInitialMs`. */
   readonly timeoutMs?: number
-  /** Gets every secret of the credentials and of the cluster's objects. Everything that leaves the process is redacted with it. */
+  /** Gets every secret of the credentials and of objects. Everything that leaves the process is redacted with it. */
   readonly secrets?: Secrets
   /** `rollout-gate/1.2.3` */
   readonly userAgent: string
@@ -46,8 +46,7 @@ interface ConnectOptions {
 }
 
 /**
- * Reads the kubeconfig and masks its secrets; sends no request yet.
- * Throws a `UserError` when the kubeconfig cannot be used.
+ * Reads the kubeconfig and masks its secrets; sends no request yet. Throws a `UserError` when the kubeconfig cannot be used.
  */
 export function connect(input: KubeconfigInput, options: ConnectOptions): Cluster {
   const places = options.places ?? defaultPlaces
@@ -141,8 +140,8 @@ export class Cluster {
   }
 
   /**
-   * Reads the resource types and the version of the server. Repeats the requests for `maxInitialMs` while the server does not answer,
-   * then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.
+   * Reads the resource types and the version of the server. Repeats the requests for `maxInitialMs` while the server does
+   * not answer, then throws a `UserError`; at once for refused credentials, missing access or a bad certificate.
    */
   async discover(): Promise<readonly ApiResource[]> {
     const forbidden = {
@@ -239,9 +238,7 @@ export class Cluster {
     if (!this.#closed && !this.#reflectors.has(requestKey(request))) void this.#follow(request, sink).run()
   }
 
-  /**
-   * Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request.
-   */
+  /** Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request. */
   async refresh(requests: readonly WatchRequest[]): Promise<void> {
     await Promise.all(requests.map((request) => this.#reflectors.get(requestKey(request))?.refresh()))
   }

@@ -1,11 +1,11 @@
-/** How every field set in `managedFields` begins, in the JSON of an API server: both serializers write these keys in a row. */
+/** How a field set in `managedFields` begins, in the JSON of an API server: both serializers write these keys in a row. */
 const fieldSetStart = Buffer.from('"fieldsType":"FieldsV1","fieldsV1":{')
 
 const [quote, backslash, open, close] = Buffer.from('"\\{}')
 
 /**
- * Parses the JSON of an API server, with empty field sets in `managedFields`: they are up to half of a pod, and nothing reads
- * them.
+ * Parses the JSON of an API server, with empty field sets in `managedFields`: they are up to half of a pod, and nothing
+ * reads them.
  * @param json is changed; nothing else may refer to it
  * @throws SyntaxError
  */

@@ -9,7 +9,7 @@ const openTelemetryError = 17
 const errorWords: ReadonlySet<string> = new Set(
   'e f err error eror fatal crit critical panic dpanic severe alert emerg emergency failure'.split(' '),
 )
-/** The fields of JSON logs that contain the level: of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog, MongoDB. */
+/** The fields of JSON logs with the level: of zap, logrus, bunyan, Google Cloud, Elastic, hclog, Serilog, MongoDB. */
 const levelFields = [
   'level',
   'severity',

@@ -23,10 +23,9 @@ export interface ExecCredential {
 
 /**
  * Runs a credential plugin as kubectl does
- * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins).
- * The plugin receives the protocol version and, for `provideClusterInfo`, the cluster. It has a time limit and no
- * terminal. client-node's own runner does not do this: some plugins then fail or never end.
- * Throws a `UserError` that names the program and a remedy.
+ * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives the
+ * protocol version and, for `provideClusterInfo`, the cluster. It has a time limit and no terminal. client-node's own runner
+ * does not do this: some plugins then fail or never end. Throws a `UserError` that names the program and a remedy.
  */
 export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
   const { command } = plugin

@@ -3,7 +3,8 @@ import { type Clock, sleep } from './clock.ts'
 
 /**
  * Delays first watches until no first list is pending. A finished rollout is judged by its lists alone; then it opens no
- * watch, and each watch needs a connection of its own. A late watch loses no event, since it begins at the version of its list.
+ * watch, and each watch needs a connection of its own. A late watch loses no event, since it begins at the version of its
+ * list.
  */
 export class FirstLists {
   readonly #clock: Clock

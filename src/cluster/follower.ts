@@ -4,9 +4,7 @@ import { type FeedEvent, type Observation, requestKey, type WatchRequest } from 
 /** The part of a cluster that a follower uses. */
 export interface WatchedCluster {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
-  /**
-   * Lists these requests again. Resolves once their sinks received the differences, or the failure of a request.
-   */
+  /** Lists these requests again. Resolves once their sinks received the differences, or the failure of a request. */
   refresh(requests: readonly WatchRequest[]): Promise<void>
 }
 
@@ -18,8 +16,8 @@ export interface EventConsumer {
   /** `request` is the watch that reported the event; absent for events that no watch reported. */
   handle(event: FeedEvent, request?: WatchRequest): void
   /**
-   * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the watches
-   * of that target again.
+   * When to call `advance`, unless an event comes first. Before a deadline that ends a target, the follower lists the
+   * watches of that target again.
    */
   nextDeadline(): { readonly at: number; readonly needsAnswers: boolean } | undefined
   advance(now: number): void

@@ -34,9 +34,9 @@ interface Forbidden {
 }
 
 /**
- * Runs the first requests, and repeats them for up to `maxInitialMs` while the server does not answer or is overloaded. Throws a
- * `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot be
- * reached, also if the requests do not end by the gate's timeout.
+ * Runs the first requests, and repeats them for up to `maxInitialMs` while the server does not answer or is overloaded.
+ * Throws a `UserError` if the credentials are refused, the certificate is not trusted, access is denied or the server cannot
+ * be reached, also if the requests do not end by the gate's timeout.
  * @param forbidden `action`: what the message of a 403 calls forbidden; `remedyOf`: what that message recommends
  */
 export async function runInitially<T>(
@@ -140,7 +140,7 @@ function remedyFor(connection: Connection, error: ApiError | ConnectionError): s
   return 'Is its address reachable from outside of your network, does a firewall block this runner, is a proxy needed (HTTPS_PROXY, proxy-url)?'
 }
 
-/** What is wrong with a TLS connection, by the code that OpenSSL or Node reports. EPROTO has the cause only in its message. */
+/** What is wrong with a TLS connection, by the code of OpenSSL or Node. EPROTO has the cause only in its message. */
 function explainTls(error: ConnectionError): string {
   const { code } = error
   const message = withoutEnd(error.message)

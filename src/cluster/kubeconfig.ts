@@ -261,7 +261,7 @@ function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
   }
 }
 
-/** Applies all by the library client-node, which has auth providers and proxies. It takes long to load, so it is loaded when used. */
+/** Applies all by client-node, which has auth providers and proxies. It takes long to load, so it is loaded when used. */
 function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Kubeconfig['applyTo'] {
   let loaded: Promise<KubeConfig> | undefined
   let agent: RequestOptions['agent']

@@ -112,11 +112,9 @@ export interface LogLine {
 const timestampPrefix = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) ?/
 
 /**
- * Reads the lines of a container's log as they are written. The result ends when the container ends (kubelet,
- * `ReadLogs`). It rejects if the connection breaks, the signal is aborted or the log cannot be read (see
- * `logFailureOf`).
- * The bytes come from a kubelet, so they do not show that the API server is healthy. `redact` removes secrets before a
- * line is cut.
+ * Reads the lines of a container's log as they are written. The result ends when the container ends (kubelet, `ReadLogs`).
+ * It rejects if the connection breaks, the signal is aborted or the log cannot be read (see `logFailureOf`). The bytes come
+ * from a kubelet, so they do not show that the API server is healthy. `redact` removes secrets before a line is cut.
  */
 export async function followLog(
   client: Client,
@@ -158,8 +156,7 @@ function wholeCharacters(bytes: Buffer): string {
 }
 
 /**
- * Splits an answer into lines of limited length. The text after the last line break is a line too, unless the stream
- * breaks.
+ * Splits an answer into lines of limited length. The text after the last line break is a line too, unless the stream breaks.
  */
 async function* boundedLines(response: Readable): AsyncGenerator<Omit<LogLine, 'at'>> {
   let kept: Buffer[] = []

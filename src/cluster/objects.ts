@@ -401,7 +401,7 @@ interface StorageClass extends KubeObject {
   volumeBindingMode?: string
 }
 
-/** The kinds whose objects have a type here: each object that arrives is checked against the fields that are read (`objectMistake`). */
+/** The kinds whose objects have a type here. The fields that are read are checked when they arrive (`objectMistake`). */
 interface TypedKinds {
   DaemonSet: DaemonSet
   Deployment: Deployment

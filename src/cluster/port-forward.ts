@@ -74,8 +74,8 @@ function open(url: URL, request: RequestOptions, clock: Clock, signal: AbortSign
 }
 
 /**
- * The bytes of a forwarded connection. Its end is the end of the WebSocket: the protocol cannot close one direction. An error
- * waits for the first read, so that it has a listener.
+ * The bytes of a forwarded connection. Its end is the end of the WebSocket: the protocol cannot close one direction. An
+ * error waits for the first read, so that it has a listener.
  */
 class PodConnection extends Duplex {
   readonly #socket: WebSocket

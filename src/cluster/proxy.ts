@@ -5,9 +5,8 @@ import { mistake } from './kubeconfig-file.ts'
 /**
  * The proxy for a server from the environment, as in kubectl (Go's `http.ProxyFromEnvironment`): `HTTPS_PROXY` or
  * `HTTP_PROXY` by the server's scheme, in upper or lower case, unless the server is on this machine or in `NO_PROXY` (names
- * with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`).
- * Node's own `Agent({ proxyEnv })` lacks ranges, subdomains and SOCKS (`test/cluster-api/libraries.test.ts`), and Node before
- * 22.21 and 24.5 ignores it.
+ * with their subdomains, addresses, CIDR ranges, each with an optional port, or `*`). Node's own `Agent({ proxyEnv })` lacks
+ * ranges, subdomains and SOCKS (`test/cluster-api/libraries.test.ts`), and Node before 22.21 and 24.5 ignores it.
  */
 export function proxyFromEnvironment(server: string, env: NodeJS.ProcessEnv): string | undefined {
   const url = new URL(server)

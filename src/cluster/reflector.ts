@@ -354,8 +354,8 @@ export class Reflector {
   }
 
   /**
-   * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods of
-   * one controller have the same containers, volumes and tolerations.
+   * Redacts an object. It shares its equal parts with its last version, or with another object of its controller: the pods
+   * of one controller have the same containers, volumes and tolerations.
    */
   #compact(object: KubeObject): KubeObject {
     const redacted = this.#options.redact(object)

@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may quote
- * one for `quotedTextMs`, and all until the first lists of all watches have arrived or failed.
+ * Holds texts of the cluster, in their order, until the objects that make their secrets known have arrived: each that may
+ * quote one for `quotedTextMs`, and all until the first lists of all watches have arrived or failed.
  */
 export class TextQueue {
   readonly #clock: Clock
@@ -62,7 +62,8 @@ export class TextQueue {
   }
 
   /**
-   * Lets everything leave. Texts that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have not arrived.
+   * Lets everything leave. Texts that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have
+   * not arrived.
    * @param refresh resolves when these watches have answered or failed
    */
   async finish(

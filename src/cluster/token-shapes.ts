@@ -48,9 +48,7 @@ const minTokenLength = 20
 
 const anyToken = new RegExp(tokenShapes.map(({ source }) => `(?<![A-Za-z0-9])(?:${source})`).join('|'), 'g')
 
-/**
- * A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. One that is cut ends with the text.
- */
+/** A private key: https://www.rfc-editor.org/rfc/rfc7468#section-10. One that is cut ends with the text. */
 const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 

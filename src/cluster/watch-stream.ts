@@ -16,7 +16,7 @@ interface WatchOptions {
   readonly openTimeoutMs: number
   /** If the server has not ended the watch this long after its opening, it is ended here. */
   readonly overdueMs: number
-  /** A small request after a silence. If it succeeds, the watch ends normally; if it fails, the watch fails with its error. */
+  /** A small request after a silence. If it succeeds, the watch ends normally; else it fails with that error. */
   readonly probe: (signal: AbortSignal) => Promise<unknown>
   readonly onOpen: () => void
   /** Called for each chunk. */
@@ -27,10 +27,9 @@ interface WatchOptions {
 export class WatchCutError extends Error {}
 
 /**
- * Yields the complete lines of one watch. Ends normally if the watch ends, the signal is aborted, or the watch is
- * overdue. Throws a `WatchCutError` if an open connection breaks, and the original error if the opening or the probe
- * fails.
- * Never hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
+ * Yields the complete lines of one watch. Ends normally if the watch ends, the signal is aborted, or the watch is overdue.
+ * Throws a `WatchCutError` if an open connection breaks, and the original error if the opening or the probe fails. Never
+ * hangs: a dead connection is detected because it is silent, at the latest when the watch is overdue.
  */
 export async function* watchLines(options: WatchOptions): AsyncGenerator<Buffer> {
   const { client, clock, path, accept, signal, openTimeoutMs, overdueMs, probe, onOpen, onBytes } = options

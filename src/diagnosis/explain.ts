@@ -226,7 +226,7 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
   return [...(chain[0] === top ? [] : [top]), ...chain, ...(container === undefined ? [] : [`container ${container}`])]
 }
 
-/** Notes on unreadable kinds that may explain the target, and how to grant what is missing. The evidence shows unreadable logs. */
+/** Notes on unreadable kinds that may explain the target, with what to grant. The evidence shows unreadable logs. */
 function unreadNotes(
   { problems }: TargetRecord<GateProblem>,
   facts: TargetFacts,
@@ -270,7 +270,7 @@ function detailsOf(problem: Problem, facts: TargetFacts): HintDetails {
   }
 }
 
-/** The line to quote of the logs of a container's runs: the last error of the first one with an error, else the last line. */
+/** The line to quote of the logs of a container's runs: the last error of the first with an error, else the last line. */
 function quotedLine(runs: readonly string[]): HintDetails['logLine'] {
   const logs = runs.map((text) => text.trimEnd().split('\n'))
   const withError = logs.map((lines) => lines[findErrorLine(lines)]).find((line) => line !== undefined)

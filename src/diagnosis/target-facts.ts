@@ -172,8 +172,8 @@ function previousTemplate(
 }
 
 /**
- * Whether events and logs of a target may be shown. The status of an operator's object names what it deployed, and the author of
- * that status chooses the names: in another namespace, an object counts as deployed only with the operator's mark.
+ * Whether events and logs of a target may be shown. The status of an operator's object names what it deployed, and the
+ * author of that status chooses the names: in another namespace, an object counts as deployed only with the operator's mark.
  */
 export function isQuotable({ deployedBy, ...target }: Target, store: Store): boolean {
   if (deployedBy === undefined || deployedBy.namespace === target.namespace) return true

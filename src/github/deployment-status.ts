@@ -89,8 +89,8 @@ export class DeploymentStatus implements Extra {
   }
 
   /**
-   * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose response
-   * was lost. Ends those that earlier attempts left in progress when their runner was lost.
+   * The deployment that this attempt of the run has created for this gate: by an earlier step, or by a request whose
+   * response was lost. Ends those that earlier attempts left in progress when their runner was lost.
    */
   async #findOwn(sha: string, environment: string, signal: AbortSignal): Promise<number | undefined> {
     const { octokit, origin, name } = this.#shared
@@ -136,8 +136,8 @@ function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T 
 }
 
 /**
- * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context.
- * The context distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
+ * `prod/shop`: the context, and the namespace if all targets are in one. Empty for an unknown context. The context
+ * distinguishes clusters: GitHub marks older deployments to the same environment as inactive, except to `production`.
  */
 export function environmentName({ context, targets }: Timeline): string {
   if (context === '') return ''

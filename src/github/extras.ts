@@ -60,8 +60,8 @@ export class Extras {
   }
 
   /**
-   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after the job was cancelled: each extra that
-   * does not show it gets a warning.
+   * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
+   * the job was cancelled: each extra that does not show it gets a warning.
    */
   finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
     return this.#showAll(timeline, cancelled, this.#onClosed)

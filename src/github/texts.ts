@@ -15,7 +15,7 @@ import type { WorkflowRun } from './workflow-run.ts'
 const namedTargets = 3
 const nameLimit = 200
 
-/** Limits of GitHub in characters: the summary of a check (https://docs.github.com/rest/checks/runs), almost also a comment. */
+/** Limits of GitHub in characters: of a check's summary (https://docs.github.com/rest/checks/runs), almost of a comment. */
 export const summaryLimit = 65_535
 /**
  * The description of a status (https://docs.github.com/rest/deployments/statuses). For the status of a commit, the
@@ -27,9 +27,10 @@ export const descriptionLimit = 140
 export const leftOpenTitle = 'The job ended before the rollout had an outcome'
 
 /**
- * The name of the gate: the input `name`, with values of the job's matrix (`legOf`), as GitHub names jobs. Without `name` it is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain,
- * the workflow, the job and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different
- * gates of a commit must never share a check, a status or a comment.
+ * The name of the gate: the input `name`, with values of the job's matrix (`legOf`), as GitHub names jobs. Without `name` it
+ * is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain, the workflow, the job
+ * and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different gates of a commit must never
+ * share a check, a status or a comment.
  *
  * It depends only on inputs, not on files or the cluster: a branch rule requires a check by its name, and a run with a
  * mistake must replace the check of the run before.
@@ -65,8 +66,8 @@ export function gateName(
 
 /**
  * What distinguishes the leg of a matrix: its words that are no word of the name. A name that contains them all may be the
- * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only if
- * there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
+ * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only
+ * if there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
  */
 function legOf(name: string, { words, settings }: Inputs['matrix'], index: number | undefined): readonly string[] {
   const others = words.filter((word) => !containsWord(name, word))

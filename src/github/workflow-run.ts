@@ -295,7 +295,7 @@ export function reportRun({ runId, attempt = 1, headSha = '' }: WorkflowRun): Re
   return { id: String(runId), attempt, commit: headSha }
 }
 
-/** Identifies what this attempt of the run has created: `rollout-gate 77/2`. Objects of several gates differ by their name. */
+/** Identifies what this attempt of the run has created: `rollout-gate 77/2`. Several gates differ by their name. */
 export function markOf({ runId, attempt = 1 }: Pick<WorkflowRun, 'runId' | 'attempt'>): string {
   return `rollout-gate ${runId}/${attempt}`
 }

@@ -26,8 +26,8 @@ export interface History {
 }
 
 /**
- * Reads a history: NDJSON with one line for each gate. A file that does not exist is an empty history; a line that is no gate
- * is skipped.
+ * Reads a history: NDJSON with one line for each gate. A file that does not exist is an empty history; a line that is no
+ * gate is skipped.
  * @throws the file system's error; an error if the file is too large to be a history
  */
 export function readHistory(path: string): History {

@@ -42,7 +42,7 @@ export interface DeathCount {
   readonly isCurrent: boolean
 }
 
-/** The observations of a container since its pod's first sight, with the deaths that count. Moments are on the runner's clock. */
+/** The observations of a container since first sight, with the deaths that count. Moments are on the runner's clock. */
 export interface ContainerHistory extends DeathCount {
   readonly refusals: Readonly<Partial<Record<PullReason, Refusals>>>
   readonly running?: RunningInstance

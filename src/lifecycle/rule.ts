@@ -51,7 +51,7 @@ export interface Undo {
   readonly revision?: number
   /** Why not, as a clause: `it is paused`. Raw text: renderers escape it. */
   readonly obstacle?: string
-  /** The obstacle is that only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
+  /** Only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
   readonly isOnlyRestart?: true
 }
 
@@ -290,8 +290,8 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
 }
 
 /**
- * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition of the
- * conditions that make it ready. If the object is older than the apply, its milestone `created` reads `exists`.
+ * A done milestone with the moment that the object itself shows: its creation, the write of its spec, or the transition of
+ * the conditions that make it ready. If the object is older than the apply, its milestone `created` reads `exists`.
  */
 function withMoment(
   milestone: Milestone,
@@ -315,7 +315,7 @@ function withMoment(
   }
 }
 
-/** Since when the conditions make an object ready; undefined if one of them was already True before the last write of the spec. */
+/** Since when the conditions make an object ready; undefined if one was True before the last write of the spec. */
 function readySince(object: KubeObject, context: RuleContext, signals: Found['signals'] = []): number | undefined {
   const at = latestOfAll(signals.map((each) => context.time(each?.lastTransitionTime)))
   return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined

@@ -355,8 +355,8 @@ function followingItsOperator(rule: Rule): Rule {
 }
 
 /**
- * What decides about these targets and is loaded only for them: the entries of the catalogue for their kinds and, if an operator
- * deploys a revision, for all kinds that it may deploy.
+ * What decides about these targets and is loaded only for them: the entries of the catalogue for their kinds and, if an
+ * operator deploys a revision, for all kinds that it may deploy.
  * @param resources the kinds that the cluster serves
  */
 export async function loadChecks(

@@ -271,8 +271,8 @@ export type ThrottledLine =
   | { readonly type: 'left-out'; readonly lines: number; readonly orMore: boolean }
 
 /**
- * Limits the output of one container's log. The first lines are shown immediately. Then, every `liveLogIntervalMs`, the newest lines
- * are shown with the number of omitted lines. The last lines are always shown.
+ * Limits the output of one container's log. The first lines are shown immediately. Then, every `liveLogIntervalMs`, the
+ * newest lines are shown with the number of omitted lines. The last lines are always shown.
  */
 export class LogThrottle {
   readonly #clock: Clock

@@ -280,7 +280,8 @@ const noText = () => undefined
 
 /**
  * Compiles the expressions of an entry.
- * @param onMistake gets the field and the mistake of each expression with invalid syntax; by default, the first one is thrown
+ * @param onMistake gets the field and the mistake of each expression with invalid syntax; by default, the first one is
+ * thrown
  */
 export function compileEntry(
   entry: HealthCheckEntry,

@@ -221,8 +221,7 @@ export function timeoutMistakes(
 }
 
 /**
- * Why the gate's timeout makes that of a reference ineffective; undefined if it does not.
- * Both in milliseconds; 0 is off.
+ * Why the gate's timeout makes that of a reference ineffective; undefined if it does not. Both in milliseconds; 0 is off.
  */
 export function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined

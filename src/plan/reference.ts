@@ -60,9 +60,7 @@ export interface ParsedReferences {
   readonly mistakes: readonly Mistake[]
 }
 
-/**
- * One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`).
- */
+/** One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`). */
 export type PathStep = string | number | Readonly<Record<string, string>>
 
 /** One object of a manifest file, with the lines of its fields. */

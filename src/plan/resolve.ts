@@ -30,7 +30,7 @@ export interface PlanDefaults {
   readonly milestones: readonly string[]
   /** The names of a kind's milestones. */
   milestonesOf(kind: KindName): readonly string[]
-  /** Whether the objects of a kind are selected by a reference to a Helm release; by default, such a reference is a mistake. */
+  /** Whether a reference to a Helm release selects the objects of a kind; by default, such a reference is a mistake. */
   isInRelease?(kind: KindName): boolean
 }
 

@@ -87,7 +87,7 @@ export function shortRevision(revision: string): string {
   return name === '' ? digest.slice(0, 7) : `${digest.slice(0, 7)} (${name})`
 }
 
-/** Whether a reported revision is older or newer than the wanted one, by the checkout; undefined if that does not show it. */
+/** Whether a reported revision is older or newer than the wanted one, by the checkout; undefined if unknown. */
 export function ageByCheckout(
   { older = [], newer = [] }: WantedRevision,
   reported: string,

@@ -134,7 +134,7 @@ export function nameTargets(targets: readonly Target[]): TargetName[] {
   }))
 }
 
-/** A name in the form of a reference: `deployment/web -n shop`; of several gates with its gate: `deployment/web in prod-eu`. */
+/** A name in the form of a reference: `deployment/web -n shop`; of several gates: `deployment/web in prod-eu`. */
 export function fullName({ name, namespace, gate }: TargetName): string {
   return `${name}${namespace === undefined ? '' : ` -n ${namespace}`}${gate === undefined ? '' : ` in ${gate}`}`
 }

@@ -116,7 +116,7 @@ export function otherSubjects(problem: Problem): readonly Subject[] {
   return specOf(problem.reason).otherSubjects?.(problem) ?? []
 }
 
-/** Whether the spec of the object itself is wrong, or the cluster lacks a service: the problem does not end when other objects become ready. */
+/** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */
 export function isOwnMistake({ reason, detail }: Problem): boolean {
   return specOf(reason).isOwnMistake?.(detail) === true
 }

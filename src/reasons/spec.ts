@@ -14,9 +14,8 @@ export type ProblemClass = 'terminal' | 'strike' | 'slow'
 type ReasonClass = ProblemClass | 'clock' | 'identity' | 'api' | 'input'
 
 /**
- * Text about an object, and how it follows the object's name. Predicate: `web` + `is paused`.
- * Clause: `web:` + `its selector matches no pod`.
- * Complete: the text contains the name already, as in `pod/web-x cannot be scheduled`.
+ * Text about an object, and how it follows the object's name. Predicate: `web` + `is paused`. Clause: `web:` + `its selector
+ * matches no pod`. Complete: the text contains the name already, as in `pod/web-x cannot be scheduled`.
  */
 export interface Sentence {
   readonly text: string
@@ -110,8 +109,7 @@ export interface HintFacts<Detail> {
 }
 
 /**
- * The manifest field to change for a problem, as a path inside the container, the pod (`metadata`, `spec`) or the
- * object.
+ * The manifest field to change for a problem, as a path inside the container, the pod (`metadata`, `spec`) or the object.
  */
 interface ManifestField {
   readonly container?: readonly string[]
@@ -204,7 +202,7 @@ export interface ReasonSpec<Detail> extends ReasonTraits {
   awaitsClaims?(detail: Detail): boolean
   /** The other objects that the problem is about: the Service that a route names. */
   otherSubjects?(problem: ProblemFields<Detail>): readonly Subject[]
-  /** Whether the object's own spec is wrong, or the cluster lacks a service: the problem does not end when other objects become ready. */
+  /** Whether the object's own spec is wrong, or the cluster lacks a service: no other object can end the problem. */
   isOwnMistake?(detail: Detail): boolean
   readonly field?: ManifestField
 }

@@ -161,7 +161,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
 }
 
-/** `Helm upgrade failed for release shop/web`: the beginning of what an object reports of its failure, if that is a clause. */
+/** `Helm upgrade failed for release shop/web`: the beginning of what an object reports of its failure, if a clause. */
 function statedFailure({ cause, signals }: StatusDetails['reported-failed']): string | undefined {
   const [stated = ''] = (cause ?? signals[0]?.message ?? '').split(': ')
   return stated.trim().includes(' ') && stated.length <= statedLimit ? stated : undefined

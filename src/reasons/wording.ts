@@ -52,7 +52,7 @@ export function filledCommand({ target }: HintFacts<unknown>, template: string):
   return `\`${filled}\``
 }
 
-/** How the user writes an input: `stall-timeout` or `--stall-timeout`; with a value `fail-fast: false` or `--fail-fast=false`. */
+/** How the user writes an input: `stall-timeout` or `--stall-timeout`, `fail-fast: false` or `--fail-fast=false`. */
 export function setting({ usesFlags }: Pick<HintFacts<unknown>, 'usesFlags'>, name: string, value?: string): string {
   if (usesFlags) return value === undefined ? `--${name}` : `--${name}=${value}`
   return value === undefined ? name : `${name}: ${value}`
@@ -174,8 +174,8 @@ export function platformHint(facts: HintFacts<{ readonly image?: string }>): str
 }
 
 /**
- * The line of the container's log that most likely shows the cause, and the command for the whole log; what to do, if the log
- * shows a program for another architecture.
+ * The line of the container's log that most likely shows the cause, and the command for the whole log; what to do, if the
+ * log shows a program for another architecture.
  * @param shape.isPrevious the container was restarted in its pod, so its log is that of the previous run
  * @param shape.isNamed the sentence before already names the container
  */

@@ -116,7 +116,7 @@ const lines: Readonly<Record<string, Check>> = {
   METRIC: complete({ check: index }, { value: anyOf('number'), error: text, series: names }),
 }
 
-/** What is wrong with the types of an event without an object; undefined if nothing is. A field that is null becomes absent. */
+/** What is wrong with the types of an event without an object; undefined if nothing. A null field becomes absent. */
 export function eventMistake(event: { readonly type: string }): string | undefined {
   return mistake(lines[event.type]?.(event))
 }

@@ -163,7 +163,8 @@ async function* readText(path: string): AsyncGenerator<string> {
 
 /**
  * The lines of a file, without their line breaks. A last line that an error cuts off is omitted.
- * @throws Error after the lines before one that is longer than `maxRecordedLineCharacters`, and beyond `maxRecordedLines` or `maxRecordingCharacters`
+ * @throws Error after the lines before one that is longer than `maxRecordedLineCharacters`, and beyond `maxRecordedLines` or
+ * `maxRecordingCharacters`
  */
 export async function* readLines(path: string): AsyncGenerator<string> {
   let parts: string[] = []
@@ -209,7 +210,7 @@ export function limitObject(value: unknown, depth = 0): unknown {
   return Array.isArray(value) ? mapArray(value, limit) : mapObject(value as Record<string, unknown>, limit)
 }
 
-/** A file is decompressed in chunks of this size. After damage in small ones, about one line each: no more than one is lost. */
+/** A file is decompressed in chunks of this size; a damaged one in small chunks, so that no more than one is lost. */
 const [chunkBytes, smallChunkBytes] = [16_384, 256]
 
 /** The decompressed bytes of a gzip file: everything before damage, then the error. */

@@ -198,9 +198,8 @@ export interface ReplayHooks {
 }
 
 /**
- * Replays a recording through the gate with a virtual clock. The verdict is the same as in the live run. The clocks
- * continue beyond the last line, so a recording that stops early ends by a deadline. A gate without clocks is
- * cancelled.
+ * Replays a recording through the gate with a virtual clock. The verdict is the same as in the live run. The clocks continue
+ * beyond the last line, so a recording that stops early ends by a deadline. A gate without clocks is cancelled.
  */
 export async function replay(
   path: string,

@@ -61,7 +61,8 @@ export class RecordingWriter {
 
   /**
    * Creates the file, readable for its owner alone, or empties it; compresses it if the name ends in `.gz`.
-   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their manifests.
+   * @param redact replaces the secrets of a text. The header is redacted with the first event: targets contain their
+   * manifests.
    * @throws the error of the file system if the file cannot be opened for writing
    */
   constructor(path: string, header: RecordingHeader, redact: (text: string) => string = (text) => text) {

@@ -22,8 +22,9 @@ const characterLimit = 1_500
 const maxLineLength = 500
 
 /**
- * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or if
- * none of them failed it. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs annotated the targets.
+ * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or
+ * if none of them failed it. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs
+ * annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */

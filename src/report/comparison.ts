@@ -44,7 +44,7 @@ function milestoneText(milestone: ComparedMilestone): string {
   return [took, ratioText(milestone)].filter((text) => text !== '').join(', ')
 }
 
-/** What took much longer than in the earlier gates, the longest first: `deployment/web pulled 41 s, 3.1 × the median`. Raw text. */
+/** What took much longer than in earlier gates, the longest first: `deployment/web pulled 41 s, 3.1 × the median`. Raw. */
 export function slowerThanUsual(targets: readonly ComparedTarget[]): readonly string[] {
   return targets
     .flatMap(({ name, milestones }) =>

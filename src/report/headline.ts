@@ -65,8 +65,8 @@ export function headline(timeline: Timeline): string {
 }
 
 /**
- * If the change came well before the gate: ` (42 s after the change)`, or how long the change took if all was ready before the
- * gate. Without it, the time is that of the gate.
+ * If the change came well before the gate: ` (42 s after the change)`, or how long the change took if all was ready before
+ * the gate. Without it, the time is that of the gate.
  */
 function sinceChange(timeline: Timeline): string {
   const { targets, startedAt, finishedAt, verdict, gates } = timeline
@@ -97,8 +97,7 @@ export function decidingGate({ verdict, gates = [] }: Pick<Timeline, 'verdict' |
 }
 
 /**
- * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or
- * open.
+ * The target that decided the gate: the first with the gate's outcome. Undefined if the gate is ready, cancelled or open.
  */
 export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
   const { verdict, targets } = timeline
@@ -172,7 +171,7 @@ export function waitingLines(timeline: Pick<Timeline, 'targets'>): ReadonlyMap<n
   return new Map(lines)
 }
 
-/** Why the gate took longer than the target that failed first: `ended 5 s after the first failure (fail-fast)`; else empty. */
+/** If the gate took longer than its first failure: `ended 5 s after the first failure (fail-fast)`; else empty. */
 export function lateEnd({ verdict, targets, finishedAt }: Timeline): string {
   const ends = targets.flatMap((record) => (record.outcome === 'ready' ? [] : (record.endedAt ?? [])))
   const isLate = verdict !== undefined && finishedAt - Math.min(...ends) === failFastMs

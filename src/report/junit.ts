@@ -9,9 +9,9 @@ const evidenceLines = 200
 
 /**
  * The gate as a JUnit report. Each target is a test case in a suite of its own, whose properties are the milestones: the
- * schemas of Jenkins and Ant permit properties only there
- * (https://github.com/jenkinsci/xunit-plugin, `junit-10.xsd`). A target that failed has a failure; one that was not judged to its
- * end, or only waits for another one, is skipped; a gate without targets is one case with an error. Evidence is in `system-out`.
+ * schemas of Jenkins and Ant permit properties only there (https://github.com/jenkinsci/xunit-plugin, `junit-10.xsd`). A
+ * target that failed has a failure; one that was not judged to its end, or only waits for another one, is skipped; a gate
+ * without targets is one case with an error. Evidence is in `system-out`.
  */
 export function renderJunit(timeline: EndedTimeline): string {
   const { targets, startedAt, finishedAt } = timeline
@@ -162,7 +162,7 @@ const entities: Readonly<Record<string, string>> = {
   '\t': '&#9;',
 }
 
-/** Text for XML 1.0, in an element or an attribute. Characters that XML 1.0 does not have become � (https://www.w3.org/TR/xml/#charsets). */
+/** Text for XML 1.0. Characters that XML 1.0 does not have become � (https://www.w3.org/TR/xml/#charsets). */
 function escapeXml(text: string): string {
   return text
     .toWellFormed()

@@ -320,7 +320,7 @@ export function renderEntries(entries: readonly Entry[], layout: LogLayout): str
   )
 }
 
-/** One line for targets that became ready together with the same text: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
+/** One line for targets that became ready together: `45 targets  ✓ ready in 0.2 s: exists (configmap/a, …)`. */
 function renderReadyTogether(entries: readonly Entry[], layout: LogLayout): string {
   const [first] = entries
   if (first === undefined) return ''

@@ -6,8 +6,7 @@ const shownElsewhere =
 
 /**
  * The timeline as it may be published at a place: in a repository that may be public, without container logs unless the
- * input `log-lines` names the place. A log may contain secrets that
- * no rule finds, and the runner masks only its own log.
+ * input `log-lines` names the place. A log may contain secrets that no rule finds, and the runner masks only its own log.
  * @param place an extra, or `report`
  */
 export function forPlace<T extends Timeline>(

@@ -159,8 +159,8 @@ export function beginOf(record: Pick<TargetRecord, 'changedAt' | 'change'>, star
 }
 
 /**
- * When the common timeline of all targets begins: with the earliest recent change. The change of a target of which nothing later
- * is known, such as a ConfigMap, does not count.
+ * When the common timeline of all targets begins: with the earliest recent change. The change of a target of which nothing
+ * later is known, such as a ConfigMap, does not count.
  */
 export function beginOfAll({ targets, startedAt }: Pick<Timeline, 'targets' | 'startedAt'>): number {
   const begins = targets.flatMap((record) => {
@@ -191,8 +191,8 @@ export interface Step {
 type GateTimes = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
 /**
- * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the gate,
- * at an unknown moment, took no known time.
+ * The reached milestones by time; the first is measured from the begin of the target's timeline. What was reached before the
+ * gate, at an unknown moment, took no known time.
  */
 export function stepsOf(
   record: Pick<TargetRecord, 'milestones' | 'changedAt' | 'change'>,
@@ -238,8 +238,8 @@ export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTime
 }
 
 /**
- * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as long
- * as the user wrote.
+ * The milestone of a target that took longest, reached or not; undefined if there is none. A hold that was reached took as
+ * long as the user wrote.
  */
 export function slowestStep(
   record: TargetRecord,

@@ -7,8 +7,8 @@ import { layoutLog, renderEvidence, tally } from './log.ts'
 import { outcomeLabels } from './target-record.ts'
 
 /**
- * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first, with
- * a line for those that only wait for it; then those that progress.
+ * One look as text: how many targets are ready, then for each that is not its reason, evidence and hint, the worst first,
+ * with a line for those that only wait for it; then those that progress.
  */
 export function renderLook(
   timeline: Timeline,

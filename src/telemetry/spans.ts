@@ -73,7 +73,7 @@ export function spansOf(
   return ended
 }
 
-/** The context of `TRACEPARENT`, as https://www.w3.org/TR/trace-context describes it; that of a new trace if it is invalid. */
+/** The context of `TRACEPARENT` (https://www.w3.org/TR/trace-context); that of a new trace if it is invalid. */
 function parentOf(traceparent: string | undefined): Context {
   const found = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})/.exec(
     traceparent ?? '',

@@ -43,7 +43,8 @@ async function installDocker(): Promise<DockerPrograms> {
 }
 
 /**
- * Calls `work` with a Docker daemon. Its containers use the network of this machine: it makes no bridge and no firewall rule.
+ * Calls `work` with a Docker daemon. Its containers use the network of this machine: it makes no bridge and no firewall
+ * rule.
  * @param folder for its data, which are removed at the end, and its log
  */
 export async function withDocker(folder: string, work: (docker: Docker) => Promise<void>): Promise<void> {

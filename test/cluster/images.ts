@@ -7,9 +7,7 @@ import { run } from './command.ts'
 import { cacheFolder } from './layout.ts'
 import { busyboxPath } from './packages.ts'
 
-/**
- * Address of the failing registry on every node. All image names start with it, so no pull leaves the machine.
- */
+/** Address of the failing registry on every node. All image names start with it, so no pull leaves the machine. */
 export const registryAddress = '127.0.0.1:5995'
 
 /** The image of the tests' pods, tags v1, v2 and v3: busybox that serves its tag over HTTP on port 8080 by default. */

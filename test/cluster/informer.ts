@@ -25,8 +25,8 @@ export class Informer {
   private readonly paths: readonly string[]
 
   /**
-   * @param onBroken called if a watch ends before the informer is closed, since later states would be missed. Returns whether
-   * to watch again: then only deletions during the interruption are missed
+   * @param onBroken called if a watch ends before the informer is closed, since later states would be missed. Returns
+   * whether to watch again: then only deletions during the interruption are missed
    * @param customResources API paths of custom resources by kind, with `{}` for the namespace
    */
   constructor(

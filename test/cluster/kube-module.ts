@@ -4,8 +4,8 @@ import { run, runScript } from './command.ts'
 import { kubeBuildTags, kubeModfile, kubeModule } from './layout.ts'
 
 /**
- * Writes the module file of a release of Kubernetes: the requirements of that release's own `go.mod`. There, the modules of its
- * staging area have version v0.0.0 and a path; published, they have the minor and patch number of the release.
+ * Writes the module file of a release of Kubernetes: the requirements of that release's own `go.mod`. There, the modules of
+ * its staging area have version v0.0.0 and a path; published, they have the minor and patch number of the release.
  */
 async function writeModule(version: string): Promise<void> {
   const download = await run('go', ['mod', 'download', '-json', `k8s.io/kubernetes@${version}`], { cwd: '/' })

@@ -21,8 +21,8 @@ export const metricsModule = join(import.meta.dirname, 'metrics')
 export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rollout-gate')
 
 /**
- * All files of a running cluster. The path is fixed, so `down` and the next `up` find the remains of a killed run, and short,
- * since unix socket paths are limited to 107 bytes.
+ * All files of a running cluster. The path is fixed, so `down` and the next `up` find the remains of a killed run, and
+ * short, since unix socket paths are limited to 107 bytes.
  */
 export const stateFolder = '/var/lib/rollout-gate-cluster'
 

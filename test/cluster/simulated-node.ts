@@ -13,8 +13,8 @@ export const ownNodeToleration = (fixture: Fixture) => ({
 })
 
 /**
- * Adds a node without a kubelet. Its pods start only by `reportPod`, and its taint excludes pods of other scenarios. The node
- * sends no heartbeats, so the node controller marks it as not ready after 50 s.
+ * Adds a node without a kubelet. Its pods start only by `reportPod`, and its taint excludes pods of other scenarios. The
+ * node sends no heartbeats, so the node controller marks it as not ready after 50 s.
  */
 export async function addNode(fixture: Fixture): Promise<void> {
   const name = fixture.namespace

@@ -143,8 +143,8 @@ describe("the registry's own words", () => {
 })
 
 /**
- * What runtimes and registries write, as reported in public issues: containerd, CRI-O and cri-dockerd before Docker Hub, ECR,
- * Artifact Registry, ACR, GHCR, GitLab, Harbor, Quay, Artifactory and Nexus.
+ * What runtimes and registries write, as reported in public issues: containerd, CRI-O and cri-dockerd before Docker Hub,
+ * ECR, Artifact Registry, ACR, GHCR, GitLab, Harbor, Quay, Artifactory and Nexus.
  */
 describe('the messages of the runtimes for each registry', () => {
   const digest = 'sha256:404f2019c7d173d071d53fff6ee4e2783443d72035a406d0d257c109f14c4041'

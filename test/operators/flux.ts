@@ -15,8 +15,8 @@ import { deploymentRuns } from './states.ts'
 const name = 'flux'
 
 /**
- * kustomize-controller, with the definitions of source-controller, which is not published as a module that builds: the scenarios
- * write what it writes, the status of a GitRepository, and serve its artifacts.
+ * kustomize-controller, with the definitions of source-controller, which is not published as a module that builds: the
+ * scenarios write what it writes, the status of a GitRepository, and serve its artifacts.
  */
 export const flux: Operator = {
   name,

@@ -54,8 +54,8 @@ function prometheus(image: string, script = 'exec serve', spec: object = {}): Ku
 }
 
 /**
- * The Prometheus is available with this image. Its condition is not enough: the operator calculates it before the StatefulSet
- * has observed the change.
+ * The Prometheus is available with this image. Its condition is not enough: the operator calculates it before the
+ * StatefulSet has observed the change.
  */
 function availableWith(image: string): ClusterState {
   return all(isCurrent('Prometheus', 'web', 'Available'), podsRun(imageName(image), 'prometheus-web-0'))

@@ -22,9 +22,9 @@ import {
 import { isThorough } from '../support/thorough.ts'
 
 /**
- * Gates that begin late: each recording is cut at each of its states and between them, and a gate starts there, as after a slow
- * login or in a job that runs again. Its first list has the objects of that moment. No such gate may end as ready on a rollout
- * that is not, or end a rollout that becomes ready.
+ * Gates that begin late: each recording is cut at each of its states and between them, and a gate starts there, as after a
+ * slow login or in a job that runs again. Its first list has the objects of that moment. No such gate may end as ready on a
+ * rollout that is not, or end a rollout that becomes ready.
  */
 
 /** Without `CI=true`, every nth cut of a recording. */

@@ -15,8 +15,8 @@ import {
 } from '../support/recordings.ts'
 
 /**
- * The same rollout gated live and late: a minute after its last state, another gate finds the objects of each recording. They show
- * when each milestone was reached, in whole seconds.
+ * The same rollout gated live and late: a minute after its last state, another gate finds the objects of each recording.
+ * They show when each milestone was reached, in whole seconds.
  */
 
 const lateMs = 60_000

@@ -58,8 +58,8 @@ export class PodPorts {
   }
 
   /**
-   * Forwards a port as the kubelet (kubelet `pkg/cri/streaming/portforward/websocket.go`): a channel for data and one for the
-   * error, which both begin with the port; a closing handshake at the end of the pod's connection.
+   * Forwards a port as the kubelet (kubelet `pkg/cri/streaming/portforward/websocket.go`): a channel for data and one for
+   * the error, which both begin with the port; a closing handshake at the end of the pod's connection.
    */
   forward(request: IncomingMessage, socket: Duplex, head: Buffer, { namespace, name }: PodRequest): void {
     const port = Number(new URL(request.url ?? '', 'http://server').searchParams.get('ports'))

@@ -33,9 +33,8 @@ export function revisionOf(query: URLSearchParams): number | undefined {
 export type Matcher = (object: KubeObject) => boolean
 
 /**
- * Compiles the label selector of a query: `app=web,tier!=db,env in (a,b),zone notin (c),canary,!old`.
- * An inequality also holds for objects without the label (apimachinery `labels.Requirement`).
- * Throws a 400 on anything else.
+ * Compiles the label selector of a query: `app=web,tier!=db,env in (a,b),zone notin (c),canary,!old`. An inequality also
+ * holds for objects without the label (apimachinery `labels.Requirement`). Throws a 400 on anything else.
  */
 function labelMatcher(selector: string): Matcher {
   const requirements = splitOutsideParentheses(selector).map(labelRequirement)

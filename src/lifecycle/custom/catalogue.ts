@@ -25,8 +25,8 @@ export async function findEntries<Kind extends KindName>(
 }
 
 /**
- * The entries of these kinds and of those that they own, apply or await, with compiled expressions. The CEL library is loaded only if there
- * is an entry.
+ * The entries of these kinds and of those that they own, apply or await, with compiled expressions. The CEL library is
+ * loaded only if there is an entry.
  */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
   const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [], awaits } }) => [

@@ -45,8 +45,8 @@ const maxErrorLength = 4_000
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)
  * and kstatus; `status.ts` reads the signals.
  *
- * An object without a signal is ready once it exists, and its message reports that nothing more can be known.
- * Exception: its controller still has to write the status.
+ * An object without a signal is ready once it exists, and its message reports that nothing more can be known. Exception: its
+ * controller still has to write the status.
  */
 export const genericRule: Rule = {
   milestones: commonMilestones,
@@ -113,9 +113,8 @@ function isStatusAwaited(object: KubeObject, context: RuleContext): boolean {
 }
 
 /**
- * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The
- * status is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the
- * object.
+ * Until when the gate waits for a status to get a signal: many controllers write other fields before the state. The status
+ * is complete when, during the settle time, its set of fields and its states did not change, or nothing wrote the object.
  * @returns milliseconds since the epoch on the runner's clock; undefined when the status is complete
  */
 function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }: RuleContext): number | undefined {
@@ -177,8 +176,8 @@ function namesDependency(object: KubeObject, signals: readonly Signal[]): boolea
 }
 
 /**
- * Whether the status contains a change in progress besides a failure (Updating=True). A bad health is no failure either while parts are only
- * not ready.
+ * Whether the status contains a change in progress besides a failure (Updating=True). A bad health is no failure either
+ * while parts are only not ready.
  */
 function isWorkingOn(failure: Signal, object: KubeObject): boolean {
   const isHealth = isBadHealth(failure)

@@ -70,10 +70,11 @@ export function inventoryOf({ status }: KubeObject): readonly ObjectName[] {
 }
 
 /**
- * The objects that a composite resource of Crossplane refers to, whose kinds a composition chooses (`spec.resourceRefs` before
- * version 2), and the composite resource of a claim (https://docs.crossplane.io/latest/composition/composite-resources/).
- * A composite resource in a namespace composes only objects of this namespace. That of a claim has no namespace. A name in
- * another scope than that of its kind names nothing; see `Cluster.watch`.
+ * The objects that a composite resource of Crossplane refers to, whose kinds a composition chooses (`spec.resourceRefs`
+ * before version 2), and the composite resource of a claim
+ * (https://docs.crossplane.io/latest/composition/composite-resources/). A composite resource in a namespace composes only
+ * objects of this namespace. That of a claim has no namespace. A name in another scope than that of its kind names nothing;
+ * see `Cluster.watch`.
  */
 function composedBy({ spec, metadata }: KubeObject): readonly ObjectName[] {
   const { crossplane, resourceRefs, resourceRef } = (spec ?? {}) as Fields
@@ -111,9 +112,9 @@ function refersTo(named: KubeObject, owner: KubeObject): boolean {
 }
 
 /**
- * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: Flux as in `refersTo`; Argo CD
- * the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of its own
- * namespace, or a label with the same value
+ * Whether an object has the label or annotation by which a GitOps operator marks what it deploys: Flux as in `refersTo`;
+ * Argo CD the annotation `argocd.argoproj.io/tracking-id: APP:…`, with `NAMESPACE_` before it for applications outside of
+ * its own namespace, or a label with the same value
  * (https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/).
  */
 export function isMarkedBy({ metadata }: KubeObject, { apiVersion, namespace, name }: ObjectName): boolean {
@@ -176,7 +177,7 @@ function isLabelSelector(value: unknown): value is LabelSelector {
   return typeof matchLabels === 'object' && matchLabels !== null
 }
 
-/** Whether the selector in the status of a custom resource selects a pod. Selectors with other operators than `=` are not read. */
+/** Whether the selector in the status of a custom resource selects a pod. Only selectors with `=` are read. */
 export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject): boolean {
   const terms = statusSelector(object)?.split(',') ?? []
   return (
@@ -190,10 +191,10 @@ export function isSelectedByStatus(object: KubeObject, { metadata }: KubeObject)
 }
 
 /**
- * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods
- * that its status selects. An object in another namespace is behind an object without a namespace, or in its inventory. Objects that are being deleted and objects of an older revision are excluded. An object is
- * of an older revision if it has no label of the present revision, or if an object of the same kind was created since
- * the spec changed.
+ * The objects directly behind an object that may explain its state: those that it owns or has applied, and the pods that its
+ * status selects. An object in another namespace is behind an object without a namespace, or in its inventory. Objects that
+ * are being deleted and objects of an older revision are excluded. An object is of an older revision if it has no label of
+ * the present revision, or if an object of the same kind was created since the spec changed.
  * @param object the custom resource, or an object that it owns
  * @param revision the value of a label that only the objects of its present revision have
  */

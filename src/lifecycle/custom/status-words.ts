@@ -101,10 +101,9 @@ export function tokensOf(name: string): readonly string[] {
 }
 
 /**
- * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words.
- * The worst word of a compound decides. A word with `-ing` means in progress, unless it is a ready word (`running`). Of
- * `ERROR, the secret cannot be found` the first part counts, unless a good one is followed by a bad one:
- * `Active (degraded)`.
+ * The meaning of a state such as `Running`, `InProgress`, `FailedToStart` or `up-to-date`; undefined for unknown words. The
+ * worst word of a compound decides. A word with `-ing` means in progress, unless it is a ready word (`running`). Of `ERROR,
+ * the secret cannot be found` the first part counts, unless a good one is followed by a bad one: `Active (degraded)`.
  * @param isWork whether the object does work that ends: then `Running` is not its goal
  */
 export function meaningOf(state: string, isWork = false): Meaning | undefined {

@@ -103,9 +103,8 @@ function missingAcceptance({ status }: KubeObject): readonly Signal[] {
 }
 
 /**
- * A controller that sets `observedGeneration` in its conditions follows the API conventions, which recommend a
- * condition that summarizes the object. While the status contains only conditions of other types, that condition is
- * still missing
+ * A controller that sets `observedGeneration` in its conditions follows the API conventions, which recommend a condition
+ * that summarizes the object. While the status contains only conditions of other types, that condition is still missing
  * (https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties).
  */
 function readUnknownConditions(object: KubeObject): readonly Signal[] {
@@ -125,9 +124,7 @@ function isGenerationStale(object: KubeObject): boolean {
   return observedGenerations(object).some((observed) => isStale(observed, object.metadata.generation))
 }
 
-/**
- * Whether the status is about an older generation of the object, or is older than the last request to reconcile.
- */
+/** Whether the status is about an older generation of the object, or is older than the last request to reconcile. */
 export function isStatusStale(object: KubeObject): boolean {
   return isGenerationStale(object) || isRequestOpen(object)
 }
@@ -213,8 +210,9 @@ export interface SignalSummary {
  * Combines the signals of an object.
  *
  * Ready=True decides, as in other tools. Only these override it: Stalled, Reconciling, a spec that is not accepted, a
- * rollout in progress (UpToDate=False), and a contradiction (Degraded=True). Without Ready, the worst signal decides, of the object or of a part: a phase may
- * predate the change. If the object is good otherwise, the failure of a part does not fail it.
+ * rollout in progress (UpToDate=False), and a contradiction (Degraded=True). Without Ready, the worst signal decides, of the
+ * object or of a part: a phase may predate the change. If the object is good otherwise, the failure of a part does not fail
+ * it.
  */
 export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
   const find = (meaning: Meaning, ...weights: Signal['weight'][]) =>
@@ -523,7 +521,7 @@ function readError(key: string, value: unknown, isLast: boolean): readonly Signa
 const partNouns = words(`
   replica node member instance pod machine broker shard cluster server worker partition host rack component peer bundle
 `)
-/** How many parts are requested: `desiredReplicas`, or exist: `totalReplicas`, a noun alone; the next ones are parts of them. */
+/** How many parts are requested (`desiredReplicas`) or exist (`totalReplicas`, a noun alone); the next are parts of them. */
 const wantedWords = words('desired expected wanted size')
 const existingWords = words('total matched all')
 const goodWords = words('ready available updated healthy uptodate current actual running')

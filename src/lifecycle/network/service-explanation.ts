@@ -47,8 +47,7 @@ export interface SelectedPod {
   /** Whether its EndpointSlice sends traffic to it; the pod itself may no longer be ready. */
   readonly getsTraffic: boolean
   /**
-   * The present ports of the Service that a ready endpoint serves: a slice may be older than the last change of the
-   * Service.
+   * The present ports of the Service that a ready endpoint serves: a slice may be older than the last change of the Service.
    */
   readonly servedPorts: readonly ServicePort[]
   /** Named target ports that no container of the pod declares. */
@@ -261,7 +260,7 @@ export function formatLabels(labels: Readonly<Record<string, string>>): string {
     .join(',')
 }
 
-/** Whether an EndpointSlice is a Service's: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
+/** Whether a slice is a Service's: https://kubernetes.io/docs/concepts/services-networking/endpoint-slices/#ownership */
 export function isSliceOf({ metadata }: Service, { metadata: { labels } }: KubeObject): boolean {
   return labels?.['kubernetes.io/service-name'] === metadata.name
 }

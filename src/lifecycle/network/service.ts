@@ -38,9 +38,10 @@ import {
  * A Service: https://kubernetes.io/docs/concepts/services-networking/service/
  *
  * Ready when each port has a ready endpoint whose pod matches the present selector, is ready and settled, and has the
- * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer needs its address
- * too, and if it requests one, that one, unless the load balancer ignores the request. The gate does not wait for the endpoints of headless, ExternalName and selectorless Services, nor of a Service
- * that selects no pod because all its workloads are scaled to zero.
+ * present targetPort. A pod of a gated workload must also be of the gated revision. A LoadBalancer needs its address too,
+ * and if it requests one, that one, unless the load balancer ignores the request. The gate does not wait for the endpoints
+ * of headless, ExternalName and selectorless Services, nor of a Service that selects no pod because all its workloads are
+ * scaled to zero.
  */
 export const serviceRule: Rule<Service> = {
   milestones: ['created', 'endpoints', 'ready', 'address'],
@@ -127,8 +128,8 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 }
 
 /**
- * Until when an address may predate the request: if it was written after the request, or stays longer, the load balancer ignores
- * the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
+ * Until when an address may predate the request: if it was written after the request, or stays longer, the load balancer
+ * ignores the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
  * @returns milliseconds since the epoch on the runner's clock; undefined if the address is the present one
  */
 function addressMovesUntil(service: Service, { now, time }: RuleContext): number | undefined {
@@ -300,8 +301,7 @@ function needsEndpoint({ metadata, status }: Pod): boolean {
 }
 
 /**
- * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show
- * them.
+ * Whether every workload behind it is scaled to zero. If ReplicaSets and DaemonSets cannot be read, their pods show them.
  */
 function isScaledToZero(service: Service, context: RuleContext): boolean {
   const isListed = (request: WatchRequest) => context.listState(request) === 'complete'

@@ -238,8 +238,7 @@ function refusalsOf(object: KubeObject): readonly ConditionSignal[] {
 }
 
 /**
- * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy
- * …).
+ * Kinds that are ready once they exist: they work later (CronJob) or elsewhere (ConfigMap, Secret, RBAC, NetworkPolicy …).
  */
 export const existsRule: Rule = {
   milestones: commonMilestones,

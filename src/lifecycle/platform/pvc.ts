@@ -88,8 +88,8 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
 }
 
 /**
- * When the volume of a claim was there, on the runner's clock: by the event of its provisioner, else by the write of its name,
- * which precedes the phase Bound (bindClaimToVolume, pkg/controller/volume/persistentvolume).
+ * When the volume of a claim was there, on the runner's clock: by the event of its provisioner, else by the write of its
+ * name, which precedes the phase Bound (bindClaimToVolume, pkg/controller/volume/persistentvolume).
  */
 function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): number | undefined {
   const event = context.events(claim).findLast(({ reason }) => reason === 'ProvisioningSucceeded')

@@ -35,8 +35,8 @@ interface ContainerFacts extends ContainerOfPod {
 
 /**
  * The present problem of a container. The waiting reasons are the kubelet's (pkg/kubelet/images/types.go,
- * pkg/kubelet/kuberuntime). A status may be `statusLagMs` later than its events, so refusals and deaths come from the history,
- * which reads both.
+ * pkg/kubelet/kuberuntime). A status may be `statusLagMs` later than its events, so refusals and deaths come from the
+ * history, which reads both.
  */
 export function examineContainer(facts: ContainerFacts): Problem | undefined {
   const { status, isDoneSidecar, history } = facts
@@ -97,7 +97,8 @@ interface MissingChecks {
 
 /**
  * Whether an object is missing for too long. It may be created late, also by another target of the gate, and only a later
- * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not count.
+ * check shows it: the latest check itself must be late enough. Checks from before the apply that the gate checks do not
+ * count.
  */
 export function proveMissing({ first, last, retryMs }: MissingChecks, context: RuleContext): Proof {
   const since = first < context.startedAt - earlierPodMs ? context.startedAt : first
@@ -111,7 +112,7 @@ function mayAwaitOther(failedAt: number, { othersProgress, othersReadyAt = 0 }: 
   return othersProgress || othersReadyAt > failedAt
 }
 
-/** A strike problem: a needed object is missing, or the runtime cannot create the container. The object may be created late. */
+/** A strike problem: an object is missing, which may be created late, or the runtime cannot create the container. */
 function creationProblem(facts: ContainerFacts): Problem {
   const { history, context } = facts
   const { reason = '', message = '' } = facts.status?.state?.waiting ?? {}
@@ -143,8 +144,8 @@ function refusalEvent({ pod, container, context }: ContainerFacts, message: stri
 }
 
 /**
- * When the kubelet next starts or pulls a container that last failed before the gate began, at the latest: the cause may have
- * been mended since, and no event starts that attempt. Undefined for any other container.
+ * When the kubelet next starts or pulls a container that last failed before the gate began, at the latest: the cause may
+ * have been mended since, and no event starts that attempt. Undefined for any other container.
  */
 export function firstRetryAt(facts: ContainerFacts): number | undefined {
   const { status, history, context } = facts
@@ -219,8 +220,8 @@ function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals]
 }
 
 /**
- * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for it.
- * An instance that started before that target was ready may have waited too: only the next one shows it.
+ * A strike problem: a dead container, proven by its third death. While another target progresses, the container may wait for
+ * it. An instance that started before that target was ready may have waited too: only the next one shows it.
  */
 function deathProblem(facts: ContainerFacts): Problem | undefined {
   const { status, runsOnce, history, context } = facts
@@ -277,8 +278,8 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
 }
 
 /**
- * A slow problem: a running container that is not ready after the time of its probes. Until then an earlier death is shown, but
- * proves nothing: this instance may live. Also slow: readiness that comes and goes, until the container stays ready for
+ * A slow problem: a running container that is not ready after the time of its probes. Until then an earlier death is shown,
+ * but proves nothing: this instance may live. Also slow: readiness that comes and goes, until the container stays ready for
  * minReadySeconds.
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
@@ -319,7 +320,7 @@ function probeProblem(
   )
 }
 
-/** The probe that a running container fails by the kubelet's events, also while the probe may still fail by its own numbers. */
+/** The probe that a running container fails by the kubelet's events, also while its own numbers permit failures. */
 export function failingProbe(pod: Pod, context: RuleContext): Problem | undefined {
   for (const each of containersOf(pod)) {
     const startedAt = context.time(each.status?.state?.running?.startedAt)

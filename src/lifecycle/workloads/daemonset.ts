@@ -30,10 +30,10 @@ const generationAnnotation = 'deprecated.daemonset.template.generation'
 
 /**
  * A DaemonSet: https://kubernetes.io/docs/concepts/workloads/controllers/daemonset/ Ready by the conditions of `kubectl
- * rollout status`: the present generation is observed, and the pods of all its nodes are updated and available. In
- * addition, these pods have settled. When one new pod is ready, the gate only reports other nodes that are not ready,
- * cordoned, gone, tainted or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old
- * ones are reported.
+ * rollout status`: the present generation is observed, and the pods of all its nodes are updated and available. In addition,
+ * these pods have settled. When one new pod is ready, the gate only reports other nodes that are not ready, cordoned, gone,
+ * tainted or newly joined, and does not wait for them. With OnDelete all existing pods must be ready, and old ones are
+ * reported.
  */
 export const daemonSetRule: Rule<DaemonSet> = {
   milestones: [...workloadMilestones, 'updated'],
@@ -144,8 +144,8 @@ function findPods(set: DaemonSet, context: RuleContext): SetPods {
 
 /**
  * The number of old pods that the update still replaces. The controller's counts include excused nodes, and omit nodes that
- * should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the other
- * nodes are done.
+ * should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the
+ * other nodes are done.
  * @param isAnyExcused whether the pod of an excused node is not finished
  */
 function leftOverPods(
@@ -228,8 +228,8 @@ interface AwaitedNodes {
 }
 
 /**
- * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start, and a new pod is ready
- * elsewhere. If that is so for all desired nodes, the pods of each show whether the new version runs.
+ * A node is not awaited if it is not ready, cordoned, gone, tainted, or joined since the gate's start, and a new pod is
+ * ready elsewhere. If that is so for all desired nodes, the pods of each show whether the new version runs.
  */
 function awaitedNodes(
   set: DaemonSet,
@@ -317,7 +317,7 @@ function unfinishedNodes(
   return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
 }
 
-/** The node of a pod; before it is scheduled, the one in the affinity that the controller sets (pkg/controller/daemon/util). */
+/** The node of a pod; before it is scheduled, that of the controller's affinity (pkg/controller/daemon/util). */
 function nodeOf({ spec }: Pod): string {
   if (spec?.nodeName !== undefined && spec.nodeName !== '') return spec.nodeName
   const { affinity } = (spec ?? {}) as { affinity?: NodeAffinity }

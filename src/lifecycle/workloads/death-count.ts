@@ -22,8 +22,7 @@ export interface DeathObservations {
   /** The moment of each death, by its number. */
   readonly moments: ReadonlyMap<number, number>
   /**
-   * The start of each dead instance, by the number of its death; for an instance that never ran, the moment when it
-   * ended.
+   * The start of each dead instance, by the number of its death; for an instance that never ran, the moment when it ended.
    */
   readonly begins: ReadonlyMap<number, number>
   /** When the kubelet first reported a back-off in an event. */
@@ -193,10 +192,9 @@ function observeRecoveries(
 }
 
 /**
- * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its
- * template's last change, the deaths at first sight do not count. Otherwise all count, but an old pod may have
- * recovered before it was watched. The kubelet's back-off restarts after a run of ten minutes, and so shows which
- * deaths belong together.
+ * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its template's
+ * last change, the deaths at first sight do not count. Otherwise all count, but an old pod may have recovered before it was
+ * watched. The kubelet's back-off restarts after a run of ten minutes, and so shows which deaths belong together.
  */
 export function countDeaths(
   seen: DeathObservations,

@@ -149,9 +149,8 @@ function availableReplicas(status: WorkloadStatus, current: ReplicaSet | undefin
 }
 
 /**
- * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be
- * compared (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count
- * as updated.
+ * The ReplicaSet of the present template; undefined while the controller has not created it. If templates cannot be compared
+ * (a field unknown to the controller's version), the one with the Deployment's revision, once its pods count as updated.
  */
 export function newReplicaSet(deployment: Deployment, context: Pick<RuleContext, 'owned'>): ReplicaSet | undefined {
   const owned = context.owned(deployment.metadata.uid, 'ReplicaSet')
@@ -211,7 +210,7 @@ function completedAt(
   return isOfCurrent ? at : undefined
 }
 
-/** @param draining the number of older pods that terminate: with the strategy Recreate, the controller waits for their end */
+/** @param draining the number of older pods that terminate: with Recreate, the controller waits for their end */
 function replicaSetMilestone(
   deployment: Deployment,
   current: ReplicaSet | undefined,
@@ -248,8 +247,8 @@ function drainedMilestone(isDrained: boolean, old: number, surplus: number, hasO
 
 /**
  * A terminal problem: the controller reports no progress of the gated generation within progressDeadlineSeconds. A report at
- * first sight counts after `standingDeadlineMs` without progress, since an undo or a scale keeps it. A paused Deployment keeps an
- * earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
+ * first sight counts after `standingDeadlineMs` without progress, since an undo or a scale keeps it. A paused Deployment
+ * keeps an earlier report (checkPausedConditions, pkg/controller/deployment/sync.go).
  */
 function progressDeadlineProblem(
   deployment: Deployment,

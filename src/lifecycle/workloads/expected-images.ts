@@ -8,9 +8,9 @@ import { amended, type ReadyTarget, type Rule } from '../rule.ts'
 import { containersOf } from './pod-fields.ts'
 
 /**
- * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is that of
- * the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the pod's
- * own `image` counts as well.
+ * A terminal problem: a ready pod runs another digest than expected, and will not change by itself. The running digest is
+ * that of the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the
+ * pod's own `image` counts as well.
  */
 function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: number): Problem | undefined {
   for (const pod of pods) {
@@ -51,8 +51,8 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
 }
 
 /**
- * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs proves
- * nothing, and the name may be misspelt. The problem belongs to the first target.
+ * A terminal problem: all targets are ready, but none of their pods has some expected containers. An image that never runs
+ * proves nothing, and the name may be misspelt. The problem belongs to the first target.
  */
 function missingContainers(
   targets: readonly ReadyTarget[],

@@ -109,7 +109,7 @@ function decisiveProblem(problems: readonly Problem[], havePodsFailed: boolean):
   return proven.find((problem) => !isOfPod(problem)) ?? (havePodsFailed ? proven.find(isOfPod) : undefined)
 }
 
-/** Whether its pods work. Only the counts show pods that cannot be read, or that another controller runs in another cluster. */
+/** Whether its pods work. Only the counts show pods that cannot be read, or that run in another cluster. */
 function isWorking(job: Job, state: PodsState | undefined): boolean {
   const areCountsAll = state === undefined || !isBuiltIn(job)
   const isAnyWorking = state?.pods.some((each) => hasRunningWork(each, job)) ?? false
@@ -190,7 +190,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   return { ...job, metadata, status: { ...job.status, conditions: [...(job.status?.conditions ?? []), ended] } }
 }
 
-/** Whether a Job waits for the end of terminating pods: before others replace them, or before it is Complete (enactJobFinished). */
+/** Whether a Job waits for terminating pods: before others replace them, or before it is Complete (enactJobFinished). */
 function waitsForTermination(job: Job): boolean {
   return job.spec?.podReplacementPolicy === 'Failed' || condition(job, 'SuccessCriteriaMet')?.status === 'True'
 }
@@ -257,8 +257,8 @@ function toJobProblem(problem: Problem): Problem {
 }
 
 /**
- * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are those of
- * pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
+ * A terminal problem: Failed is final. FailureTarget precedes it by seconds while the pods are deleted. The reasons are
+ * those of pkg/controller/job: BackoffLimitExceeded, DeadlineExceeded, PodFailurePolicy, FailedIndexes …
  */
 function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): Problem | undefined {
   const failed = [condition(job, 'Failed'), condition(job, 'FailureTarget')].find((each) => each?.status === 'True')
@@ -407,7 +407,7 @@ function indexTest(list = ''): (index: string) => boolean {
   return (index) => list !== '' && ranges.some(([first = 0, last = first]) => first <= +index && +index <= last)
 }
 
-/** When a pod ended: with its last container, else when it was no longer ready, as the controller counts (getFinishedTime). */
+/** When a pod ended, as the controller counts (getFinishedTime): with its last container, else with its readiness. */
 function endedAt(pod: Pod, context: RuleContext): number | undefined {
   const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => context.time(state?.terminated?.finishedAt))
   const unready = condition(pod, 'Ready')

@@ -85,8 +85,8 @@ function mentions(message: string, container: string): boolean {
 }
 
 /**
- * The error in the message of a container runtime, without the steps that failed because of it: `failed to create containerd task: … runc create failed: unable
- * to start container process: exec: "/app": …: unknown`.
+ * The error in the message of a container runtime, without the steps that failed because of it: `failed to create containerd
+ * task: … runc create failed: unable to start container process: exec: "/app": …: unknown`.
  */
 export function runtimeError(message: string): string {
   return message
@@ -100,8 +100,7 @@ export function runtimeError(message: string): string {
 }
 
 /**
- * The kubelet's last report of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode:
- * 503`.
+ * The kubelet's last report of a probe of this container: `Readiness probe failed: HTTP probe failed with statuscode: 503`.
  */
 export function probeFailure(
   kind: 'liveness' | 'readiness' | 'startup',

@@ -65,9 +65,8 @@ export function isReady(pod: Pod): boolean {
 }
 
 /**
- * Whether the pod is deleted or ended, and its controller creates another: then it does not count. With restartPolicy
- * Always this includes a pod whose containers all ended with 0, as when its node ended it (IsPodActive,
- * pkg/controller).
+ * Whether the pod is deleted or ended, and its controller creates another: then it does not count. With restartPolicy Always
+ * this includes a pod whose containers all ended with 0, as when its node ended it (IsPodActive, pkg/controller).
  */
 export function isReplaced({ metadata, spec, status }: Pod): boolean {
   const hasEnded =

@@ -28,9 +28,9 @@ export function examineSetup(pod: Pod, context: RuleContext): Problem | undefine
 }
 
 /**
- * When a pod is overdue: its scheduler has not acknowledged it `acknowledgedMs` after its creation, or its kubelet has not as long after
- * its assignment. The time starts at first sight of this state: after an outage, a watch first returns old ones. A
- * scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
+ * When a pod is overdue: its scheduler has not acknowledged it `acknowledgedMs` after its creation, or its kubelet has not
+ * as long after its assignment. The time starts at first sight of this state: after an outage, a watch first returns old
+ * ones. A scheduler sets the condition `PodScheduled`, the kubelet sets `startTime` before anything else.
  * https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#PodStatus
  */
 export function acknowledgedBy(pod: Pod, context: RuleContext): number | undefined {
@@ -178,10 +178,9 @@ function unschedulable(pod: Pod, context: RuleContext): Problem {
 const karpenterRefusal = /^Failed to schedule pod\b|\bexceed limits for nodepool\b/
 
 /**
- * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of
- * cluster-autoscaler (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the
- * cloud), Nominated and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it
- * adds no node.
+ * What an autoscaler last reported about a pod without a node: TriggeredScaleUp and NotTriggerScaleUp of cluster-autoscaler
+ * (clusterstate/utils and processors/status) and FailedScaleUp of GKE's (no machines, or no quota of the cloud), Nominated
+ * and FailedScheduling of Karpenter (pkg/controllers/provisioning/scheduling/events.go). `refusal`: why it adds no node.
  */
 export function scaleUp(
   pod: Pod,
@@ -271,8 +270,8 @@ function messageCause(message: string): SchedulingCause {
 }
 
 /**
- * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller of a load
- * balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
+ * A slow problem: the containers are ready, and the condition of a readiness gate is not True yet; most often the controller
+ * of a load balancer sets it. https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-readiness-gate
  */
 function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefined {
   const ready = condition(pod, 'Ready')
@@ -301,8 +300,9 @@ const setupFailures: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A strike problem: a Secret or ConfigMap of a volume is missing for too long. The kubelet checks at growing intervals (up to 2 minutes).
- * A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried without end.
+ * A strike problem: a Secret or ConfigMap of a volume is missing for too long. The kubelet checks at growing intervals (up
+ * to 2 minutes). A slow problem: other volumes, the devices of ResourceClaims and the network sandbox, which are retried
+ * without end.
  */
 function setupProblem(pod: Pod, event: EventObject, context: RuleContext): Problem {
   const { reason = '', message = '' } = event
@@ -355,7 +355,7 @@ function setupError(message: string): string {
   return message.replace(/^Failed to create pod sandbox:\s*/i, '').replace(/rpc error: code = \w+ desc = /g, '')
 }
 
-/** Volumes and sandbox come before images: once the kubelet reports about a container, they are set up (syncPod, pkg/kubelet). */
+/** Volumes and sandbox come before images: once a container is reported, they are set up (syncPod, pkg/kubelet). */
 function isSetUp(pod: Pod, context: RuleContext): boolean {
   return (
     containersOf(pod).some(({ status }) => hasStarted(status) || isPastCreating(status?.state?.waiting?.reason)) ||

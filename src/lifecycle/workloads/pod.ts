@@ -64,8 +64,8 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
 }
 
 /**
- * A selector of pods matches those that exist: right after an apply, only those of the older version, which stay ready if the
- * new version never is.
+ * A selector of pods matches those that exist: right after an apply, only those of the older version, which stay ready if
+ * the new version never is.
  */
 function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
   const uid = replicaSetOf(pod)?.uid

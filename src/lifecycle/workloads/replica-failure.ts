@@ -123,10 +123,10 @@ function find(pattern: RegExp, message: string): string | undefined {
 }
 
 /**
- * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and
- * Jobs do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an
- * explicit denial by a policy that is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything
- * that may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
+ * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
+ * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an explicit
+ * denial by a policy that is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that
+ * may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
@@ -261,9 +261,10 @@ function refusedProblem(
 }
 
 /**
- * When a controller tries again at the latest: each refusal doubles the wait in its queue (ItemExponentialFailureRateLimiter,
- * k8s.io/client-go/util/workqueue), also one after an event of another pod, which starts an attempt too. A quota or a policy
- * that changes starts none. If the first refusals have expired, the wait is about as long as the known ones took.
+ * When a controller tries again at the latest: each refusal doubles the wait in its queue
+ * (ItemExponentialFailureRateLimiter, k8s.io/client-go/util/workqueue), also one after an event of another pod, which starts
+ * an attempt too. A quota or a policy that changes starts none. If the first refusals have expired, the wait is about as
+ * long as the known ones took.
  */
 function retryAt(refused: readonly EventObject[], { time }: RuleContext): number | undefined {
   const firstAt = earliest(refused.map((event) => time(event.firstTimestamp ?? lastOccurrence(event))))

@@ -89,7 +89,7 @@ export function byImportance(a: Problem, b: Problem): number {
   )
 }
 
-/** The problems of existing pods come before those of replaced pods. A silent kubelet may only be late, also that of a new node: it comes last. */
+/** Problems of existing pods come before those of replaced pods. A silent kubelet may only be late: it comes last. */
 function certainty(problem: Problem): number {
   if (nodeOf(problem)?.isLost === false) return 2
   return problem.isReplaced ? 1 : 0
@@ -110,9 +110,9 @@ interface Loss {
 }
 
 /**
- * A slow problem: pods that failed since the gate began, and are replaced by their controller: evicted by their node, refused by
- * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
- * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ * A slow problem: pods that failed since the gate began, and are replaced by their controller: evicted by their node,
+ * refused by the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of each
+ * kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
 function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly Problem[] {
   const losses = lost
@@ -189,8 +189,8 @@ export interface StuckPods {
 }
 
 /**
- * A slow problem: pods that exist after their grace period, while their controller waits for them: it reuses the name, may miss
- * no further pod, or recreates. The kubelet deletes an ended pod
+ * A slow problem: pods that exist after their grace period, while their controller waits for them: it reuses the name, may
+ * miss no further pod, or recreates. The kubelet deletes an ended pod
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */

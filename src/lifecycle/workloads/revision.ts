@@ -134,8 +134,7 @@ export interface RevisionReader {
 
 /**
  * When the template of a pod's workload was last changed, as a timestamp of the server: the creation of its present
- * revision. Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an
- * older one.
+ * revision. Undefined if unknown: revisions cannot be read, there are none, or the workload was rolled back to an older one.
  * @param owner the controller of the pod
  */
 export function templateChangedAt(
@@ -156,8 +155,8 @@ function hasHighestNumber(revision: KubeObject, revisions: readonly KubeObject[]
 }
 
 /**
- * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the creation
- * of its revision.
+ * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the
+ * creation of its revision.
  * @param present the revision of the present template; undefined while its controller has not observed the template
  * @param reusedAt when a rollback made an older revision the present one again; `writtenAt` is the last write of the spec
  */

@@ -21,7 +21,7 @@ function comparable(template: PodTemplate | undefined): string {
   return compared
 }
 
-/** Environment variables with this prefix are set by Reloader (https://github.com/stakater/Reloader, `env-vars` strategy). */
+/** Reloader sets environment variables with this prefix (https://github.com/stakater/Reloader, `env-vars` strategy). */
 const reloaderPrefix = 'STAKATER_'
 
 /**

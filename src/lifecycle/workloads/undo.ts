@@ -67,7 +67,7 @@ function isAvailable(revision: KubeObject, object: KubeObject, context: RuleCont
   return areSettled && (status.availableReplicas ?? 0) >= wanted
 }
 
-/** The pods of a revision that stay. The label has the name of the revision of a StatefulSet, and the hash of one of a DaemonSet. */
+/** The pods of a revision that stay. The label has the name of a StatefulSet's revision, the hash of a DaemonSet's. */
 function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext): readonly Pod[] {
   const { name, uid, labels } = revision.metadata
   const pods = isOfKind(revision, 'ReplicaSet')

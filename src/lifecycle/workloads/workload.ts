@@ -70,9 +70,9 @@ interface SettleFacts {
 }
 
 /**
- * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of the
- * controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if they
- * cannot be read. Counts from before the removal of a pod may still include it.
+ * Whether the desired number of pods is ready and has run for the settle time. The pod watch may lag behind the counts of
+ * the controller, so missing pods are awaited until the workload has been unchanged for the settle time, as are all pods if
+ * they cannot be read. Counts from before the removal of a pod may still include it.
  * @param unwanted pods that the controller may count although it removes them. The counts of StatefulSets and DaemonSets
  * include terminating pods, which never appear as new ones.
  * @param unchangedSince if pods cannot be read: since when the workload reports its present state

@@ -100,8 +100,8 @@ export class ReplicaSetController implements SimulatedController {
 }
 
 /**
- * The controllers of Deployments (rolling.go, recreate.go, sync.go and progress.go of pkg/controller/deployment; a scale during
- * a rolling update changes only the largest ReplicaSet) and ReplicaSets.
+ * The controllers of Deployments (rolling.go, recreate.go, sync.go and progress.go of pkg/controller/deployment; a scale
+ * during a rolling update changes only the largest ReplicaSet) and ReplicaSets.
  */
 export class DeploymentController implements SimulatedController {
   readonly #pods: SimulatedPods
