@@ -222,7 +222,6 @@ export type ExtraName = keyof typeof knownExtras
 
 const extraNames = Object.keys(knownExtras) as readonly ExtraName[]
 
-/** Of both actions. */
 const both: readonly ActionName[] = ['gate', 'merge']
 
 /** For the inputs of the extras on GitHub: the command line has none of them, because they need a workflow run. */

@@ -158,7 +158,6 @@ export function onFlag(args: Pick<Arguments, 'flags' | 'writtenFlags'>): (mistak
   }
 }
 
-/** The references of a command line. */
 interface CommandReferences {
   /** The references as lines of the input `resources`. A recording contains this text. */
   readonly text: string
@@ -292,7 +291,6 @@ function readReferenceFlags(
   return { waitFor, mistakes, flags }
 }
 
-/** The mistakes of options that the command does not accept. */
 function misplacedOptions({ own, place }: ReferenceLine, accepted: readonly string[]): readonly Mistake[] {
   return [...own.keys()]
     .filter((name) => !accepted.includes(name))

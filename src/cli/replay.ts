@@ -15,7 +15,6 @@ import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printMess
 import { openRecording, SkippedLines } from './recording-file.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
-/** The flags of `replay`. They apply to every recording. */
 interface ReplayOptions {
   readonly flags: ReadonlyMap<string, string>
   /** Inputs that replace the recorded ones. */

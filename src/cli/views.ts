@@ -31,7 +31,6 @@ import {
   usesColor,
 } from './output.ts'
 
-/** The inputs of a view, with the cluster and its kinds. */
 interface View extends CommandInputs {
   readonly cluster: Cluster
   readonly kinds: readonly ApiResource[]

@@ -41,7 +41,6 @@ interface RequestOptions {
 /** Up to this size, finding the field sets takes longer than parsing them. The redactor removes them in any case. */
 const smallAnswerBytes = 64 << 10
 
-/** A kubeconfig, and the credential that its exec plugin returned. */
 interface Session {
   readonly kubeconfig: Kubeconfig
   readonly credential: ExecCredential

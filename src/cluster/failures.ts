@@ -186,7 +186,6 @@ export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }
 
-/** Details of a failed request. */
 type FailureDetails = Partial<WatchRequest> & {
   /** When the request last succeeded. */
   readonly lastSuccessAt?: number

@@ -37,14 +37,12 @@ export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
  */
 export const helmRevisions: KindName = { apiVersion: 'v1', kind: 'Helm' }
 
-/** One container of one pod. */
 export interface ContainerRef {
   readonly namespace: string
   readonly pod: string
   readonly container: string
 }
 
-/** One log of a container. */
 export interface LogRef extends ContainerRef {
   /** Whether this is the log of the run before the last restart. */
   readonly previous: boolean

@@ -416,7 +416,6 @@ interface TypedKinds {
   StorageClass: StorageClass
 }
 
-/** The type of the objects of a kind. */
 export type ObjectOf<Kind> = Kind extends keyof TypedKinds ? TypedKinds[Kind] : KubeObject
 
 /** Whether an object is of a kind. */

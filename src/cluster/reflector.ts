@@ -471,7 +471,6 @@ export class Reflector {
   }
 }
 
-/** The uid of the object's controller. */
 function controllerOf({ metadata }: KubeObject): string | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller)?.uid
 }

@@ -35,7 +35,6 @@ const pastGate = z.object({
   targets: z.array(pastTarget),
 })
 
-/** A target of an earlier gate. */
 export type PastTarget = z.infer<typeof pastTarget>
 /** One line of a history: an earlier gate. It contains names, codes and times, and no text of the cluster. */
 export type PastGate = z.infer<typeof pastGate>

@@ -20,7 +20,6 @@ export interface IdentityChange {
   readonly isOperators?: true
 }
 
-/** Two versions of the gated object. */
 export interface GatedVersions {
   /** The version that was gated first. */
   readonly first: KubeObject
@@ -321,7 +320,6 @@ function readySince(object: KubeObject, context: RuleContext, signals: Found['si
   return at !== undefined && at >= (specWrittenAt(object, context) ?? -Infinity) ? at : undefined
 }
 
-/** The objects that these requests name. */
 function named(requests: readonly WatchRequest[], context: RuleContext): readonly KubeObject[] {
   return requests.flatMap(({ kind, namespace, name }) =>
     name === undefined ? [] : context.list(kind, namespace).filter(({ metadata }) => metadata.name === name),
@@ -333,7 +331,6 @@ export function nodeRequest(name: string): WatchRequest {
   return { apiVersion: 'v1', kind: 'Node', name }
 }
 
-/** An object with a stale status is not ready. */
 function awaitFreshStatus(object: KubeObject, context: RuleContext, found: Found): Found {
   const { ready, signals, copiesOthers } = found
   const until = ready && signals !== undefined ? staleUntil(object, signals, context, copiesOthers) : undefined

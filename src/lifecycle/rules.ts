@@ -289,7 +289,6 @@ const groupsOwningNothing: ReadonlySet<string> = new Set([
 
 /** What decides about a target besides the rule of its kind. */
 export interface TargetChecks {
-  /** The user's health checks. */
   readonly healthChecks?: readonly HealthCheck[]
   /** The catalogue's entries for the kinds of the targets and for those that they own. */
   readonly catalogue?: readonly HealthCheck[]

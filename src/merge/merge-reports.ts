@@ -28,7 +28,6 @@ export interface ReportFile {
 
 type ReportTarget = Report['targets'][number]
 
-/** A gate with the targets of its report. */
 interface Part {
   readonly gate: GateRecord
   readonly targets: readonly ReportTarget[]

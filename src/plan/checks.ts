@@ -22,7 +22,6 @@ export interface CheckReference {
 }
 
 export type Scheme = 'http' | 'https'
-/** Name and value. */
 export type Header = readonly [name: string, value: string]
 /** HTTP statuses from the first to the last. */
 export type StatusRange = readonly [first: number, last: number]

@@ -7,7 +7,6 @@ import { maxManifestBytes, maxManifestFiles } from '../thresholds.ts'
 import { isInside } from '../workspace.ts'
 import type { LineNotice } from './reference.ts'
 
-/** A manifest file with its text. */
 interface ManifestFile {
   /** Relative to the workspace, with slashes; absolute outside the workspace. */
   readonly name: string

@@ -275,7 +275,6 @@ function isTemplate(value: unknown): boolean {
   return isObject(value) && Object.keys(value).some((key) => /^\{.*\}$/s.test(key.trim()))
 }
 
-/** The value of a document, or its error. */
 type YamlDocument =
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly line: number; readonly message: string } }

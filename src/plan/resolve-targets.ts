@@ -27,11 +27,9 @@ export interface Plan {
 export interface ResolvedPlan extends Plan {
   /** See `Timeline.annotations`. */
   readonly annotations: readonly string[]
-  /** The manifest of each target that has one. */
   readonly manifests: ReadonlyMap<Target, Manifest>
 }
 
-/** Finds the names of the objects that a selection matches. */
 type NamesOf = (selection: Selection) => readonly string[]
 
 /** How a line with a selector waits for its first match, as a line with a name waits until the object is created. */

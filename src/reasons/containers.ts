@@ -49,7 +49,6 @@ export interface CreateDetail extends StartDetail {
   readonly isCreated: boolean
   /** Root is forbidden, and its user is root or may be. */
   readonly mayBeRoot?: boolean
-  /** The mount that failed. */
   readonly mount?: FailedMount
 }
 
@@ -361,7 +360,6 @@ function subPathHint(facts: HintFacts<CreateDetail>): string | undefined {
   return `Probably ${source ?? 'the volume'} has no ${mount.subPath}: an empty folder is mounted instead, but ${mount.path} is a file in the image. Correct the subPath, or add the key.${keys}`
 }
 
-/** The ConfigMap or Secret of a volume. */
 function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefined {
   const { configMap, secret } = pod?.spec?.volumes?.find(({ name }) => name === volume) ?? {}
   if (configMap?.name !== undefined) return `configmap/${configMap.name}`

@@ -83,7 +83,6 @@ export interface GateDetails {
   readonly cancelled: NoDetail
 }
 
-/** The workflow run and commit of a report. */
 interface RunOfReport {
   readonly id: string
   readonly commit: string

@@ -70,7 +70,6 @@ export interface EndedDetail {
  */
 export type NodeState = 'silent' | 'missing' | 'lost'
 
-/** The sentence about the pod of such a node. */
 const nodeSentences: Readonly<Record<NodeState, (node: string) => string>> = {
   silent: (node) => `was assigned to node ${node}, but its kubelet has not acknowledged the pod`,
   missing: (node) => `cannot start because its node ${node} does not exist`,

@@ -84,7 +84,6 @@ export interface HintFacts<Detail> {
   /** Whether the user writes flags of the command line, not inputs of the action. */
   readonly usesFlags?: boolean | undefined
   readonly problem?: ProblemFields<Detail>
-  /** The spec of the container that has the problem. */
   readonly spec?: Container
   /** The line of its log to quote: the last one that looks like an error, else the last one. */
   readonly logLine?: { readonly text: string; readonly isError: boolean }

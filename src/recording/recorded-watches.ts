@@ -4,7 +4,6 @@ import { covers } from '../cluster/store.ts'
 import { matchesSelector } from '../plan/names.ts'
 import { nameKey } from '../plan/target.ts'
 
-/** An event with the watch that reports it. */
 type Report = readonly [event: FeedEvent, request: WatchRequest]
 
 /** What watches of some requests would have reported while a recording was made. */

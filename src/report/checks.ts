@@ -9,7 +9,6 @@ import { formatElapsed } from './target-record.ts'
 const cellLimit = 100
 /** Longer words would widen a table beyond the page. */
 const maxWordWidth = 48
-/** The cells of the bar of errors. */
 const barCells = 60
 
 /**

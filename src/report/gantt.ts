@@ -16,7 +16,6 @@ const sectionNameLimit = 34
 const shortestBar = 1 / 150
 const maxErrorBars = 6
 
-/** A Mermaid gantt, and the number of drawn targets. */
 interface Gantt {
   readonly diagram: string
   readonly drawn: number

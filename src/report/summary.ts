@@ -321,7 +321,6 @@ function readyTable(timeline: Timeline, named: readonly NamedRecord[], shape: Sh
   ]
 }
 
-/** The gates of a merged timeline. */
 function gateTable({ gates = [], targets }: Timeline): string[] {
   if (gates.length === 0) return []
   const hasContexts = gates.some(({ name, context }) => context !== '' && context !== name)

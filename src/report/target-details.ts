@@ -30,7 +30,6 @@ export interface DetailOptions {
   readonly finishedAt: number
   /** The summary already shows the target's message, hint and source in its box. */
   readonly isInBox: boolean
-  /** The summary already shows the hint in its box. */
   readonly isHintInBox: boolean
   /** The summary already shows what {@link renderCause} shows. */
   readonly isExplained: boolean

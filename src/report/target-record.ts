@@ -13,7 +13,6 @@ import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
 import { oldProblemMs, recentVersionMs } from '../thresholds.ts'
 
-/** The icon and the words of an outcome. */
 interface OutcomeLabel {
   /** For Markdown. */
   readonly icon: string

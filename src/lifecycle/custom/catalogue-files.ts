@@ -4,7 +4,6 @@ import { type HealthCheckEntry, parseEntries } from '../../plan/health-check-ent
 /** An entry of the catalogue: its group and documentation are always given. */
 export type CatalogueEntry = HealthCheckEntry & Readonly<Required<Pick<HealthCheckEntry, 'group' | 'documentation'>>>
 
-/** A file of the catalogue of operators. */
 export interface CatalogueFile {
   /** The API groups that it has entries for. */
   readonly groups: readonly string[]

@@ -291,7 +291,6 @@ export function isError({ meaning, value, reason = '', condition }: Signal): boo
   return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
 }
 
-/** The signals with each message only once. */
 function quoteOnce(signals: readonly Signal[]): readonly Signal[] {
   const quoted: string[] = []
   return signals.map((each) => {
@@ -529,7 +528,6 @@ const goodWords = words('ready available updated healthy uptodate current actual
 const badWords = words('unavailable unready notready nonready degraded failed unhealthy missing outdated')
 /** Words without a meaning of their own: `machineCount`, `numberReady`, `desiredNumberScheduled`. */
 const countWords = words('count number num of scheduled')
-/** The fields of a spec that request a number of parts. */
 const specKeys = words('replicas size instances nodes members nodeCount count')
 /** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
 const progressWords = words(`

@@ -43,7 +43,6 @@ function conditionRule(types: readonly string[], meaning: ConditionMeaning = {})
   }
 }
 
-/** The conditions of the present generation. */
 function presentOf(object: KubeObject, { conditionsOf = presentConditions }: ConditionMeaning): readonly Condition[] {
   const { observedGeneration } = (object.status ?? {}) as { observedGeneration?: number }
   return isStale(observedGeneration, object.metadata.generation) ? [] : conditionsOf(object)

@@ -348,7 +348,6 @@ function longStep(facts: ContainerFacts): Problem | undefined {
   })
 }
 
-/** A container of a pod. */
 type ContainerOfPod = PodContainer & { readonly pod: Pod }
 
 /** When a running init container or postStart hook counts as long; undefined for any other container. */

@@ -111,7 +111,6 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   return assessWorkload(set, examined, findings, context)
 }
 
-/** The pods of a set by their revision and node. */
 interface SetPods {
   readonly owned: readonly Pod[]
   /** Those on awaited nodes. */
@@ -217,7 +216,6 @@ function unreliableProblems(pods: readonly Pod[], context: RuleContext): readonl
   return examinePods(pods, context).problems.map((problem) => ({ ...problem, proven: false, neverFails: true }))
 }
 
-/** Which nodes are awaited. */
 interface AwaitedNodes {
   /** Why a node is not awaited; undefined if it is. */
   readonly excuse: (node: string) => string | undefined

@@ -31,7 +31,6 @@ export interface DeathObservations {
 
 /** The facts about a pod and its workload that decide which deaths count. Moments are on the runner's clock. */
 interface DeathTerms {
-  /** When the pod was created. */
   readonly created: number | undefined
   /** When the template was last changed; if unknown, ten minutes before the gate's start. */
   readonly changedAt: number | undefined

@@ -79,7 +79,6 @@ function withoutImage(message: string): string {
 const unquotedNames =
   /\[manifests [^\]]*\]|reading manifest \S+ in \S+|manifest for \S+|repository \S+ not found|with (?:name|id) '[^']*'|from host \S+|lookup \S+|pinging (?:container|docker) registry \S+|(?:https?|docker):\/\/\S+|(?:dial|read|write) tcp \S+|sha256:[0-9a-f]+/gi
 
-/** The message without names. */
 function withoutNames(message: string): string {
   return withoutImage(message).replace(unquotedNames, '')
 }

@@ -1,6 +1,5 @@
 import type { Condition, Container, ContainerStatus, EventObject, Pod } from '../../cluster/objects.ts'
 
-/** A container of a pod with its status. */
 export interface PodContainer {
   readonly container: Container
   readonly status?: ContainerStatus

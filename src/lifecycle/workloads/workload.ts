@@ -19,9 +19,7 @@ export const workloadMilestones = ['created', 'observed', 'scheduled', 'pulled',
 /** A Deployment, ReplicaSet, ReplicationController, StatefulSet or DaemonSet. */
 type Workload = KubeObject & { spec?: { selector?: LabelSelector; minReadySeconds?: number } }
 
-/** The pods of a workload. */
 interface WorkloadPods {
-  /** The pods of all revisions. */
   readonly owned: readonly Pod[]
   /** Pods of the gated revision; with OnDelete all pods, because the controller replaces none. */
   readonly gated: readonly Pod[]
@@ -35,7 +33,6 @@ interface WorkloadPods {
   readonly areKnown?: boolean
 }
 
-/** The pods of a workload and their state. */
 export interface ExaminedPods extends WorkloadPods {
   /** The state of the gated pods; undefined if pods cannot be read. */
   readonly state?: PodsState
@@ -110,7 +107,6 @@ interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'kept
   readonly created: number
   /** Milestones from `ready` on. */
   readonly milestones: readonly Milestone[]
-  /** Problems of the workload itself. */
   readonly problems: readonly Problem[]
   /**
    * Each pod waits for the previous one, so a proven problem of one pod fails the workload although others are better.
