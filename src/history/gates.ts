@@ -52,6 +52,7 @@ export function parseGate(line: string): PastGate | undefined {
 export function gateOf(timeline: EndedTimeline, run: ReportRun | undefined): PastGate | undefined {
   const { startedAt, finishedAt, verdict, context, targets } = timeline
   if (targets.length === 0) return undefined
+  const ids = targets.map(({ target }) => targetId(target))
   return {
     history: 'rollout-gate/v1',
     id: randomUUID(),
@@ -66,15 +67,11 @@ export function gateOf(timeline: EndedTimeline, run: ReportRun | undefined): Pas
       namespace: record.target.namespace,
       outcome: record.outcome,
       reason: record.reason,
-      causedBy: record.causedBy === undefined ? undefined : causeId(targets[record.causedBy]),
+      causedBy: ids[record.causedBy ?? -1],
       seconds: toSeconds(tookMs(record, timeline)),
       milestones: tookSeconds(record, startedAt),
     })),
   }
-}
-
-function causeId(record: TargetRecord | undefined): string | undefined {
-  return record && targetId(record.target)
 }
 
 function toSeconds(ms: number): number {

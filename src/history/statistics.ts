@@ -86,7 +86,10 @@ export function historyStatistics(gates: readonly PastGate[]): HistoryStatistics
 export function describeHistory({ gates, from, to, ready, targets }: HistoryStatistics): readonly string[] {
   if (from === undefined || to === undefined) return ['The history contains no gates.']
   const head = `${counted(gates, 'gate')} from ${day(from)} to ${day(to)}: ${ready} ready, ${gates - ready} not ready`
-  return [head, ...targets.flatMap((each) => ['', plain(nameOf(each)), ...describeTarget(each).map(indented)])]
+  return [
+    head,
+    ...targets.flatMap((each) => ['', plain(nameOf(each)), ...describeTarget(each).map((line) => `  ${line}`)]),
+  ]
 }
 
 /** `deployment.apps/web -n shop on prod` */
@@ -97,10 +100,6 @@ function nameOf({ target, namespace, context }: TargetStatistics): string {
 
 function day(at: string): string {
   return at.slice(0, 10)
-}
-
-function indented(line: string): string {
-  return `  ${line}`
 }
 
 /** The judged runs of each target, in the order of time. */

@@ -144,16 +144,12 @@ export function messageOf(problem: Problem): string {
   return sentenceOf(problem).text
 }
 
-function containerWord({ isInit }: Pick<Problem, 'isInit'>): 'container' | 'init container' {
-  return isInit ? 'init container' : 'container'
-}
-
 /** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
 export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' | 'container' | 'isInit'>): string {
-  const { subject, isElsewhere, container } = problem
+  const { subject, isElsewhere, container, isInit } = problem
   const name = subjectText(subject)
   const object = isElsewhere ? `${name} in namespace ${subject.namespace}` : name
-  return container === undefined ? object : `${containerWord(problem)} ${container} of ${object}`
+  return container === undefined ? object : `${isInit ? 'init ' : ''}container ${container} of ${object}`
 }
 
 /**

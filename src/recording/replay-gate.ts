@@ -95,7 +95,7 @@ export async function planReplay(
   const namespace = namespaceOf(index, inputs)
   // The recorded gate has checked the names of the milestones that every kind has after ready.
   const milestones = Object.keys(inputs.milestoneTimeoutsMs).filter(
-    (name) => !(hasChecks(inputs) && isAfterReady(name)),
+    (name) => !(hasChecks(inputs) && ['answers', 'held'].includes(name)),
   )
   const isNamespaced = ({ apiVersion, kind }: KindName) =>
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
@@ -122,10 +122,6 @@ export async function planReplay(
 /** The namespace of references without one. */
 export function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
   return namespace ?? onlyNamespace ?? 'default'
-}
-
-function isAfterReady(name: string): boolean {
-  return name === 'answers' || name === 'held'
 }
 
 async function resolve(

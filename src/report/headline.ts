@@ -142,11 +142,6 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 
 const namedWaiters = 3
 
-/** The indexes of the targets that only wait for the one with this index. */
-function waitersOf(index: number, { targets }: Pick<Timeline, 'targets'>): readonly number[] {
-  return targets.flatMap(({ causedBy }, waiter) => (causedBy === index ? [waiter] : []))
-}
-
 /** `service/web waits for deployment/web`: for a target that only waits for another one. Raw text: renderers escape it. */
 export function waitingLine(index: number, { targets }: Pick<Timeline, 'targets'>): string {
   const names = fullNames(targets.map(({ target }) => target))
@@ -157,10 +152,10 @@ export function waitingLine(index: number, { targets }: Pick<Timeline, 'targets'
  * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
  * Raw text: renderers escape it.
  */
-export function waitingLines(timeline: Pick<Timeline, 'targets'>): ReadonlyMap<number, string> {
-  const names = fullNames(timeline.targets.map(({ target }) => target))
-  const lines = timeline.targets.flatMap((_, index): readonly (readonly [number, string])[] => {
-    const waiters = waitersOf(index, timeline).map((waiter) => names[waiter] ?? '')
+export function waitingLines({ targets }: Pick<Timeline, 'targets'>): ReadonlyMap<number, string> {
+  const names = fullNames(targets.map(({ target }) => target))
+  const lines = targets.flatMap((_, index): readonly (readonly [number, string])[] => {
+    const waiters = names.filter((_, waiter) => targets[waiter]?.causedBy === index)
     if (waiters.length === 0) return []
     const rest = waiters.length - namedWaiters
     const shown = [...waiters.slice(0, namedWaiters), ...(rest > 0 ? [`${rest} more`] : [])]

@@ -43,7 +43,8 @@ export function healthCheckRule(check: HealthCheck): Rule {
     milestones: withStages(check.milestones),
     relatives: () => [],
     failures: (object) => {
-      const hasFailed = isObservedBy(object, check) && check.failed?.(readBy(object, check)).holds === true
+      const read = check.isUsers ? object : withoutStaleConditions(object)
+      const hasFailed = isObservedBy(object, check) && check.failed?.(read).holds === true
       const others = check.isUsers ? [] : (genericRule.failures?.(object) ?? [])
       return [...(hasFailed ? [failedKey] : []), ...others]
     },
@@ -63,11 +64,6 @@ type StageOf = HealthCheck['milestones'][number]
 /** Whether the status is about the present generation. In the catalogue, the generations of its conditions count too. */
 function isObservedBy(object: KubeObject, { ignoresGeneration, isUsers }: HealthCheck): boolean {
   return ignoresGeneration === true || !(isUsers ? isStatusStale(object) : isUnobserved(object))
-}
-
-/** The object as the expressions read it. */
-function readBy(object: KubeObject, { isUsers }: HealthCheck): KubeObject {
-  return isUsers ? object : withoutStaleConditions(object)
 }
 
 /** The object without conditions of older generations, as the catalogue reads it. */

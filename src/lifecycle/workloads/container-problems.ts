@@ -170,7 +170,8 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
   const { pod, context } = facts
   const count = Math.max(attempts, events)
   const { provenAfter: needed = Infinity, isPullSecretCause } = traitsOf({ reason })
-  const isMissing = isPullSecretCause === true && context.events(pod).some(isPullSecretMissing)
+  const isMissing =
+    isPullSecretCause === true && context.events(pod).some((event) => event.reason === pullSecretMissing)
   const isFinal =
     !isMissing || proveMissing({ first: firstAt, last: lastAt ?? firstAt, retryMs: Infinity }, context).proven
   const isCurrent = isFinal && isSinceStart(lastAt, context)
@@ -183,10 +184,8 @@ function refusedPull(facts: ContainerFacts, reason: PullReason, refusals: Refusa
   })
 }
 
-/** Whether the kubelet reports that a Secret of imagePullSecrets does not exist (getPullSecretsForPod, pkg/kubelet). */
-function isPullSecretMissing({ reason }: EventObject): boolean {
-  return reason === 'FailedToRetrieveImagePullSecret'
-}
+/** The reason of an event about a missing Secret of imagePullSecrets (getPullSecretsForPod, pkg/kubelet). */
+const pullSecretMissing = 'FailedToRetrieveImagePullSecret'
 
 /**
  * The refused image: that of the container, or of an image volume that it mounts, if the message names one

@@ -164,11 +164,6 @@ const failures: ReadonlySet<string | undefined> = new Set([
   'FailedIndexes',
 ])
 
-/** Whether an event with this reason reports how a Job ended. */
-function isJobEnd(reason: string | undefined): boolean {
-  return reason === 'Completed' || failures.has(reason)
-}
-
 /**
  * A Job with `ttlSecondsAfterFinished: 0` is deleted at once: the event of its end contains the condition. Its
  * deletionTimestamp is omitted, as it ended before its deletion.
@@ -177,7 +172,7 @@ function lastState(job: Job, events: readonly EventObject[]): Job | undefined {
   const { deletionTimestamp: _, ...metadata } = job.metadata
   const hasEnded = ['Complete', 'Failed', 'FailureTarget'].some((type) => condition(job, type)?.status === 'True')
   if (hasEnded) return { ...job, metadata }
-  const end = events.findLast(({ reason }) => isJobEnd(reason))
+  const end = events.findLast(({ reason }) => reason === 'Completed' || failures.has(reason))
   if (end === undefined) return undefined
   const { reason = '', message = '' } = end
   const ended: Condition = {

@@ -149,11 +149,6 @@ export function templateChangedAt(
   return newestCreation(revisions.ownedBy(deployment?.uid, 'ReplicaSet'))
 }
 
-/** Whether no revision has a higher number than this one: the controller has made it the present one. */
-function hasHighestNumber(revision: KubeObject, revisions: readonly KubeObject[]): boolean {
-  return !revisions.some((other) => numberOf(other) > numberOf(revision))
-}
-
 /**
  * When the template of a workload became the present one, on the runner's clock; undefined if unknown. By default the
  * creation of its revision.
@@ -170,7 +165,8 @@ export function becamePresentAt(
   const writtenAt = specWrittenAt(workload, context)
   if (present === undefined) return writtenAt
   const revisions = context.owned(workload.metadata.uid, present.kind)
-  if (!hasHighestNumber(present, revisions)) return writtenAt
+  // The controller has not made it the present one yet.
+  if (revisions.some((other) => numberOf(other) > numberOf(present))) return writtenAt
   const at = context.time(createdAt(present))
   const isOlder = revisions.some((other) => createdAt(other) > createdAt(present))
   return isOlder || isReused(present) || isRenumbered(present, at, context) ? reusedAt(writtenAt) : (at ?? writtenAt)
