@@ -10,11 +10,11 @@ import {
   createGateTime,
   createPod,
   createReplicaSet,
+  createRevision,
   createStatus,
   createTemplate,
   iso,
   moment,
-  ownedBy,
   readyStatus,
   waiting,
 } from '../lifecycle/builders.ts'
@@ -148,19 +148,7 @@ const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
     kind,
     workload,
     revision: (name, template, made, revision) =>
-      ({
-        apiVersion: 'apps/v1',
-        kind: 'ControllerRevision',
-        metadata: {
-          name,
-          namespace: 'shop',
-          uid: name,
-          creationTimestamp: iso(made),
-          ownerReferences: ownedBy(workload(template)),
-        },
-        data: { spec: { template: { ...template, $patch: 'replace' } } },
-        revision,
-      }) as KubeObject,
+      createRevision(workload(template), name, revision, { creationTimestamp: iso(made) }, template),
   }
 }
 

@@ -88,6 +88,20 @@ export function ownedBy({ apiVersion, kind, metadata }: KubeObject): OwnerRefere
   return [{ apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true }]
 }
 
+/** A ControllerRevision; with a template, as its controller stores it. Its uid is its name. */
+export function createRevision(
+  owner: KubeObject,
+  name: string,
+  revision: number,
+  metadata: Partial<ObjectMeta> = {},
+  template?: PodTemplate,
+): KubeObject {
+  const data = template && { spec: { template: { ...template, $patch: 'replace' } } }
+  const own = { name, namespace: 'shop', uid: name, ownerReferences: ownedBy(owner), ...metadata }
+  const object = { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata: own, data, revision }
+  return object as KubeObject
+}
+
 /** `web-1` of the Deployment `web`, with the Deployment's template and the controller's hash label. */
 export function createReplicaSet(
   { metadata, spec, status }: Overrides<ReplicaSet['spec'], ReplicaSet['status']> = {},

@@ -11,10 +11,10 @@ import {
   createDeployment,
   createPod,
   createReplicaSet,
+  createRevision,
   createStatus,
   createTemplate,
   iso,
-  ownedBy,
   podStatus,
   readyStatus,
   reported,
@@ -75,18 +75,7 @@ describe('while its controller', () => {
     )
   const job = (status: object, spec: object = {}) => workload('Job', spec, status)
   const revision = (owner: KubeObject, hash: string, number: number) =>
-    ({
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: {
-        name: `web-${hash}`,
-        namespace: 'shop',
-        uid: hash,
-        labels: { 'controller-revision-hash': hash },
-        ownerReferences: ownedBy(owner),
-      },
-      revision: number,
-    }) as KubeObject
+    createRevision(owner, `web-${hash}`, number, { uid: hash, labels: { 'controller-revision-hash': hash } })
 
   it.each<[string, () => ReturnType<typeof judge>]>([
     [

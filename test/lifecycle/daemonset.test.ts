@@ -8,10 +8,10 @@ import {
   crashLoopStatus,
   createEvent,
   createPod,
+  createRevision,
   createTemplate,
   iso,
   type Overrides,
-  ownedBy,
   podStatus,
   readyStatus,
   reported,
@@ -43,16 +43,7 @@ function done(nodes: number, rest: DaemonSet['status'] = {}): DaemonSet['status'
 
 function revision(hash: string, number: number, template?: PodTemplate): KubeObject {
   const labels = { app: 'agent', 'controller-revision-hash': hash }
-  const metadata = {
-    name: `agent-${hash}`,
-    namespace: 'shop',
-    uid: `${hash}-uid`,
-    labels,
-    ownerReferences: ownedBy(createSet()),
-  }
-  const data = template === undefined ? {} : { data: { spec: { template: { ...template, $patch: 'replace' } } } }
-  const object = { apiVersion: 'apps/v1', kind: 'ControllerRevision', metadata, revision: number, ...data }
-  return object as KubeObject
+  return createRevision(createSet(), `agent-${hash}`, number, { uid: `${hash}-uid`, labels }, template)
 }
 
 function agent(node: string, status: PodStatus, hash = 'new') {

@@ -9,9 +9,9 @@ import {
   createDeployment,
   createPod,
   createReplicaSet,
+  createRevision,
   createTemplate,
   iso,
-  ownedBy,
   start,
 } from './builders.ts'
 
@@ -88,20 +88,14 @@ const controllerRevision = (
   revision: number,
   createdAt: number,
   writtenAt = createdAt,
-) => ({
-  apiVersion: 'apps/v1',
-  kind: 'ControllerRevision',
-  metadata: {
-    name,
-    namespace: 'shop',
+) => {
+  const metadata = {
     uid: `${name}-uid`,
     creationTimestamp: iso(createdAt),
     managedFields: writes({ 'kube-controller-manager': writtenAt }),
-    ownerReferences: ownedBy(owner),
-  },
-  data: { spec: { template: name === 'present' ? createTemplate() : v2 } },
-  revision,
-})
+  }
+  return createRevision(owner, name, revision, metadata, name === 'present' ? createTemplate() : v2)
+}
 
 /** When the present version came, in seconds since the gate's start. */
 function changedAt(

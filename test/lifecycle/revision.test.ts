@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { templateChangedAt } from '../../src/lifecycle/workloads/revision.ts'
-import { createDeployment, createReplicaSet, iso, moment, ownedBy } from './builders.ts'
+import { createDeployment, createReplicaSet, createRevision, iso, moment, ownedBy } from './builders.ts'
 
 /** A ReplicaSet of `web`, created at this second, with its revision and those that it had before. */
 function replicaSet(name: string, createdAt: number, revision: string | undefined, before?: string): KubeObject {
@@ -62,19 +62,8 @@ describe("the last change of a set's template", () => {
     kind: 'StatefulSet',
     metadata: { name: 'db', namespace: 'shop', uid: 'db-uid' },
   }
-  const revision = (name: string, createdAt: number, number: number): KubeObject =>
-    ({
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: {
-        name,
-        namespace: 'shop',
-        uid: name,
-        creationTimestamp: iso(createdAt),
-        ownerReferences: ownedBy(set),
-      },
-      revision: number,
-    }) as KubeObject
+  const revision = (name: string, createdAt: number, number: number) =>
+    createRevision(set, name, number, { creationTimestamp: iso(createdAt) })
   const ofSet = (...objects: readonly KubeObject[]) => {
     const [owner] = ownedBy(set)
     if (owner === undefined) throw new Error('A pod of a set has an owner.')

@@ -9,11 +9,11 @@ import {
   createContainer,
   createEvent,
   createPod,
+  createRevision,
   createTemplate,
   iso,
   moment,
   type Overrides,
-  ownedBy,
   podStatus,
   readyStatus,
   reported,
@@ -158,18 +158,7 @@ describe('a StatefulSet whose pods were denied', () => {
       lastTimestamp: iso(at),
     })
   const revision = (name: string, number: number, at: number) =>
-    ({
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: {
-        name,
-        namespace: 'shop',
-        uid: name,
-        creationTimestamp: iso(at),
-        ownerReferences: ownedBy(createSet()),
-      },
-      revision: number,
-    }) as KubeObject
+    createRevision(createSet(), name, number, { creationTimestamp: iso(at) })
   const revisions = [revision('db-old', 1, -600), revision('db-new', 2, -5)]
   const none = done({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 })
 
@@ -305,14 +294,8 @@ describe('a StatefulSet whose status has no revisions', () => {
   const changed = (status: StatefulSet['status'], generation = 2) =>
     createSet({ metadata: { generation }, status: { ...status, observedGeneration: generation } })
   const olds = [dbPod('db-0', readyStatus(-60), 'db-old'), dbPod('db-1', readyStatus(-60), 'db-old')]
-  const revision = (name: string, number: number, serviceAccountName: string): KubeObject =>
-    ({
-      apiVersion: 'apps/v1',
-      kind: 'ControllerRevision',
-      metadata: { name, namespace: 'shop', uid: name, ownerReferences: ownedBy(createSet()) },
-      data: { spec: { template: createTemplate({ serviceAccountName }) } },
-      revision: number,
-    }) as KubeObject
+  const revision = (name: string, number: number, serviceAccountName: string) =>
+    createRevision(createSet(), name, number, {}, createTemplate({ serviceAccountName }))
   const revisions = [revision('db-old', 1, 'old'), revision('db-new', 2, 'new')]
   const withRevisions = {
     ...changed(counted),

@@ -10,6 +10,7 @@ import {
   createDeployment,
   createPod,
   createReplicaSet,
+  createRevision,
   createTemplate,
   iso,
   ownedBy,
@@ -180,19 +181,14 @@ function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject[
     metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', generation: 2 },
     spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: template('acme/web:v2'), ...spec },
   } as StatefulSet
-  const revision = (number: number) => ({
-    apiVersion: 'apps/v1',
-    kind: 'ControllerRevision',
-    metadata: {
-      namespace: 'shop',
-      uid: `r${number}`,
-      ownerReferences: ownedBy(set),
-      name: `web-h${number}`,
-      ...hash(number),
-    },
-    data: { spec: { template: template(`acme/web:v${number}`) } },
-    revision: number,
-  })
+  const revision = (number: number) =>
+    createRevision(
+      set,
+      `web-h${number}`,
+      number,
+      { uid: `r${number}`, ...hash(number) },
+      template(`acme/web:v${number}`),
+    )
   const pod = (name: string, label: string, status: ReturnType<typeof readyStatus>) =>
     createPod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
   return { set, revisions: [revision(1), revision(2)], pod }

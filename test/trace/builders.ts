@@ -5,7 +5,7 @@ import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/trace/line.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
-import { createSettings } from '../gate/builders.ts'
+import { added, createSettings } from '../gate/builders.ts'
 import { moment } from '../lifecycle/builders.ts'
 
 export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
@@ -64,18 +64,6 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
     }
   }
   return trace
-}
-
-export function added(...objects: readonly KubeObject[]): Observation[] {
-  return objects.map((object) => ({ type: 'ADDED', object }))
-}
-
-export function modified(...objects: readonly KubeObject[]): Observation[] {
-  return objects.map((object) => ({ type: 'MODIFIED', object }))
-}
-
-export function deleted(...objects: readonly KubeObject[]): Observation[] {
-  return objects.map((object) => ({ type: 'DELETED', object }))
 }
 
 export function textOf(lines: readonly Line[]): string[] {

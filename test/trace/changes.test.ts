@@ -6,8 +6,9 @@ import { createRedactor } from '../../src/cluster/redact.ts'
 import type { Part } from '../../src/trace/changes.ts'
 import { Changes, type ObjectChange } from '../../src/trace/changes.ts'
 import { changeJson, changeLines, diffYaml, yamlLines } from '../../src/trace/render-changes.ts'
+import { added, deleted, modified } from '../gate/builders.ts'
 import { condition, createBarePod, iso, moment, podStatus, readyStatus, start } from '../lifecycle/builders.ts'
-import { added, deleted, modified, textOf } from './builders.ts'
+import { textOf } from './builders.ts'
 
 const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
 const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { failed } from '../gate/builders.ts'
+import { added, deleted, failed, modified } from '../gate/builders.ts'
 import {
   complete,
   condition,
@@ -12,7 +12,7 @@ import {
   podStatus,
   readyStatus,
 } from '../lifecycle/builders.ts'
-import { added, createTarget, createTrace, deleted, modified, section, viewAt, viewOf } from './builders.ts'
+import { createTarget, createTrace, section, viewAt, viewOf } from './builders.ts'
 
 const target = createTarget('Deployment', 'web', 'apps/v1')
 const heading = 'ReplicaSets and pods'

@@ -1,4 +1,5 @@
 import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
+import { added, modified } from '../gate/builders.ts'
 import {
   createBarePod,
   createContainer,
@@ -8,17 +9,7 @@ import {
   readyStatus,
   running,
 } from '../lifecycle/builders.ts'
-import {
-  added,
-  createService,
-  createSlice,
-  createTarget,
-  createTrace,
-  modified,
-  section,
-  viewAt,
-  viewOf,
-} from './builders.ts'
+import { createService, createSlice, createTarget, createTrace, section, viewAt, viewOf } from './builders.ts'
 
 const target = createTarget('Service', 'web')
 

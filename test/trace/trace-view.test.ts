@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from 'node:util'
 import { openDrawing } from '../../src/cli/views.ts'
+import { added, modified } from '../gate/builders.ts'
 import { createBarePod, moment, podStatus, readyStatus } from '../lifecycle/builders.ts'
-import { added, createTarget, createTrace, modified } from './builders.ts'
+import { createTarget, createTrace } from './builders.ts'
 
 const target = createTarget('Pod', 'once')
 const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
