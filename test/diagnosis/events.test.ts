@@ -2,6 +2,7 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { eventLines } from '../../src/diagnosis/evidence.ts'
+import { eventsBeforeMs } from '../../src/thresholds.ts'
 import { at, start } from '../report/builders.ts'
 
 const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web-x', namespace: 'shop', uid: 'p' } }
@@ -69,6 +70,15 @@ describe('the events of an object', () => {
     expect(linesOf({ reason: 'BackOff', message, count: 3 })).toEqual([
       ' 0:12  BackOff ×3  Back-off restarting failed container app in pod web-x',
     ])
+  })
+
+  it('from long before the start of the gate are left out', () => {
+    const limit = -eventsBeforeMs / 1_000
+    const lines = linesOf(
+      { reason: 'Old', message: 'not found', seconds: limit },
+      { reason: 'Failed', message: 'not found', seconds: limit + 1 },
+    )
+    expect(lines.map((line) => line.split(/ +/)[1])).toEqual(['Failed'])
   })
 
   it('from before the start of the gate have a negative elapsed time', () => {

@@ -232,6 +232,10 @@ describe('a --for with a condition or field that the object does not have', () =
     )
   })
 
+  it('finds nothing at a path that cannot be read, as a recording may contain', () => {
+    expect(message({ type: 'jsonpath', path: '{.status.a[' }, { a: [1] })).toMatch(/^\{\.status\.a\[ is not set yet/)
+  })
+
   it('names eight at most', () => {
     const conditions = Array.from({ length: 20 }, (_, index) => condition(`C${index}`, 'True'))
     expect(message({ type: 'condition', condition: 'Ready', status: 'True' }, { conditions })).toMatch(
