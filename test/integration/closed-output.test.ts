@@ -28,8 +28,12 @@ const codes = 'echo "codes $' + '{PIPESTATUS[*]}"'
 describeOnUnix('the exit code of the command line is that of the verdict', () => {
   test('if head closes its pipe after the first line of a rollout that fails', async () => {
     server.apply(unobserved())
-    expect((await bash(`gate wait deployment/web ${flags} | head -n 1; ${codes}`)).stdout).toContain('codes 1 0')
-    expect((await bash(`set -o pipefail; gate wait deployment/web ${flags} | grep -q Rollout`)).code).toBe(1)
+    const [piped, failing] = await Promise.all([
+      bash(`gate wait deployment/web ${flags} | head -n 1; ${codes}`),
+      bash(`set -o pipefail; gate wait deployment/web ${flags} | grep -q Rollout`),
+    ])
+    expect(piped.stdout).toContain('codes 1 0')
+    expect(failing.code).toBe(1)
   })
 
   test('if head closes its pipe after the first line of a rollout that becomes ready later', async () => {
@@ -48,9 +52,10 @@ describeOnUnix('the exit code of the command line is that of the verdict', () =>
 
   test.each(['>/dev/full', '>&-', '2>/dev/full >/dev/full', '2>&- >&-'])('with %s', async (redirection) => {
     server.apply(rolledOut())
-    expect((await bash(`gate wait deployment/web ${flags} ${redirection}`)).code).toBe(0)
     server.apply(unobserved('api'))
-    expect((await bash(`gate wait deployment/api ${flags} ${redirection}`)).code).toBe(1)
+    const run = (name: string) => bash(`gate wait deployment/${name} ${flags} ${redirection}`)
+    const ended = await Promise.all([run('web'), run('api')])
+    expect(ended.map(({ code }) => code)).toEqual([0, 1])
   })
 
   test('while an output that cannot be written is reported once', async () => {
