@@ -81,6 +81,7 @@ it('a time or size with a name stands in src/thresholds.ts', () => {
     'src/lifecycle/proof.ts: timestampUnitMs',
     'src/recording/line-schema.ts: yearMs',
     'src/recording/reader.ts: chunkBytes',
+    'src/recording/reader.ts: damagedChunkBytes',
     'src/trace/follow.ts: drawDelayMs',
     'src/trace/follow.ts: overviewMs',
     'src/trace/follow.ts: tickMs',

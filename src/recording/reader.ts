@@ -211,7 +211,8 @@ export function limitObject(value: unknown, depth = 0): unknown {
 }
 
 /** A file is decompressed in chunks of this size; a damaged one in small chunks, so that no more than one is lost. */
-const [chunkBytes, smallChunkBytes] = [16_384, 256]
+const chunkBytes = 16_384
+const damagedChunkBytes = 256
 
 /** The decompressed bytes of a gzip file: everything before damage, then the error. */
 async function* unpack(path: string): AsyncGenerator<Buffer> {
@@ -226,7 +227,7 @@ async function* unpack(path: string): AsyncGenerator<Buffer> {
     // Read again below, from the start.
   }
   let position = 0
-  for await (const bytes of unpackChunks(path, smallChunkBytes)) {
+  for await (const bytes of unpackChunks(path, damagedChunkBytes)) {
     yield bytes.subarray(Math.max(0, read - position))
     position += bytes.length
   }
