@@ -250,14 +250,25 @@ interface Found extends Omit<AssessedFacts, 'message' | 'problems' | 'notes'> {
  * amendments of the context decide last.
  */
 export function conclude(object: KubeObject, context: RuleContext, found: Found): Assessment {
-  let draft = draftOf(object, context, found)
-  for (const amend of context.amendments ?? []) draft = amend(draft, object, context)
-  const { ready, failure, ...facts } = draft
+  const [facts, end] = factsOf(object, context, found)
+  const { amendments = [] } = context
+  // Most gates have none: the facts are copied only for an amendment.
+  if (amendments.length === 0) return assessmentOf(facts, end)
+  let draft: Draft = { ...facts, ...end }
+  for (const amend of amendments) draft = amend(draft, object, context)
+  const { ready, failure, ...amended } = draft
+  return assessmentOf(amended, { ready, failure })
+}
+
+/** What decides the status of an assessment. */
+type End = Pick<Draft, 'ready' | 'failure'>
+
+function assessmentOf(facts: AssessedFacts, { ready, failure }: End): Assessment {
   if (ready) return { ...facts, status: 'ready' }
   return failure === undefined ? { ...facts, status: 'progressing' } : { ...facts, status: 'failed', failure }
 }
 
-function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft {
+function factsOf(object: KubeObject, context: RuleContext, found: Found): readonly [AssessedFacts, End] {
   const {
     ready,
     readyMessage,
@@ -278,14 +289,15 @@ function draftOf(object: KubeObject, context: RuleContext, found: Found): Draft 
     related: [...(rest.related ?? []), ...named(explainedBy, context)],
   }
   const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
-  const draft = { ...rest, milestones, problems, notes, recheckAt, ...explained }
+  const conclusion = (message: string, end: End) =>
+    [{ ...rest, milestones, problems, notes, recheckAt, ...explained, message }, end] as const
   // Ready beats failed when both arrive together.
-  if (ready && terminating === undefined) return { ...draft, ready, message: readyMessage }
+  if (ready && terminating === undefined) return conclusion(readyMessage, { ready })
   if (failure !== undefined && (terminating === undefined || isEnd))
-    return { ...draft, ready: false, failure, message: messageOf(failure) }
+    return conclusion(messageOf(failure), { ready: false, failure })
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
-  return { ...draft, ready: false, message }
+  return conclusion(message, { ready: false })
 }
 
 /**
