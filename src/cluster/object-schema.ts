@@ -13,28 +13,30 @@ export const list =
   (check: Check): Check =>
   (value) => {
     if (!Array.isArray(value)) return []
-    for (const [index, element] of value.entries()) {
-      const path = check(element)
+    for (let index = 0; index < value.length; index += 1) {
+      const path = check(value[index])
       if (path !== undefined) return [`${index}`, ...path]
     }
     return undefined
   }
 
 /** Accepts an object whose known fields have the correct types. */
-export const object =
-  (exceptions: Fields = {}): Check =>
-  (value) => {
+export const object = (exceptions: Fields = {}): Check => {
+  const own = new Map(Object.entries(exceptions))
+  return (value) => {
     if (!isObject(value)) return []
     for (const name of Object.keys(value)) {
-      const check = Object.hasOwn(exceptions, name) ? exceptions[name] : fieldTypes.get(name)
+      const check = own.get(name) ?? fieldTypes.get(name)
       if (check === undefined) continue
+      const field = value[name]
       // For the API a field that is null is absent.
-      if (value[name] === null) delete value[name]
-      const path = value[name] === undefined ? undefined : check(value[name])
+      if (field === null) delete value[name]
+      const path = field === null || field === undefined ? undefined : check(field)
       if (path !== undefined) return [name, ...path]
     }
     return undefined
   }
+}
 
 /** Checks a value once: objects share equal parts (`shareEqualParts`), such as the specs of a pod's versions. */
 function once(check: Check): Check {
@@ -50,18 +52,20 @@ function once(check: Check): Check {
 
 export const text = anyOf('string')
 const scalar = anyOf('string', 'number')
-const objects = list(object())
+const checkObject = object()
+const objects = list(checkObject)
 /** Accepts a list of objects that all have these texts. */
 const objectsWith = (...names: readonly string[]): Check =>
   list((value) => {
-    const path = object()(value)
+    const path = checkObject(value)
     if (path !== undefined) return path
     const missing = names.find((name) => (value as Record<string, unknown>)[name] === undefined)
     return missing === undefined ? undefined : [missing]
   })
 /** Labels, and a selector that is a bare map of labels: their keys are no field names. */
-const labels: Check = (value) => (isObject(value) ? list(scalar)(Object.values(value)) : [])
-const selector: Check = (value) => (labels(value) === undefined ? undefined : object()(value))
+const scalars = list(scalar)
+const labels: Check = (value) => (isObject(value) ? scalars(Object.values(value)) : [])
+const selector: Check = (value) => (labels(value) === undefined ? undefined : checkObject(value))
 
 const types: readonly (readonly [Check, string])[] = [
   [
@@ -78,11 +82,11 @@ const types: readonly (readonly [Check, string])[] = [
   // Handwritten recordings may contain either: these fields are only compared.
   [scalar, 'completions generation observedGeneration resourceVersion targetPort'],
   [
-    object(),
+    checkObject,
     `backend data exec http httpGet involvedObject lastState livenessProbe loadBalancer metadata readinessProbe resources running
      scaleTargetRef series service startupProbe state status strategy targetRef tcpSocket template terminated updateStrategy waiting`,
   ],
-  [once(object()), 'spec'],
+  [once(checkObject), 'spec'],
   [
     objects,
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
@@ -93,8 +97,8 @@ const types: readonly (readonly [Check, string])[] = [
   [selector, 'selector'],
   [object({ service: text }), 'grpc'],
   [list(object({ status: text })), 'conditions'],
-  [list(object({ conditions: object(), addresses: list(text) })), 'endpoints'],
-  [list(object({ image: object() })), 'volumes'],
+  [list(object({ conditions: checkObject, addresses: list(text) })), 'endpoints'],
+  [list(object({ image: checkObject })), 'volumes'],
   [objectsWith('name'), 'containers initContainers'],
   // A handwritten object may lack the uid of its owner: then nothing owns it.
   [objectsWith('apiVersion', 'kind', 'name'), 'ownerReferences'],
@@ -123,8 +127,6 @@ const checkedKinds: ReadonlySet<string> = new Set([
   'discovery.k8s.io/EndpointSlice',
   'networking.k8s.io/Ingress',
 ])
-
-const checkObject = object()
 
 /**
  * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null.
