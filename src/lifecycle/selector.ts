@@ -1,5 +1,5 @@
 import type { WatchRequest } from '../cluster/feed.ts'
-import type { KubeObject, LabelSelector } from '../cluster/objects.ts'
+import { type KubeObject, type LabelSelector, oncePerObject } from '../cluster/objects.ts'
 
 /**
  * A label selector in the form of the API's `labelSelector` parameter, as metav1.FormatLabelSelector writes it:
@@ -36,7 +36,8 @@ export function selectedRequest(apiVersion: string, kind: string, { metadata, sp
   return { apiVersion, kind, namespace: metadata.namespace, labelSelector: formatSelector(spec?.selector) }
 }
 
-/** The watch of the pods that a selector matches. They may have other owners, which their owner references show. */
-export function podRequest(selecting: Selecting): WatchRequest {
-  return selectedRequest('v1', 'Pod', selecting)
-}
+/**
+ * The watch of the pods that a selector matches. They may have other owners, which their owner references show. Always the same
+ * request for an object: each assessment asks for its list.
+ */
+export const podRequest = oncePerObject((selecting: Selecting): WatchRequest => selectedRequest('v1', 'Pod', selecting))

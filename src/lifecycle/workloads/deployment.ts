@@ -1,5 +1,5 @@
 import type { Condition, Deployment, KubeObject, ReplicaSet, WorkloadStatus } from '../../cluster/objects.ts'
-import { isPodSubject } from '../../cluster/objects.ts'
+import { isPodSubject, oncePerObject } from '../../cluster/objects.ts'
 import { classOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { recentVersionMs, standingDeadlineMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
@@ -54,9 +54,9 @@ export const deploymentRule: Rule<Deployment> = {
   assess: assessDeployment,
 }
 
-function replicaSetRequest(deployment: Deployment) {
-  return selectedRequest('apps/v1', 'ReplicaSet', deployment)
-}
+const replicaSetRequest = oncePerObject((deployment: Deployment) =>
+  selectedRequest('apps/v1', 'ReplicaSet', deployment),
+)
 
 function assessDeployment(deployment: Deployment, context: RuleContext): Assessment {
   const { metadata, spec = {}, status = {} } = deployment
