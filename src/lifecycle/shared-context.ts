@@ -16,22 +16,21 @@ export interface SharedContexts {
 export function createContexts(store: Store, gateTime: GateTime, settings: LifecycleSettings): SharedContexts {
   const pods = new PodHistories(store, gateTime)
   const { startedAt, time } = gateTime
+  const timeless: Omit<SharedContext, 'now' | 'podHistory'> = {
+    startedAt,
+    settings,
+    time,
+    owned: (uid, kind) => store.ownedBy(uid, kind),
+    lostPods: (uid) => pods.ended(uid, 'Failed'),
+    removedPod: (uid, revision) => pods.removed(uid, revision),
+    succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
+    list: (kind, namespace) => store.list(kind, namespace),
+    events: (object) => store.eventsOf(object),
+    declaresStatus: (kind) => store.declaresStatus(kind),
+    listState: (request) => store.listState(request),
+  }
   return {
     observe: (change, now) => pods.observe(change, now),
-    at: (now) => ({
-      now,
-      startedAt,
-      settings,
-      time,
-      owned: (uid, kind) => store.ownedBy(uid, kind),
-      lostPods: (uid) => pods.ended(uid, 'Failed'),
-      removedPod: (uid, revision) => pods.removed(uid, revision),
-      succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
-      list: (kind, namespace) => store.list(kind, namespace),
-      events: (object) => store.eventsOf(object),
-      podHistory: (pod) => pods.of(pod, now),
-      declaresStatus: (kind) => store.declaresStatus(kind),
-      listState: (request) => store.listState(request),
-    }),
+    at: (now) => ({ ...timeless, now, podHistory: (pod) => pods.of(pod, now) }),
   }
 }
