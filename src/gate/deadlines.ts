@@ -58,7 +58,9 @@ export function targetDeadlines(
         : isHolding
           ? [deletionDeadline(gated)]
           : [deletionDeadline(gated), milestoneDeadline(gated), stallDeadline(gated), timeoutDeadline(gated)]
-  const deadlines = ends.flatMap((end): Deadline[] => (end === undefined ? [] : [{ ...end, ends: 'target', gated }]))
+  const deadlines = ends
+    .filter((end) => end !== undefined)
+    .map(({ at, verdict }): Deadline => ({ at, verdict, ends: 'target', gated }))
   if (recheckAt !== undefined && recheckAt > now) deadlines.push({ at: recheckAt, ends: 'nothing', gated })
   return sortDeadlines(deadlines)
 }

@@ -99,8 +99,9 @@ export function completeMoments(
   const { names, reachedAt, shownAt } = before
   const moments = new Map(shownAt)
   names.slice(0, reachedAt.length).forEach((name, index) => {
+    if (reachedAt[index] !== startedAt) return
     const at = findMilestone(milestones, name)?.at ?? Infinity
-    if (reachedAt[index] === startedAt && at > 0 && at < (shownAt.get(name) ?? startedAt)) moments.set(name, at)
+    if (at > 0 && at < (shownAt.get(name) ?? startedAt)) moments.set(name, at)
   })
   return { ...before, shownAt: moments }
 }

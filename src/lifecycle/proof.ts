@@ -60,6 +60,7 @@ export function latestOfAll(moments: readonly (number | undefined)[]): number | 
 
 /** The latest known moment. */
 export function latest(moments: readonly (number | undefined)[]): number | undefined {
-  const known = moments.filter((moment) => moment !== undefined)
-  return known.length === 0 ? undefined : Math.max(...known)
+  let last: number | undefined
+  for (const moment of moments) if (moment !== undefined && (last === undefined || moment > last)) last = moment
+  return last
 }

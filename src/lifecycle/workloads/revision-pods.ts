@@ -26,7 +26,7 @@ export interface PodsState {
   readonly stallHold?: string
   readonly recheckAt?: number
   /** The watches of nodes that may be lost. */
-  readonly explainedBy?: readonly WatchRequest[]
+  readonly explainedBy?: readonly WatchRequest[] | undefined
   /**
    * Texts about lost pods (evicted, preempted, failed), which their controller replaces. They do not change the result.
    */
@@ -54,15 +54,16 @@ export function examinePods(all: readonly Pod[], context: RuleContext, lost: rea
   }
 }
 
-function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] {
-  const names = new Set(pods.flatMap(({ quietNode }) => quietNode ?? []))
-  return [...names].slice(0, maxQuietNodes).map(nodeRequest)
+function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] | undefined {
+  const quiet = pods.map(({ quietNode }) => quietNode).filter((name) => name !== undefined)
+  return quiet.length === 0 ? undefined : [...new Set(quiet)].slice(0, maxQuietNodes).map(nodeRequest)
 }
 
 /** Combines the same problem of several pods into one: the one that is nearest to its proof. */
 function combineProblems(pods: readonly PodState[]): readonly Problem[] {
+  const troubled = pods.filter((pod) => pod.problems.length > 0)
   const groups = Map.groupBy(
-    pods.flatMap((pod) => pod.problems),
+    troubled.flatMap((pod) => pod.problems),
     ({ reason, container = '' }) => `${reason} ${container}`,
   )
   return [...groups.values()].flatMap((same) => {

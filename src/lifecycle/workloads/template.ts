@@ -16,7 +16,7 @@ const comparables = new WeakMap<PodTemplate, string>()
 function comparable(template: PodTemplate | undefined): string {
   const known = template && comparables.get(template)
   if (known !== undefined) return known
-  const compared = JSON.stringify(withoutHash(normalise(template)))
+  const compared = JSON.stringify(withoutHash(template ?? {}))
   if (template) comparables.set(template, compared)
   return compared
 }
@@ -72,8 +72,7 @@ function withoutDecoration({ metadata: _metadata, spec, ...rest }: PodTemplate):
   return normalise({ ...rest, spec: { ...spec, containers, initContainers } })
 }
 
-function withoutHash(template: unknown): unknown {
-  const { metadata, ...rest } = template as PodTemplate
+function withoutHash({ metadata, ...rest }: PodTemplate): unknown {
   const { 'pod-template-hash': _hash, ...labels } = metadata?.labels ?? {}
   return normalise({ ...rest, metadata: { ...metadata, labels } })
 }
@@ -103,10 +102,8 @@ function prune(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value ?? undefined
   const entries = Object.keys(value)
     .sort()
-    .flatMap((key) => {
-      const pruned = prune((value as Fields)[key])
-      return pruned === undefined ? [] : [[key, pruned] as const]
-    })
+    .map((key) => [key, prune((value as Fields)[key])] as const)
+    .filter(([, pruned]) => pruned !== undefined)
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 

@@ -5,7 +5,7 @@ import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import type { RemovedPod } from '../pod-history.ts'
-import { earliest, earliestAfter, latestOfAll } from '../proof.ts'
+import { earliest, earliestAfter, latest, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -159,7 +159,7 @@ export function assessWorkload(
     ...hold,
     explainedBy: state?.explainedBy,
     recheckAt: earliestAfter(context.now, rechecks),
-    pods: new Set(pods.gated.flatMap(({ metadata: { uid } }) => uid ?? [])),
+    pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
     notes,
     warnings: [
@@ -237,11 +237,12 @@ export function readyMilestone(
   doing = 'ready',
 ): Milestone {
   const counted = countMilestone('ready', ready, total, doing, isDone)
-  const milestone = withMomentOf(state?.pods.filter((pod) => pod.settled) ?? [], 'settled', counted)
+  const milestone = withMomentOf(state?.pods ?? [], 'settled', counted)
+  if (milestone.state === 'done') return milestone
   const readyPods = state?.pods.filter((pod) => pod.ready) ?? []
-  const moments = readyPods.flatMap(({ settlesAt }) => settlesAt ?? [])
-  if (milestone.state === 'done' || readyPods.length < total || moments.length === 0) return milestone
-  return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt: Math.max(...moments) }
+  const settlesAt = latest(readyPods.map((pod) => pod.settlesAt))
+  if (readyPods.length < total || settlesAt === undefined) return milestone
+  return { ...milestone, message: `${podCount(total)} ready, settling`, settlesAt }
 }
 
 /** The milestones of pods before `ready`; skipped if pods cannot be read. */
@@ -252,13 +253,14 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
       state: 'skipped',
       message: 'pods cannot be read',
     }))
-  const pulls = state.pods.flatMap(({ pullMs }) => pullMs ?? [])
-  const slowest = pulls.length === 0 ? '' : ` (slowest pull ${(Math.max(...pulls) / 1000).toFixed(1)} s)`
+  const pullMs = latest(state.pods.map((pod) => pod.pullMs))
+  const slowest = pullMs === undefined ? '' : ` (slowest pull ${(pullMs / 1000).toFixed(1)} s)`
   const step = state.pods.find(({ runningStep }) => runningStep !== undefined)?.runningStep
   const running = step === undefined ? '' : `, ${step}`
   const milestone = (name: 'scheduled' | 'pulled' | 'started', doing: string) => {
-    const passed = state.pods.filter((pod) => pod[name])
-    return withMomentOf(passed, name, countMilestone(name, passed.length, replicas, doing))
+    let passed = 0
+    for (const pod of state.pods) if (pod[name]) passed += 1
+    return withMomentOf(state.pods, name, countMilestone(name, passed, replicas, doing))
   }
   return [
     milestone('scheduled', 'scheduled'),
@@ -267,9 +269,21 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   ]
 }
 
-/** Adds to a done milestone when the last of these pods reached it. */
-function withMomentOf(pods: readonly PodState[], name: keyof PodState['moments'], milestone: Milestone): Milestone {
-  return milestone.state === 'done' ? { ...milestone, at: momentOf(pods, name) } : milestone
+/** Adds to a done milestone when the last of the pods that have reached it did so. */
+function withMomentOf(
+  pods: readonly PodState[],
+  name: 'scheduled' | 'pulled' | 'started' | 'settled',
+  milestone: Milestone,
+): Milestone {
+  return milestone.state === 'done'
+    ? {
+        ...milestone,
+        at: momentOf(
+          pods.filter((pod) => pod[name]),
+          name,
+        ),
+      }
+    : milestone
 }
 
 /** When the last of these pods reached a milestone, on the runner's clock; undefined if one of them does not show it. */
