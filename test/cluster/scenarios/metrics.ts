@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { all, deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import type { Fixture } from '../fixture.ts'
 import { webImage } from '../images.ts'
@@ -17,8 +20,8 @@ function serverOf({ namespace }: Fixture): MetricsServer {
 const credentials = Buffer.from(`${metricsUser.name}:${metricsUser.password}`).toString('base64')
 const header = `--header='Authorization: Basic ${credentials}'`
 
-/** A Deployment whose /metrics shows traffic, and a server that scrapes it. */
-function scraped(...args: readonly string[]): Pick<Scenario, 'setup' | 'inputsFrom' | 'after'> {
+/** A change of a Deployment whose /metrics shows traffic. */
+async function change(fixture: Fixture, args: readonly string[]): Promise<void> {
   const readinessProbe = { httpGet: { path: '/ready', port: 8080 }, periodSeconds: 1 }
   const web = (version: string) => ({
     image: `${webImage}:${version}`,
@@ -27,11 +30,16 @@ function scraped(...args: readonly string[]): Pick<Scenario, 'setup' | 'inputsFr
     readiness: 'none' as const,
     readinessProbe,
   })
+  await fixture.rollOut(deployment('web', web('v1')))
+  await fixture.apply(deployment('web', web('v2')))
+}
+
+/** Such a change, and a server that scrapes the pods. */
+function scraped(...args: readonly string[]): Pick<Scenario, 'setup' | 'inputsFrom' | 'after'> {
   return {
     setup: async (fixture) => {
       servers.set(fixture.namespace, await MetricsServer.start(fixture.namespace))
-      await fixture.rollOut(deployment('web', web('v1')))
-      await fixture.apply(deployment('web', web('v2')))
+      await change(fixture, args)
     },
     inputsFrom: (fixture) => ({ 'metrics-from': `${serverOf(fixture).url} ${header}` }),
     after: async (fixture) => {
@@ -39,6 +47,17 @@ function scraped(...args: readonly string[]): Pick<Scenario, 'setup' | 'inputsFr
     },
   }
 }
+
+/**
+ * Answers each query as Prometheus answers 0 / 0. VictoriaMetrics answers it with no data. Written from the source of v0.316.0 of
+ * github.com/prometheus/prometheus: `respond` in web/api/v1/api.go, `marshalSampleJSON` in web/api/v1/json_codec.go, and
+ * `MarshalFloat` in util/jsonutil/marshal.go.
+ */
+const nanServer = createServer((_, response) => {
+  const result = [{ metric: {}, value: [Date.now() / 1_000, 'NaN'] }]
+  response.setHeader('Content-Type', 'application/json')
+  response.end(JSON.stringify({ status: 'success', data: { resultType: 'vector', result } }))
+})
 
 const of = (labels: string) => `rate(http_requests_total{namespace="$namespace",pod=~"$pods"${labels}}[10s])`
 const errorRate = `sum(${of(',code="500"')}) / sum(${of('')})`
@@ -89,7 +108,23 @@ export const metrics: Scenario[] = [
     ...held,
     name: 'metrics-no-traffic',
     expect: unknown,
-    contains: { message: [/NaN|no data/] },
+    contains: { message: ['no data'] },
+  },
+  {
+    ...common,
+    ...held,
+    name: 'metrics-nan',
+    setup: async (fixture) => {
+      nanServer.listen(0, '127.0.0.1')
+      await once(nanServer, 'listening')
+      await change(fixture, [])
+    },
+    inputsFrom: () => ({ 'metrics-from': `http://127.0.0.1:${(nanServer.address() as AddressInfo).port}` }),
+    after: async () => {
+      nanServer.close()
+    },
+    expect: unknown,
+    contains: { message: ['error-rate has no value: NaN'], summary: ['(sum(…) > 0)', 'NaN · '] },
   },
   {
     ...common,
