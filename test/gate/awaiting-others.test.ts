@@ -1,12 +1,13 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import type { EndpointSlice, KubeObject } from '../../src/cluster/objects.ts'
 import {
   complete,
   condition,
+  createAutoscaler,
   createContainer,
   createDeployment,
   createPod,
   createReplicaSet,
+  createSlice,
   podStatus,
   readyStatus,
   running,
@@ -20,30 +21,7 @@ const service = {
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
 }
 
-function slice(ready: boolean): EndpointSlice {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
-    ports: [{ port: 8080 }],
-    endpoints: [{ conditions: { ready }, targetRef: { kind: 'Pod', name: 'web-1-a' } }],
-  }
-}
-
-function autoscaler(status: string): KubeObject {
-  return {
-    apiVersion: 'autoscaling/v2',
-    kind: 'HorizontalPodAutoscaler',
-    metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
-    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
-    status: {
-      conditions: [
-        condition('AbleToScale', 'True'),
-        condition('ScalingActive', status, { reason: 'FailedGetResourceMetric' }),
-      ],
-    },
-  }
-}
+const slice = (ready: boolean) => createSlice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], ready)
 
 // Its startup probe gives it a quarter of an hour; it takes 7 minutes.
 const startupProbe = { periodSeconds: 10, failureThreshold: 90 }
@@ -63,7 +41,7 @@ const lists: Observation[] = [
   { type: 'SYNCED', apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'shop' },
   { type: 'SYNCED', apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', namespace: 'shop' },
 ]
-const begin = at(0, added(service, slice(false), autoscaler('False'), ...workload), lists)
+const begin = at(0, added(service, slice(false), createAutoscaler('False'), ...workload), lists)
 const up = at(420, modified(pod(readyStatus(1, { started: true })), createDeployment({ status: complete() })))
 
 describe('a target that cannot be ready without another one', () => {
@@ -81,7 +59,7 @@ describe('a target that cannot be ready without another one', () => {
   })
 
   it('does not stall while an autoscaler has no metric because its pods are not ready', () => {
-    const steps = [begin, up, at(450, modified(autoscaler('True')))]
+    const steps = [begin, up, at(450, modified(createAutoscaler('True')))]
     expect(run(steps, { targets: [targets.deployment, targets.autoscaler] })).toMatchObject({
       outcome: 'ready',
       seconds: 450,

@@ -1,12 +1,14 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import type { EndpointSlice, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   complete,
   condition,
+  createAutoscaler,
   createDeployment,
   createPod,
   createReplicaSet,
+  createSlice,
   createStatus,
   iso,
   ownedBy,
@@ -33,25 +35,8 @@ const service = (port: number | string = 8080): KubeObject => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'service-uid' },
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: port }] },
 })
-const slice: EndpointSlice = {
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
-  ports: [{ port: 8080 }],
-  endpoints: [{ conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'web-1-a' } }],
-}
-const autoscaler: KubeObject = {
-  apiVersion: 'autoscaling/v2',
-  kind: 'HorizontalPodAutoscaler',
-  metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
-  spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
-  status: {
-    conditions: [
-      condition('AbleToScale', 'True'),
-      condition('ScalingActive', 'False', { reason: 'FailedGetResourceMetric' }),
-    ],
-  },
-}
+const slice = createSlice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], false)
+const autoscaler = createAutoscaler('False')
 const withoutMetrics = condition('ScalingActive', 'False', {
   reason: 'FailedGetResourceMetric',
   message:

@@ -1,6 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import type { EndpointSlice, Service, StatefulSet } from '../../src/cluster/objects.ts'
-import { createPod, createTemplate, readyStatus } from '../lifecycle/builders.ts'
+import type { Service, StatefulSet } from '../../src/cluster/objects.ts'
+import { createPod, createSlice, createTemplate, readyStatus } from '../lifecycle/builders.ts'
 import { added, at, createTarget, run, synced } from './builders.ts'
 
 const labels = { app: 'web', 'controller-revision-hash': 'db-old' }
@@ -30,13 +30,7 @@ const service: Service = {
   metadata: { name: 'db', namespace: 'shop', uid: 'service-uid' },
   spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
 }
-const slice: EndpointSlice = {
-  apiVersion: 'discovery.k8s.io/v1',
-  kind: 'EndpointSlice',
-  metadata: { name: 'db-1', namespace: 'shop', uid: 'slice-uid', labels: { 'kubernetes.io/service-name': 'db' } },
-  ports: [{ port: 80 }],
-  endpoints: [{ conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'db-0' } }],
-}
+const slice = createSlice([pod], true, 80, 'db')
 
 test('a Service is ready by old pods that the partition of its gated StatefulSet keeps', () => {
   const targets = [

@@ -1,5 +1,5 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import type { EndpointSlice, KubeObject, Pod } from '../../src/cluster/objects.ts'
+import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import {
   complete,
   crashLoopStatus,
@@ -7,6 +7,7 @@ import {
   createDeployment,
   createPod,
   createReplicaSet,
+  createSlice,
   createTemplate,
   iso,
   ownedBy,
@@ -21,18 +22,7 @@ const service = {
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
 }
 
-function sliceOf(...pods: readonly Pod[]): EndpointSlice {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice', labels: { 'kubernetes.io/service-name': 'web' } },
-    ports: [{ port: 8080 }],
-    endpoints: pods.map(({ metadata: { name, uid = '' } }) => ({
-      conditions: { ready: true },
-      targetRef: { kind: 'Pod', name, uid },
-    })),
-  }
-}
+const sliceOf = (...pods: readonly Pod[]) => createSlice(pods)
 
 /** A Deployment whose second revision was just applied: its old pod serves, the new one crashes. */
 const template = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })

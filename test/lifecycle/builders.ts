@@ -6,6 +6,7 @@ import type {
   ContainerStateTerminated,
   ContainerStatus,
   Deployment,
+  EndpointSlice,
   EventObject,
   KubeObject,
   ObjectMeta,
@@ -166,6 +167,41 @@ export function createPod(
 export function createBarePod({ metadata, ...rest }: Overrides<PodSpec, PodStatus> = {}): Pod {
   const { ownerReferences: _, ...own } = createPod(rest).metadata
   return { ...createPod(rest), metadata: { ...own, name: 'once', uid: 'once-uid', ...metadata } }
+}
+
+/** The EndpointSlice of a Service with these pods. */
+export function createSlice(
+  pods: readonly Pick<Pod, 'metadata'>[],
+  ready = true,
+  port = 8080,
+  service = 'web',
+): EndpointSlice {
+  const labels = { 'kubernetes.io/service-name': service }
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: `${service}-x`, namespace: 'shop', uid: 'slice-uid', labels },
+    ports: [{ port }],
+    endpoints: pods.map(({ metadata: { name, uid = '' } }) => ({
+      conditions: { ready },
+      targetRef: { kind: 'Pod', name, uid },
+    })),
+  }
+}
+
+/** The HPA of the Deployment `web`, with this status of `ScalingActive`. */
+export function createAutoscaler(active: string): KubeObject {
+  const conditions = [
+    condition('AbleToScale', 'True'),
+    condition('ScalingActive', active, { reason: 'FailedGetResourceMetric' }),
+  ]
+  return {
+    apiVersion: 'autoscaling/v2',
+    kind: 'HorizontalPodAutoscaler',
+    metadata: { name: 'web', namespace: 'shop', uid: 'hpa-uid' },
+    spec: { scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' } },
+    status: { conditions },
+  }
 }
 
 export function condition(type: string, status: string, rest: Partial<Condition> = {}): Condition {

@@ -7,6 +7,7 @@ import {
   createContainer,
   createDeployment,
   createPod,
+  createSlice,
   deadStatus,
   iso,
   moment,
@@ -31,19 +32,6 @@ function createService(spec: object = {}, status: Service['status'] = {}): Servi
       ...spec,
     },
     status,
-  }
-}
-
-function createSlice(pods: readonly Pod[], ready = true, port = 8080): EndpointSlice {
-  return {
-    apiVersion: 'discovery.k8s.io/v1',
-    kind: 'EndpointSlice',
-    metadata: { name: 'web-x', namespace: 'shop', uid: 'slice-uid', labels: { 'kubernetes.io/service-name': 'web' } },
-    ports: [{ port }],
-    endpoints: pods.map(({ metadata: { name, uid = '' } }) => ({
-      conditions: { ready },
-      targetRef: { kind: 'Pod', name, uid },
-    })),
   }
 }
 
