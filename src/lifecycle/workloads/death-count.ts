@@ -96,11 +96,39 @@ export function observeDeaths(
   const death = presentDeath(status, runsOnce)
   const total = restarts + (death === undefined ? 0 : 1)
   const known = knownDeaths(status, death, restarts, gateTime)
-  const hasRun = ({ started }: KnownDeath) => started !== undefined && started >= created
+  const readyFor = observeReadyTimes(seen, total, known, change, gateTime)
+  observeRecoveries(
+    readyFor,
+    known.filter((each) => hasRun(each, created)),
+    isProbed ? unreadySince(pod, gateTime) : undefined,
+  )
+  return {
+    ...seen,
+    total,
+    firstRestarts: seen.firstRestarts ?? restarts,
+    readyFor,
+    loopsAfter: loopStart(status, total) ?? seen.loopsAfter,
+    // Most containers never die: they share the empty maps.
+    ...(total > 0 || known.length > 0 ? addDeaths(seen, total, known, created, now) : {}),
+  }
+}
 
+/** Whether the runtime started the instance, which it dates 1970 if it did not. */
+function hasRun({ started }: KnownDeath, created: number): boolean {
+  return started !== undefined && started >= created
+}
+
+/** The moments of the observed deaths with those that a status contains. */
+function addDeaths(
+  seen: DeathObservations,
+  total: number,
+  known: readonly KnownDeath[],
+  created: number,
+  now: number,
+): Pick<DeathObservations, 'begins' | 'moments' | 'finishes'> {
   const begins = new Map(seen.begins)
   for (const each of known) {
-    const begin = hasRun(each) ? each.started : each.finished
+    const begin = hasRun(each, created) ? each.started : each.finished
     if (begin !== undefined) begins.set(each.nth, begin)
   }
   const moments = new Map(seen.moments)
@@ -109,22 +137,9 @@ export function observeDeaths(
     moments.set(nth, Math.min(moments.get(nth) ?? at, at))
   }
   if (total > 0 && !moments.has(total)) moments.set(total, now)
-
-  const readyFor = observeReadyTimes(seen, total, known, change, gateTime)
-  observeRecoveries(readyFor, known.filter(hasRun), isProbed ? unreadySince(pod, gateTime) : undefined)
-  return {
-    ...seen,
-    total,
-    firstRestarts: seen.firstRestarts ?? restarts,
-    readyFor,
-    loopsAfter: loopStart(status, total) ?? seen.loopsAfter,
-    finishes: new Map([
-      ...seen.finishes,
-      ...known.map((each) => [each.finishedAt ?? `${each.nth}`, each.nth] as const),
-    ]),
-    moments,
-    begins,
-  }
+  const finishes = new Map(seen.finishes)
+  for (const { finishedAt, nth } of known) finishes.set(finishedAt ?? `${nth}`, nth)
+  return { begins, moments, finishes }
 }
 
 /**
