@@ -91,7 +91,7 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   const isDrained = isUpdated && old === 0 && surplus === 0
   const removedPod = context.removedPod(current?.metadata.uid)
   const settled = whenSettled(examined, replicas, context, {
-    unchangedSince: conditionsChangedAt(deployment, context),
+    unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, context) : undefined,
     removedAt: removedPod?.at,
   })
   const ready = isAvailable && isDrained && settled.done

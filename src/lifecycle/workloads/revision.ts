@@ -90,8 +90,8 @@ export function newestOf<R extends KubeObject>(revisions: readonly R[]): R | und
 
 /** The former numbers of a ReplicaSet; ControllerRevisions have none. */
 export function formerNumbersOf({ metadata }: KubeObject): readonly number[] {
-  const numbers = (metadata.annotations?.[historyAnnotation] ?? '').split(',').map((text) => Number.parseInt(text, 10))
-  return numbers.filter((number) => !Number.isNaN(number))
+  const numbers = metadata.annotations?.[historyAnnotation]?.split(',').map((text) => Number.parseInt(text, 10))
+  return numbers?.filter((number) => !Number.isNaN(number)) ?? []
 }
 
 /** Whether a rollback has made an older ReplicaSet the present one again: its creation is not when it became so. */

@@ -62,7 +62,7 @@ interface Settled {
 
 interface SettleFacts {
   readonly unwanted?: number
-  readonly unchangedSince?: number
+  readonly unchangedSince?: number | undefined
   readonly removedAt?: number | undefined
 }
 
