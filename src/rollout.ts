@@ -86,7 +86,7 @@ export interface Rollout extends RolloutInputs {
   readonly findReferences?: (cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>
 }
 
-type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock'>
+type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock' | 'isLook'>
 
 /**
  * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
@@ -284,7 +284,7 @@ function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly He
  * Opens the cluster that the inputs name. Sends no request.
  * @throws UserError if the kubeconfig is unusable
  */
-export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock }: Connection): Cluster {
+export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
   const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs) && collectorsIn(process.env).length === 0
   return connect(inputs, {
@@ -295,6 +295,7 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
     clock,
     secrets,
     isOnlyServer,
+    isLook,
     userAgent: `rollout-gate/${version}`,
   })
 }

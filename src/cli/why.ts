@@ -1,11 +1,12 @@
 import { systemClock } from '../cluster/clock.ts'
-import { isFailure } from '../cluster/feed.ts'
+import { isFailure, type WatchRequest } from '../cluster/feed.ts'
 import type { EventConsumer } from '../cluster/follower.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { explain } from '../diagnosis/explain.ts'
 import type { Mistake } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
+import { eventKind } from '../gate/gated-targets.ts'
 import { lookAt } from '../gate/look.ts'
 import { lookSettings } from '../gate/settings.ts'
 import type { GateProblem, Timeline } from '../gate/timeline.ts'
@@ -66,10 +67,17 @@ function flagMistakes(args: Arguments): readonly Mistake[] {
 function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'findReferences'> {
   const slots = new Semaphore(releaseListsAtOnce)
   return {
-    findReferences: (cluster, kinds) => {
+    findReferences: async (cluster, kinds) => {
       const namespace = flags.has('all-namespaces') ? undefined : cluster.namespace
       const scope = { namespace, labelSelector: referenceFlags.get('selector') }
-      return namespaceObjects(kinds, scope, isJudged, (request) => slots.run(() => cluster.selectMetadata(request)))
+      const list = (request: WatchRequest) =>
+        slots.run(() =>
+          request.labelSelector === undefined ? cluster.selectAll(request) : cluster.selectMetadata(request),
+        )
+      const events = list({ ...eventKind, namespace })
+      const references = await namespaceObjects(kinds, scope, isJudged, list)
+      await events
+      return references
     },
   }
 }

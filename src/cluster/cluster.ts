@@ -18,13 +18,14 @@ import { FirstLists } from './first-lists.ts'
 import { runInitially } from './initial-requests.ts'
 import { type Kubeconfig, type KubeconfigInput, loadKubeconfig } from './kubeconfig.ts'
 import { defaultPlaces, type KubeconfigPlaces } from './kubeconfig-file.ts'
-import { asKind, listAll, selection, servedKind } from './list.ts'
+import { asKind, type List, listAll, selection, servedKind } from './list.ts'
 import { followLog, type LogLine, type LogRequest, type LogStreamRequest, type LogTail, readLog } from './logs.ts'
 import type { KubeObject, ObjectName } from './objects.ts'
 import type { PodPort } from './port-forward.ts'
 import { createRedactor, type Redactor } from './redact.ts'
 import { Reflector, type Sink, withoutVersion } from './reflector.ts'
 import { Secrets } from './secrets.ts'
+import { covers } from './store.ts'
 
 interface ConnectOptions {
   readonly clock?: Clock
@@ -43,6 +44,8 @@ interface ConnectOptions {
   readonly places?: KubeconfigPlaces
   /** Whether this process opens TLS connections to the API server only. */
   readonly isOnlyServer?: boolean
+  /** Whether each request is listed once, and nothing is watched. */
+  readonly isLook?: boolean | undefined
 }
 
 /**
@@ -90,9 +93,11 @@ export class Cluster {
   readonly #kubeconfig: Kubeconfig
   readonly #client: Client
   readonly #clock: Clock
-  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'>
+  readonly #initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isLook'>
   readonly #reflectors = new Map<string, Reflector>()
   #firstLists: FirstLists
+  /** The lists that `selectAll` has read. */
+  readonly #lists: { readonly request: WatchRequest; readonly list: List }[] = []
   #discovered: (Discovery & { readonly at: number }) | undefined
   #discovering: Promise<Discovery> | undefined
   #version: string | undefined
@@ -104,7 +109,7 @@ export class Cluster {
     client: Client,
     clock: Clock,
     known: Secrets,
-    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs'> = {},
+    initial: Pick<ConnectOptions, 'onRetry' | 'timeoutMs' | 'isLook'> = {},
   ) {
     this.redact = createRedactor(undefined, known)
     this.#known = known
@@ -179,14 +184,25 @@ export class Cluster {
    * @returns undefined if the list is forbidden, or if the server fails at this kind `maxKindErrors` times
    */
   async selectMetadata(request: WatchRequest): Promise<readonly KubeObject[] | undefined> {
+    return (await this.#selectPresent(request, true))?.items
+  }
+
+  /** As `selectMetadata`, but whole objects. The first list of each request that is within this one is this list. */
+  async selectAll(request: WatchRequest): Promise<readonly KubeObject[] | undefined> {
+    const list = await this.#selectPresent(request, false)
+    if (list !== undefined) this.#lists.push({ request, list })
+    return list?.items
+  }
+
+  async #selectPresent(request: WatchRequest, metadataOnly: boolean): Promise<List | undefined> {
     const forbidden = { action: `list ${request.kind}`, remedyOf: async () => '' }
     let errors = 0
     return runInitially(this.#connection, forbidden, async () => {
       try {
         const path = await this.#path(request)
-        return (await listAll(this.#client, path, request, this.redact, { metadataOnly: true })).items
+        return await listAll(this.#client, path, request, this.redact, { metadataOnly })
       } catch (error) {
-        if (isNotFound(error) || isMethodNotSupported(error)) return []
+        if (isNotFound(error) || isMethodNotSupported(error)) return { items: [], resourceVersion: '' }
         if (isForbidden(error) || (isServerError(error) && ++errors >= maxKindErrors)) return undefined
         throw error
       }
@@ -235,7 +251,10 @@ export class Cluster {
 
   /** Watches a request and reports to the sink. A request that is watched already is ignored. */
   watch(request: WatchRequest, sink: Sink): void {
-    if (!this.#closed && !this.#reflectors.has(requestKey(request))) void this.#follow(request, sink).run()
+    const wide = this.#lists.find((each) => covers(each.request, request))
+    const watched = wide?.request ?? request
+    if (this.#closed || this.#reflectors.has(requestKey(watched))) return
+    void this.#follow(watched, sink, { firstList: wide?.list }).run()
   }
 
   /** Lists watched requests again. Resolves once the sinks received the differences, or the failure of a request. */
@@ -305,7 +324,11 @@ export class Cluster {
     this.#client.close()
   }
 
-  #follow(request: WatchRequest, sink: Sink, known?: KubeObject): Reflector {
+  #follow(
+    request: WatchRequest,
+    sink: Sink,
+    first: { readonly known?: KubeObject; readonly firstList?: List | undefined },
+  ): Reflector {
     const reflector = new Reflector(request, {
       client: this.#client,
       clock: this.#clock,
@@ -315,7 +338,8 @@ export class Cluster {
       sink,
       onUnmatched: (object) => this.#followUnmatched(object, sink),
       firstLists: this.#firstLists,
-      known,
+      isLook: this.#initial.isLook,
+      ...first,
     })
     this.#reflectors.set(requestKey(request), reflector)
     return reflector
@@ -347,7 +371,7 @@ export class Cluster {
       }
     }
     // Without its resource version, since the change with that version must still be reported.
-    const reflector = this.#follow(request, report, withoutVersion(object))
+    const reflector = this.#follow(request, report, { known: withoutVersion(object) })
     const answered = reflector.refresh()
     void reflector.run()
     await answered

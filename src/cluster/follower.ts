@@ -145,7 +145,7 @@ export class Follower {
 
   /** Advances the consumer through its deadlines before `now`, and confirms the first one that ends a target. */
   #advanceUntil(now: number): void {
-    while (this.#confirmingAt === undefined && !this.#isStopped) {
+    while (this.#confirmingAt === undefined && !this.#isStopped && !this.#consumer.isOver) {
       const next = this.#consumer.nextDeadline()
       if (next === undefined || next.at >= now) return
       if (next.needsAnswers) this.#confirm(next.at)

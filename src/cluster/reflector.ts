@@ -40,7 +40,7 @@ import {
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import type { FirstLists } from './first-lists.ts'
-import { acceptOf, asKind, listAll, selection } from './list.ts'
+import { acceptOf, asKind, type List, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 import { WatchCutError, watchLines } from './watch-stream.ts'
@@ -65,6 +65,10 @@ interface ReflectorOptions {
   readonly firstLists?: FirstLists
   /** An object that was known before the first list. If the list does not contain it, it was deleted. */
   readonly known?: KubeObject
+  /** Whether the objects are listed once, and not watched. */
+  readonly isLook?: boolean | undefined
+  /** The first list, if it was read before. Its objects are redacted. */
+  readonly firstList?: List | undefined
 }
 
 /**
@@ -127,12 +131,13 @@ export class Reflector {
     return isOfKind && this.#objects.get(keyOf(object))?.metadata.uid === object.metadata.uid
   }
 
-  /** Resolves when closed; never rejects. */
+  /** Resolves when closed, or listed if it is a look; never rejects. */
   async run(): Promise<void> {
     this.#endFirstList = this.#options.firstLists?.begin() ?? this.#endFirstList
     while (!this.#closing.signal.aborted) {
       try {
         if (this.#resourceVersion === undefined || this.#refreshes.length > 0) await this.#list()
+        else if (this.#options.isLook) return
         else if (this.#pollsLeft > 0) await this.#poll()
         else await this.#watch()
       } catch (error) {
@@ -174,11 +179,13 @@ export class Reflector {
     try {
       // Alternate between long and short limits: the connection may be slow, or dead.
       const usesShortLimit = (refreshes.length > 0 && !isSlow) || this.#failures % 2 === 1
-      const list = await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
-        signal: AbortSignal.any([signal, overdue.signal]),
-        silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
-        onPage: () => this.#succeed(),
-      })
+      const list =
+        this.#options.firstList ??
+        (await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
+          signal: AbortSignal.any([signal, overdue.signal]),
+          silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
+          onPage: () => this.#succeed(),
+        }))
       // A server that was restored from a backup counts again from a lower version. Objects without a version replace the known
       // ones, whose versions are higher.
       const isRestored = isLower(list.resourceVersion, this.#latestVersion)

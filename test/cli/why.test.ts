@@ -137,6 +137,30 @@ describe('a look without a reference', () => {
     expect(other.stdout).toContain('1 resource in other')
   })
 
+  test.each([
+    ['of a namespace', []],
+    ['of all namespaces', ['-A']],
+  ])('%s lists each kind once, and watches nothing', async (_, flags) => {
+    const owner = server.apply(rolledOut('web'))
+    server.apply(missingImage('web-x', owner))
+    const { stdout } = await why(...flags)
+    expect(stdout).toContain('1 resource in shop')
+    const lists = server.requests.filter(({ path }) => /^\/apis?\/.*\/[a-z]+$/.test(path))
+    expect(lists.filter(({ query }) => query.has('watch'))).toEqual([])
+    const kinds = lists.map(({ path }) => path.split('/').at(-1))
+    expect(kinds).toEqual([...new Set(kinds)])
+    expect(kinds).toEqual(expect.arrayContaining(['deployments', 'replicasets', 'pods', 'events']))
+  })
+
+  test('reads in its namespaces the kinds that may not be listed in all', async () => {
+    server.apply(rolledOut('web'))
+    server.deny({ verb: 'list', resource: 'events', namespace: '' })
+    const { code } = await why('-A')
+    expect(code).toBe(0)
+    const events = server.requests.filter(({ path }) => path.endsWith('/events'))
+    expect(events.map(({ path }) => path)).toEqual(['/api/v1/events', '/api/v1/namespaces/shop/events'])
+  })
+
   test('of an empty namespace ends with 0', async () => {
     const { code, stdout } = await why('-n', 'empty')
     expect(code).toBe(0)

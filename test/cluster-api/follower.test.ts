@@ -1,6 +1,6 @@
 import { setImmediate as settled } from 'node:timers/promises'
 import type { FeedEvent, Observation, WatchRequest } from '../../src/cluster/feed.ts'
-import { Follower, type WatchedCluster } from '../../src/cluster/follower.ts'
+import { type EventConsumer, Follower, type WatchedCluster } from '../../src/cluster/follower.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import {
   added,
@@ -253,6 +253,31 @@ describe('before a clock ends a target', () => {
     await settled()
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 30 })
     expect(events.at(-1)?.at).toBe(start + 30_000)
+  })
+
+  it('an event that comes late is the last one of a consumer that a deadline ends', async () => {
+    const clock = new ManualClock(start)
+    const ends: number[] = []
+    const consumer: EventConsumer = {
+      requests: [],
+      get isOver() {
+        return ends.length > 0
+      },
+      handle: () => {},
+      // As in one look, the deadline stays the same.
+      nextDeadline: () => {
+        if (ends.length > 1) throw new Error('The consumer is advanced again and again.')
+        return { at: start + 5_000, needsAnswers: false }
+      },
+      advance: (now) => ends.push(now - start),
+      requestsToConfirm: () => [],
+    }
+    const follower = new Follower(consumer, new FakeCluster(), clock, start)
+    const over = follower.run()
+    clock.skip(6_000)
+    follower.observe({ type: 'ALIVE' })
+    await over
+    expect(ends).toEqual([5_000])
   })
 
   it('time continues at the present moment once the lists are complete', async () => {
