@@ -7,7 +7,7 @@ import { killComponent, suspendComponent } from './processes.ts'
 export interface ComponentFault {
   /** Words with hyphens; the names of its scenarios begin with them. */
   readonly name: string
-  /** For docs/reliability.md. */
+  /** For test/reliability/results.md. */
   readonly title: string
   readonly seconds: number
   /** Resolves when the component has failed, with the function that lets it work again. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ScenarioResult } from './run-scenario.ts'
 import { scenarios } from './scenarios/index.ts'
 
-/** The latest result of every documented scenario; docs/reliability.md shows them. */
+/** The latest result of every documented scenario; test/reliability/results.md shows them. */
 const resultsFile = join(import.meta.dirname, 'fault-results.json')
 
 /** One scenario of the table: the fault, the rollout, and how the gate ended. */

@@ -7,7 +7,7 @@ import type { Fixture } from './fixture.ts'
 export interface Scenario {
   /** Words with hyphens; `run.ts NAME` runs the scenario. */
   name: string
-  /** For docs/reliability.md: what happens, and the rollout that it happens to. */
+  /** For test/reliability/results.md: what happens, and the rollout that it happens to. */
   documented?: { fault: string; rollout: string }
   /** The action's inputs besides `kubeconfig` and `namespace`. */
   inputs: Record<string, string>

@@ -183,7 +183,7 @@ const throughProxy = (site: Site, proxyUrl: string): Connection => ({
 
 /** A fault of a connection, and what the error must contain. */
 export interface ConnectionFault {
-  /** For docs/reliability.md. */
+  /** For test/reliability/results.md. */
   readonly title: string
   readonly names: string
   readonly open: (site: Site) => Promise<Connection>

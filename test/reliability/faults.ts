@@ -14,7 +14,7 @@ export interface FaultContext {
 /** A fault in the answer to one request. `answer`: the server answers after it. */
 export type Fault = (context: FaultContext) => 'answered' | 'answer' | Promise<'answered' | 'answer'>
 
-/** The faults of networks, proxies and servers, as listed in docs/reliability.md. */
+/** The faults of networks, proxies and servers, as listed in results.md. */
 export const faults: Readonly<Record<string, Fault>> = {
   'The connection is reset.': ({ request: _, response }) => {
     resetConnection(response.socket)

@@ -15,7 +15,7 @@ const secondsUntilWatched = 2
 /** An outage of the connections between the action and the API server. */
 interface Outage {
   name: string
-  /** For docs/reliability.md. */
+  /** For test/reliability/results.md. */
   title: string
   begin(fixture: Fixture): void | Promise<void>
   /** Minimum duration; each outage lasts at least until the API shows the end of the rollout. */

@@ -35,7 +35,7 @@ export function replaceNode(how: 'drain' | 'lose' | 'shutDown', node: string): S
   }
 }
 
-/** None of it changes the verdict. `docs/reliability.md` lists the names. */
+/** None of it changes the verdict. `test/reliability/results.md` lists the names. */
 export const happenings: Readonly<Record<string, Happening>> = {
   'The workload is new.': { isNew: true, steps: [] },
   'The gate begins 20 s after the change.': { changedBefore: 20, steps: [] },
