@@ -261,6 +261,16 @@ describe('a Job', () => {
     })
   })
 
+  it('is explained by its pod that failed before the gate began, while the next try is awaited', () => {
+    const status = { ...deadStatus(0, -20), phase: 'Failed' }
+    const failed = createPod({ metadata: { name: 'migrate-a', creationTimestamp: iso(-40) }, status }, createJob())
+    const job = createJob({ status: { startTime: iso(-40), failed: 1 } })
+    expect(judge(job, [failed])).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'crash-loop', class: 'slow', proven: false, count: 1 }],
+    })
+  })
+
   it('is failed by a problem that no retry can fix', () => {
     const never = jobPod(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' }))
     expect(judge(createJob({ status: { active: 1 } }), [never]).failure).toMatchObject({ reason: 'image-never-pull' })

@@ -88,7 +88,10 @@ function examineJob(job: Job, context: RuleContext): ExaminedJob {
   const hasEnded = isComplete || ended !== undefined
   // The end of the Job explains its failed pods.
   const lost = hasEnded ? [] : context.lostPods(job.metadata.uid)
-  const state = context.listState(podRequest(job)) === 'complete' ? examinePods(owned, context, lost) : undefined
+  // All pods of a Job are of one run, so those that failed before the gate began explain it too.
+  const lostSince = context.time(job.status?.startTime)
+  const isReadable = context.listState(podRequest(job)) === 'complete'
+  const state = isReadable ? examinePods(owned, context, lost, lostSince) : undefined
   return { isComplete, ended, hasEnded, owned, lost, state }
 }
 

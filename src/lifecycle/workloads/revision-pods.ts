@@ -37,10 +37,16 @@ export interface PodsState {
  * Examines the pods of the gated revision. A pod's problem fails its workload only if no pod is better: ready and
  * settled, or with all containers started and no death. Pending pods are neither better nor worse.
  * @param lost the failed pods of that revision, deleted or not
+ * @param lostSince those that failed earlier are no problem: by default, before the gate began
  */
-export function examinePods(all: readonly Pod[], context: RuleContext, lost: readonly Pod[] = []): PodsState {
+export function examinePods(
+  all: readonly Pod[],
+  context: RuleContext,
+  lost: readonly Pod[] = [],
+  lostSince = context.startedAt,
+): PodsState {
   const pods = all.filter((pod) => !isReplaced(pod)).map((pod) => examinePod(pod, context))
-  const problems = [...combineProblems(pods), ...lostPodProblems(lost, context)].toSorted(byImportance)
+  const problems = [...combineProblems(pods), ...lostPodProblems(lost, context, lostSince)].toSorted(byImportance)
   const isAnyBetter = pods.some(({ better }) => better)
   return {
     pods,
@@ -111,14 +117,14 @@ interface Loss {
 }
 
 /**
- * A slow problem: pods that failed since the gate began, and are replaced by their controller: evicted by their node,
- * refused by the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of each
- * kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
+ * A slow problem: pods that failed since a moment, and are replaced by their controller: evicted by their node, refused by
+ * the kubelet, ended with their node, or failed pods of a Job. They fail no workload. The most recent of
+ * each kind is reported. https://kubernetes.io/docs/concepts/scheduling-eviction/node-pressure-eviction/
  */
-function lostPodProblems(lost: readonly Pod[], context: RuleContext): readonly Problem[] {
+function lostPodProblems(lost: readonly Pod[], context: RuleContext, since: number): readonly Problem[] {
   const losses = lost
     .map((pod) => describeLoss(pod, context))
-    .filter(({ at }) => isSinceStart(at, context))
+    .filter(({ at }) => isSinceStart(at, { startedAt: since }))
     .toSorted((a, b) => a.at - b.at)
   const groups = Map.groupBy(losses, ({ end, container = '' }) => `${end.reason} ${container}`)
   return [...groups.values()].flatMap((same) => {
