@@ -40,8 +40,8 @@ it.each(jobs.filter(({ job }) => !job.uses))('$name has a time limit', ({ job })
 describe('a release', () => {
   const release = workflows.find(([name]) => name === 'release.yml')?.[1].jobs ?? {}
 
-  it('is published after all tests, and after the check of dist/', () => {
-    expect(release['publish']?.needs).toEqual(['ci', 'e2e', 'versions', 'build'])
+  it('is published after all tests, the check of dist/, and the run of the image', () => {
+    expect(release['publish']?.needs).toEqual(['ci', 'e2e', 'versions', 'build', 'image'])
     expect(release['npm']?.needs).toContain('publish')
     expect(release['versions']?.strategy?.matrix.kubernetes?.map((each) => `v${each}`).toSorted()).toEqual(
       kubernetesVersions().toSorted(),
