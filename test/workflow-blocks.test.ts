@@ -214,6 +214,7 @@ const neededBy = {
   'actions/checkout@': 'contents: read',
   'aws-actions/configure-aws-credentials@': 'id-token: write',
   'azure/login@': 'id-token: write',
+  'docker/login-action@': 'packages: write',
   'google-github-actions/auth@': 'id-token: write',
 }
 

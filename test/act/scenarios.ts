@@ -5,6 +5,15 @@ import { join, resolve } from 'node:path'
 import { exampleFiles } from '../../scripts/in-examples.ts'
 import { attempt, until } from '../cluster/command.ts'
 import { contractViolations } from '../cluster/contract.ts'
+import {
+  applications,
+  defineKind,
+  definitionPath,
+  helmReleases,
+  kustomizations,
+  type PlayedOperator,
+  writeDeployed,
+} from '../cluster/gitops.ts'
 import { appImage } from '../cluster/images.ts'
 import { deployment, job } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, login, type Step } from './documented.ts'
@@ -276,127 +285,131 @@ function inNamespace(step: Step, documented: string, namespace: string): Step {
   return resources === undefined ? step : { ...step, with: { ...step.with, resources } }
 }
 
-const forms = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+/** A recipe of Argo CD or Flux, whose operator deploys the revision while the workflow runs. */
+interface GitOpsRecipe {
+  readonly name: string
+  readonly heading: 'Argo CD' | 'Flux'
+  /** Which block of the section, from 0. */
+  readonly block: number
+  readonly operator: PlayedOperator
+  /** The name of the object, if it is not the namespace; and its labels. */
+  readonly object?: { readonly name?: string; readonly isLabelled?: true }
+  /** Files of the checkout by path, for the namespace. */
+  readonly files?: (namespace: string) => Readonly<Record<string, string>>
+  /** Steps before those of the recipe. */
+  readonly before?: readonly Step[]
+  /** What stands for a step of the recipe. */
+  readonly instead?: (step: Step) => Step
+  /** The awaited revision; by default the commit of the checkout. */
+  readonly revision?: string
+  /** Whether the workflow has made a commit of its own, which is awaited. */
+  readonly commits?: true
+}
 
-/** A GitOps operator that the test plays: the real ones run in test/operators. */
-const operators = [
+/** The push goes to the repository in `REMOTE`. `yq` is a script that knows this one expression. */
+const otherRepository = [
+  'git init --quiet --bare "$REMOTE"',
+  'git remote set-url origin "$REMOTE"',
+  'git push --quiet --set-upstream origin main',
+  'mkdir -p "$RUNNER_TEMP/bin"',
+  `printf '#!/bin/sh -e\nsed -i "s/tag: .*/tag: $GITHUB_SHA/" "$3"\n' > "$RUNNER_TEMP/bin/yq"`,
+  'chmod +x "$RUNNER_TEMP/bin/yq"',
+  'echo "$RUNNER_TEMP/bin" >> "$GITHUB_PATH"',
+].join('\n')
+
+const gitOps: readonly GitOpsRecipe[] = [
+  { name: 'Argo CD', heading: 'Argo CD', block: 0, operator: applications },
   {
+    name: 'Argo CD with another repository',
     heading: 'Argo CD',
-    documented: 'argocd',
-    apiVersion: 'argoproj.io/v1alpha1',
-    kind: 'Application',
-    plural: 'applications',
-    hasStatus: false,
-    /** The object once it has deployed a commit. */
-    at(revision: string, namespace: string): object {
-      const source = { repoURL: 'https://github.com/acme/shop', path: 'k8s', targetRevision: 'main' }
-      const destination = { server: 'https://kubernetes.default.svc', namespace }
-      const operation = { phase: 'Succeeded', operation: { sync: { revision } }, syncResult: { revision, source } }
-      const finishedAt = new Date().toISOString()
-      const web = { group: 'apps', version: 'v1', kind: 'Deployment', namespace, name: 'web', status: 'Synced' }
-      return {
-        spec: { project: 'default', source, destination },
-        status: {
-          sync: { status: 'Synced', revision, comparedTo: { source, destination } },
-          health: { status: 'Healthy' },
-          operationState: { ...operation, startedAt: finishedAt, finishedAt },
-          history: [{ id: 1, revision, source, deployedAt: finishedAt }],
-          resources: [{ ...web, health: { status: 'Healthy' } }],
-        },
-      }
-    },
+    block: 1,
+    operator: applications,
+    files: (namespace) => ({ [`${namespace}/values.yaml`]: 'image:\n  tag: none\n' }),
+    before: [{ run: otherRepository }],
+    commits: true,
   },
   {
-    heading: 'Flux',
-    documented: 'flux-system',
-    apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
-    kind: 'Kustomization',
-    plural: 'kustomizations',
-    hasStatus: true,
-    at(revision: string, namespace: string): object {
-      const lastTransitionTime = new Date().toISOString()
-      const ready = {
-        type: 'Ready',
-        status: 'True',
-        reason: 'ReconciliationSucceeded',
-        message: '',
-        lastTransitionTime,
-      }
-      const applied = `main@sha1:${revision}`
-      return {
-        spec: { interval: '1m', path: 'k8s', prune: true, sourceRef: { kind: 'GitRepository', name: 'shop' } },
-        status: {
-          observedGeneration: 1,
-          conditions: [{ ...ready, observedGeneration: 1 }],
-          lastAppliedRevision: applied,
-          lastAttemptedRevision: applied,
-          inventory: { entries: [{ id: `${namespace}_web_apps_Deployment`, v: 'v1' }] },
-        },
-      }
-    },
+    name: 'an ApplicationSet',
+    heading: 'Argo CD',
+    block: 4,
+    operator: applications,
+    object: { isLabelled: true },
   },
-] as const
+  { name: 'Flux', heading: 'Flux', block: 0, operator: kustomizations },
+  {
+    name: 'a HelmRelease of Flux',
+    heading: 'Flux',
+    block: 1,
+    operator: helmReleases,
+    object: { name: 'web' },
+    files: () => ({ 'charts/web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 0.1.0\n' }),
+    // The environment of the job.
+    before: [{ run: 'echo "VERSION=1.4.1" >> "$GITHUB_ENV"' }],
+    // There is no registry: the chart that is pushed must exist.
+    instead: (step) =>
+      step.run === undefined ? step : { ...step, run: step.run.replace(/^helm push (\S+) .*$/m, 'test -s $1') },
+    revision: '1.4.1',
+  },
+]
 
 /**
- * The recipes of Argo CD and Flux: the operator deploys the commit while the workflow runs. The other blocks of these
- * sections need a second repository, a registry or several sources: `test/workflow-blocks.test.ts` checks their inputs,
- * `test/gate/revision.test.ts` their references.
+ * The recipes of Argo CD and Flux: the operator deploys the revision while the workflow runs. The blocks with several sources and
+ * with the image updater are only checked: their inputs by `test/workflow-blocks.test.ts`.
  */
 async function gitOpsRecipes(fixture: WorkflowFixture, check: Check): Promise<void> {
-  const { api, namespace } = fixture
-  const web = `/apis/apps/v1/namespaces/${namespace}/deployments/web`
-  for (const { heading, documented, apiVersion, kind, plural, hasStatus, at } of operators) {
-    const [group = '', version = ''] = apiVersion.split('/')
-    const definition = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.${group}`
-    const name = plural.replace(/s$/, '')
-    await api.apply(definition, {
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'CustomResourceDefinition',
-      metadata: { name: `${plural}.${group}` },
-      spec: {
-        group,
-        scope: 'Namespaced',
-        names: { plural, singular: name, kind },
-        versions: [
-          { name: version, served: true, storage: true, schema: forms, subresources: hasStatus ? { status: {} } : {} },
-        ],
-      },
-    })
-    try {
-      const path = `/apis/${apiVersion}/namespaces/${namespace}/${plural}/${namespace}`
-      const deploy = async (revision: string, image: string) => {
-        await api.apply(web, deployment('web', { image }))
-        const object = { apiVersion, kind, metadata: { name: namespace }, ...at(revision, namespace) }
-        for (const part of hasStatus ? [path, `${path}/status`] : [path]) await api.apply(part, object)
-      }
-      await until(`${kind} is served`, 30, () =>
-        deploy('1'.repeat(40), 'v1').then(
-          () => true,
-          () => false,
-        ),
-      )
-      const run = heading.toLowerCase().replace(' ', '-')
-      const steps = documentedSteps('docs/recipes.md', heading, namespace).map((step) =>
-        step.run?.startsWith('./login') ? login : inNamespace(step, documented, namespace),
-      )
-      const running = fixture.run(run, { steps })
-      const commit = async () =>
-        (await attempt('git', ['-C', join(fixture.folder, run, 'checkout'), 'rev-parse', 'HEAD'])).trim()
-      await until('the commit exists', 60, async () => (await commit()) !== '')
-      await deploy(await commit(), 'v2')
-      const finished = await running
-      await check(`the recipe of ${heading} passes once the commit and what it deployed are ready`, () => {
-        assertPassed(finished)
-        deepEqual(
-          targetsOf(finished).map(({ target }) => target),
-          [`${kind.toLowerCase()}.${group}/${namespace}`, 'deployment.apps/web'],
-        )
-      })
-    } finally {
-      await api.delete(definition)
-    }
+  const played = [...new Set(gitOps.map(({ operator }) => operator))]
+  for (const operator of played) await defineKind(fixture.api, operator, fixture.namespace)
+  try {
+    for (const recipe of gitOps) await gitOpsRecipe(recipe, fixture, check)
+  } finally {
+    for (const operator of played) await fixture.api.delete(definitionPath(operator))
   }
 }
+
+async function gitOpsRecipe(recipe: GitOpsRecipe, fixture: WorkflowFixture, check: Check): Promise<void> {
+  const { api, namespace } = fixture
+  const { heading, block, operator, object = {}, files, before = [], instead = (step: Step) => step } = recipe
+  const documented = heading === 'Flux' ? 'flux-system' : 'argocd'
+  const { name = namespace, isLabelled } = object
+  const named = { namespace, name, ...(isLabelled && { labels: { app: namespace } }) }
+  const deploy = async (revision: string, image: string) => {
+    await api.apply(deploymentPath(namespace), deployment('web', { image }))
+    await writeDeployed(api, operator, named, revision)
+  }
+  await deploy(recipe.revision === undefined ? '1'.repeat(40) : '1.4.0', 'v1')
+  const run = recipe.name.toLowerCase().replaceAll(' ', '-')
+  const steps = recipeSteps(heading, namespace, block).map((step) =>
+    step.run?.startsWith('./login') ? login : instead(inNamespace(step, documented, namespace)),
+  )
+  const remote = join(fixture.folder, run, 'remote.git')
+  const prepared = before.map((step) => ({ ...step, env: { REMOTE: remote } }))
+  const running = fixture.run(run, { steps: [...prepared, ...steps], files: files?.(namespace) ?? {} })
+  const repository = recipe.commits ? remote : join(fixture.folder, run, 'checkout')
+  const git = async (...args: string[]) => (await attempt('git', ['-C', repository, ...args])).trim()
+  const isThere = async () => {
+    const subject = await git('log', '-1', '--format=%s', 'main')
+    return recipe.commits ? subject.startsWith(`${namespace}: `) : subject !== ''
+  }
+  await until('the commit exists', 60, isThere)
+  await deploy(recipe.revision ?? (await git('rev-parse', 'main')), 'v2')
+  const finished = await running
+  await check(`the recipe of ${recipe.name} passes once the revision and what it deployed are ready`, () => {
+    assertPassed(finished)
+    const [group = ''] = operator.apiVersion.split('/')
+    deepEqual(
+      targetsOf(finished).map(({ target }) => target),
+      [`${operator.kind.toLowerCase()}.${group}/${name}`, 'deployment.apps/web'],
+    )
+  })
+}
+
+/** The steps of a recipe but the login to a registry: there is none. */
+function recipeSteps(heading: string, namespace: string, block: number): Step[] {
+  const steps = documentedSteps('docs/recipes.md', heading, namespace, block)
+  return steps.filter(({ uses }) => !uses?.startsWith('docker/login-action@'))
+}
+
+const deploymentPath = (namespace: string) => `/apis/apps/v1/namespaces/${namespace}/deployments/web`
 
 /** Node releases that the built programs support, and one that they do not. */
 async function nodes(fixture: WorkflowFixture, check: Check): Promise<void> {

@@ -1,5 +1,7 @@
 import { sign } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { parse, parseAllDocuments } from 'yaml'
+import { documentedBlock } from '../act/documented.ts'
 import { ApiError, type KubeObject } from './api.ts'
 import { until } from './command.ts'
 import type { Fixture } from './fixture.ts'
@@ -9,6 +11,17 @@ import { serviceAccountKeyPath } from './layout.ts'
 const everyObject = [
   { apiGroups: ['', 'apps', 'batch', 'events.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] },
 ]
+
+/** The rules of the documented Role. */
+export function readerRules(): object[] {
+  const role = documentedBlock('SECURITY.md', 'What the action may do in the cluster', 'yaml', '')
+  return parseAllDocuments(role)[0]?.toJS().rules ?? []
+}
+
+/** The rules that are documented for Helm (0), and for `--revision` (1). */
+export function accessRules(index: 0 | 1): object[] {
+  return parse(documentedBlock('docs/credentials.md', 'Access for Helm, Argo CD and Flux', 'yaml', '', index))
+}
 
 /** The path of a list, with `{}` for the namespace. */
 const podsPath = '/api/v1/namespaces/{}/pods'

@@ -2,6 +2,14 @@ import type { ActionRun } from '../../support/runner.ts'
 import { deploymentComplete, secondsAfterStart } from '../cluster-states.ts'
 import { run } from '../command.ts'
 import type { Fixture } from '../fixture.ts'
+import {
+  applications,
+  defineKind,
+  helmReleases,
+  kustomizations,
+  type PlayedOperator,
+  writeDeployed,
+} from '../gitops.ts'
 import { withCredentialProgram, withToken, withTokenFile } from '../kubeconfig.ts'
 import { hasKubectl } from '../kubectl.ts'
 import { kubeconfigPath } from '../layout.ts'
@@ -9,8 +17,10 @@ import { deployment } from '../objects.ts'
 import { healthy, type Rollout, release, rollouts, untilDecided } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
 import {
+  accessRules,
   createUser,
   grantAccess,
+  readerRules,
   revokeToken,
   shortenToken,
   untilTokenExpired,
@@ -63,6 +73,55 @@ function tokenRevoked(rollout: Rollout): Scenario {
     takesSeconds: 16,
   }
 }
+
+const revision = '5edbe27c0ffee5edbe27c0ffee5edbe27c0ffee0'
+
+/** An object of a GitOps operator that has deployed a revision, gated with a Role of these rules. */
+function atRevision(
+  operator: PlayedOperator,
+  name: string,
+  rules: () => readonly object[],
+  expected: Pick<Scenario, 'expect' | 'contains'>,
+): Scenario {
+  const [group = ''] = operator.apiVersion.split('/')
+  const object = `${operator.kind.toLowerCase()}.${group}/shop`
+  return {
+    ...expected,
+    name: `${operator.kind.toLowerCase()}-${name}`,
+    inputs: { resources: `${object} --revision=${revision}` },
+    kubeconfig: kubeconfigOf(user),
+    setup: async (fixture) => {
+      const { api, namespace } = fixture
+      await defineKind(api, operator, namespace)
+      const isReader = JSON.stringify(rules()).includes('"pods"')
+      const path = `/apis/${operator.apiVersion}/namespaces/{}/${operator.plural}`
+      await createUser(fixture, user, rules(), isReader ? undefined : path)
+      await fixture.rollOut(deployment('web'))
+      await writeDeployed(api, operator, { namespace, name: 'shop' }, revision)
+      fixture.markDecided()
+    },
+    takesSeconds: 8,
+    isIdle: true,
+  }
+}
+
+const readyAtRevision = { expect: { outcome: 'ready', reason: '' }, contains: { log: [/has deployed 5edbe27/] } }
+
+/** The documented Roles for `--revision`, and what is said without them. The definitions stay until the cluster is taken down. */
+const rolesOfRevisions: Scenario[] = [applications, kustomizations, helmReleases].flatMap((operator) => [
+  atRevision(operator, 'with-the-role', () => [...readerRules(), ...accessRules(1)], {
+    ...readyAtRevision,
+    contains: { log: [...readyAtRevision.contains.log, /deployment\/web +deployed by/] },
+  }),
+  atRevision(operator, 'with-its-role-alone', () => accessRules(1), {
+    ...readyAtRevision,
+    contains: { log: [...readyAtRevision.contains.log, 'the credentials cannot read it: it counts by the word of'] },
+  }),
+  atRevision(operator, 'without-the-role', readerRules, {
+    expect: { outcome: 'misconfigured', reason: 'forbidden' },
+    contains: { summary: [`--resource=${operator.plural}.`] },
+  }),
+])
 
 const renewed = 'ci-renewed'
 
@@ -236,6 +295,7 @@ const manyNames = ['web', ...Array.from({ length: 9 }, (_, index) => `worker-${i
 
 /** Rollouts whose user has limited access, loses it, or loses it for a short time. */
 export const access: Scenario[] = [
+  ...rolesOfRevisions,
   ...rollouts.flatMap((rollout) => [
     tokenRevoked(rollout),
     tokenRenewed(rollout),

@@ -1,8 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse, parseAllDocuments } from 'yaml'
-import { documentedBlock } from '../../act/documented.ts'
 import type { ActionRun } from '../../support/runner.ts'
 import type { KubeObject } from '../api.ts'
 import { installHelm } from '../build.ts'
@@ -23,7 +21,7 @@ import {
 } from '../objects.ts'
 import { schedulingGate } from '../rollouts.ts'
 import type { Scenario } from '../scenario.ts'
-import { createUser } from '../service-accounts.ts'
+import { accessRules, createUser, readerRules } from '../service-accounts.ts'
 
 /** The major version of Helm. */
 type Major = 3 | 4
@@ -118,16 +116,6 @@ const ofWeb = ['deployment.apps/web', 'service/web']
 
 const user = 'ci'
 const kubeconfigOfUser = (content: string, { tokens }: Fixture) => withToken(content, tokens.get(user) ?? '')
-
-/** The rules of the documented Role, and so many of those that are documented for Helm, Argo CD and Flux. */
-function documentedRules(more: number): object[] {
-  const role = documentedBlock('SECURITY.md', 'What the action may do in the cluster', 'yaml', '')
-  const [first] = parseAllDocuments(role)
-  const others = Array.from({ length: more }, (_, index) =>
-    parse(documentedBlock('docs/credentials.md', 'Access for Helm, Argo CD and Flux', 'yaml', '', index)),
-  )
-  return [...(first?.toJS().rules ?? []), ...others.flat()]
-}
 
 /** The kinds of objects that the umbrella chart has in each of its three charts, besides ConfigMaps. */
 function partOf(name: string): KubeObject[] {
@@ -257,7 +245,7 @@ const releasesOf = (major: Major): Scenario[] => [
     ...release,
     name: `helm-${major}-pending-upgrade`,
     setup: async (fixture) => {
-      await createUser(fixture, user, documentedRules(1))
+      await createUser(fixture, user, [...readerRules(), ...accessRules(0)])
       await install(fixture, major)
       const objects = [
         ...web({ image: 'v2' }),
@@ -320,7 +308,7 @@ const releasesOf = (major: Major): Scenario[] => [
     ...release,
     name: `helm-${major}-without-secrets`,
     setup: async (fixture) => {
-      await createUser(fixture, user, documentedRules(0))
+      await createUser(fixture, user, readerRules())
       await helm(fixture, major, 'install', 'web', writeChart(fixture, web()))
     },
     kubeconfig: kubeconfigOfUser,
