@@ -170,29 +170,38 @@ describe('a milestone that was reached before the gate has the time that the obj
     })
   })
 
-  it('of a claim: the writes of its binding', () => {
-    const claim = {
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: {
-        name: 'web',
-        namespace: 'shop',
-        uid: 'c',
-        creationTimestamp: iso(-50),
-        managedFields: [
-          wrote('kubectl', -50),
-          wrote('kube-controller-manager', -41),
-          wrote('kube-controller-manager', -40, 'status'),
-        ],
-      },
-      spec: { volumeName: 'pv' },
-      status: { phase: 'Bound' },
-    }
+  const claimWith = (managedFields: ReturnType<typeof wrote>[], status: object) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'web', namespace: 'shop', uid: 'c', creationTimestamp: iso(-50), managedFields },
+    spec: { volumeName: 'pv' },
+    status: { phase: 'Bound', ...status },
+  })
+  const timesOfClaim = (claim: ReturnType<typeof claimWith>) => {
     const targets = [createTarget({ apiVersion: 'v1', kind: 'PersistentVolumeClaim' })]
-    expect(moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).timeline)).toEqual({
+    return moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).timeline)
+  }
+
+  it('of a claim: the writes of its binding', () => {
+    const writes = [
+      wrote('kubectl', -50),
+      wrote('kube-controller-manager', -41),
+      wrote('kube-controller-manager', -40, 'status'),
+    ]
+    expect(timesOfClaim(claimWith(writes, {}))).toEqual({ created: -50, provisioned: -41, bound: -40 })
+  })
+
+  it('of a claim whose use was written to its status later: the write of its volume', () => {
+    const writes = [
+      wrote('kubectl', -50),
+      wrote('kube-controller-manager', -41),
+      wrote('kube-controller-manager', -20, 'status'),
+    ]
+    const unused = { type: 'Unused', status: 'False', lastTransitionTime: iso(-20) }
+    expect(timesOfClaim(claimWith(writes, { conditions: [unused] }))).toEqual({
       created: -50,
       provisioned: -41,
-      bound: -40,
+      bound: -41,
     })
   })
 

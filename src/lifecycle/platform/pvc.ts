@@ -98,10 +98,20 @@ function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): numb
   return event === undefined ? (isOfBinding ? writtenAt : undefined) : context.time(firstOccurrence(event))
 }
 
-/** When the phase became Bound, on the runner's clock: the only write of its status, unless conditions show others. */
+/**
+ * When the phase became Bound, on the runner's clock: the only write of its status, unless conditions show others. Since
+ * Kubernetes 1.37 the controller also writes the condition `Unused`, once the claim is bound; then its write of the volume's
+ * name, which directly precedes the phase (pkg/controller/volume: pvcprotection, persistentvolume).
+ */
 function boundAt(claim: PersistentVolumeClaim, { time }: RuleContext): number | undefined {
-  const isOnlyWrite = claim.status?.phase === 'Bound' && presentConditions(claim).length === 0
-  return isOnlyWrite ? lastWriteOf(claim, time, 'status') : undefined
+  if (claim.status?.phase !== 'Bound') return undefined
+  const conditions = presentConditions(claim)
+  if (conditions.length === 0) return lastWriteOf(claim, time, 'status')
+  if (conditions.some(({ type }) => type !== 'Unused')) return undefined
+  const { managedFields = [] } = claim.metadata
+  const controller = managedFields.find(({ subresource }) => subresource === 'status')?.manager
+  const written = managedFields.findLast((each) => each.manager === controller && each.subresource === undefined)
+  return time(written?.time)
 }
 
 /**
