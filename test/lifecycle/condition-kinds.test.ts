@@ -52,6 +52,20 @@ describe('a HorizontalPodAutoscaler', () => {
     })
   })
 
+  it.each([
+    ['since its spec was written, by that condition', 20, 'condition-false'],
+    ['of the target before, by nothing yet', 5, 'not-reconciled'],
+  ])('that does not observe its spec because it cannot read a scale is explained: %s', (_, transitionAt, reason) => {
+    const lastTransitionTime = new Date(moment(transitionAt)).toISOString()
+    const unable = condition('AbleToScale', 'False', { reason: 'FailedGetScale', lastTransitionTime })
+    const managedFields = [{ manager: 'kubectl', time: new Date(moment(10)).toISOString() }]
+    const status = { observedGeneration: 1, conditions: [unable, active] }
+    expect(judge(hpaRule, status, { generation: 2, managedFields })).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason, class: 'slow' }],
+    })
+  })
+
   describe('that was disabled by zero replicas', () => {
     const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' }
     const disabled = condition('ScalingActive', 'False', { reason: 'ScalingDisabled' })

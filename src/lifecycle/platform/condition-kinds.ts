@@ -16,6 +16,7 @@ import {
   reportedProblem,
   signalKey,
 } from '../conditions.ts'
+import { lastWriteOf } from '../gate-time.ts'
 import { commonMilestones, conclude, isObserved, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 
@@ -29,6 +30,8 @@ interface ConditionMeaning {
   readonly readyMessage?: (conditions: readonly Condition[]) => string | undefined
   /** Reads the conditions of a kind whose status does not contain them. */
   readonly conditionsOf?: (object: KubeObject) => readonly Condition[]
+  /** The condition that shows why the controller has not observed the present spec. */
+  readonly unobserved?: (object: KubeObject, context: RuleContext) => Condition | undefined
   /** The objects without which the conditions cannot become True. */
   readonly awaits?: (object: KubeObject) => readonly ObjectName[]
 }
@@ -63,7 +66,7 @@ function assessConditions(
   const found = types.map((type) => present.find((each) => each.type === type))
   const holds = (each: Condition | undefined) =>
     each !== undefined && (each.status === 'True' || isFine?.(each, object, context) === true)
-  const wrong = found.find((each) => each !== undefined && !holds(each))
+  const wrong = found.find((each) => each !== undefined && !holds(each)) ?? meaning.unobserved?.(object, context)
   const [failed] = failuresOf(object, meaning)
   const ready = found.every(holds) && failed === undefined
   const reported = found.filter((each) => each !== undefined)
@@ -275,11 +278,25 @@ export const hpaRule: Rule = {
     readyMessage: (conditions) =>
       conditions.some(isDisabled) ? 'disabled while its target has zero replicas' : undefined,
     conditionsOf: (object) => [...presentConditions(object), ...annotatedConditions(object)],
+    unobserved: cannotReadScale,
     awaits: scaleTarget,
   }),
   concernedBy: scalableKinds,
   isConcernedBy: (object, other) => scaleTarget(object).some((target) => isNamed(other, target)),
   relatives: watchedTarget,
+}
+
+/**
+ * Since Kubernetes 1.37 the status names the generation that was observed, but not the present one if the controller cannot read
+ * the scale of its target: then it only writes this condition (reconcileAutoscaler, pkg/controller/podautoscaler).
+ */
+function cannotReadScale(object: KubeObject, { time }: RuleContext): Condition | undefined {
+  const { conditions } = (object.status ?? {}) as { conditions?: unknown }
+  const writtenAt = lastWriteOf(object, time) ?? Infinity
+  return conditionsIn(conditions).find(
+    ({ type, status, lastTransitionTime }) =>
+      type === 'AbleToScale' && status === 'False' && (time(lastTransitionTime) ?? -Infinity) >= writtenAt,
+  )
 }
 
 function isDisabled({ type, reason }: Condition): boolean {
