@@ -48,127 +48,13 @@ export interface Results {
   readonly soak: Soak
 }
 
-/** What was tried for a faster start, and the CPU or elapsed time that it saved when it was tried. */
 const startNotes = [
-  'What was tried for the start:',
-  '',
-  ...table(
-    ['change', 'effect', ''],
-    [
-      [
-        'The library client-node only for proxies and auth providers, the command line in a chunk of its own',
-        'together CPU −29 ms: 310 KB less to compile',
-        'kept',
-      ],
-      [
-        'No bundled authorities if the cluster has its own',
-        'elapsed −12 ms or more; Node waits for a thread that parses them',
-        'kept',
-      ],
-      [
-        "The parentheses around the bundle's modules, which the minifier removes: V8 parses each module once, not twice",
-        'CPU −15 %',
-        'kept',
-      ],
-      [
-        'No watch while first lists are pending: the lists alone judge a finished rollout',
-        'CPU −8 %: four requests and up to two TLS handshakes less',
-        'kept',
-      ],
-      ['zlib, child processes and the writer of recordings are loaded when they are used', 'CPU −2 %', 'kept'],
-      ["Node's modules `module`, `perf_hooks` and `v8` are not loaded", 'CPU −4 %', 'kept'],
-      [
-        'Answers up to 64 KB are parsed without removing field sets first: V8 only interprets a loop that runs once',
-        'CPU −2 %, instructions −4 %',
-        'kept',
-      ],
-      [
-        'One write for the masks of a kubeconfig; explanations and live logs are loaded when they are used',
-        'CPU −1.5 %',
-        'kept',
-      ],
-      [
-        'One TLS context for all connections; the catalogue of operators is loaded only for custom kinds',
-        'CPU −1.5 %',
-        'kept',
-      ],
-      [
-        'The rules of custom kinds are loaded only for these kinds',
-        'CPU −3 %, but a rule could be needed before it is loaded',
-        'dropped',
-      ],
-      [
-        "No thread that parses Node's bundled authorities",
-        'CPU −6 %, but Node starts the thread when it loads TLS; only its option `--use-openssl-ca` prevents that, which an action cannot set',
-        'dropped',
-      ],
-      [
-        'No discovery for built-in kinds',
-        'CPU −1 %: its connections are needed for the lists; mistakes would be found later',
-        'dropped',
-      ],
-      [
-        'The requests of the discovery one after the other, on one connection',
-        'CPU −3 %, but two round trips more; the lists need the connections',
-        'dropped',
-      ],
-      [
-        'The version after `/api`, on its connection',
-        'CPU +2 %: the lists open the third connection instead',
-        'dropped',
-      ],
-      [
-        'HTTP/2',
-        "loading Node's module takes as long as the two TLS handshakes that it saves; proxies and old servers need HTTP/1.1 too",
-        'dropped',
-      ],
-      [
-        'The connection is opened while the bundle is compiled',
-        'not tried: the gate waits for the server only 4 % of the elapsed time, since one thread compiles and connects',
-        'dropped',
-      ],
-      ['Another bundler that merges all modules into one scope', 'CPU +10 % compared with the parentheses', 'dropped'],
-      ['A bundle of the action without the command line', 'CPU −1 %, but twice the size of `dist`', 'dropped'],
-      ['Other settings of the minifier, such as no inlining', 'none', 'dropped'],
-      ['Only the reader of js-yaml in the bundle, without its writer: 15 KB less', 'none', 'dropped'],
-      ['`process.exit` after the outcome', 'none', 'dropped'],
-      ['Only ASCII in the bundle', 'none', 'dropped'],
-      [
-        'All functions that this rollout does not call are removed from the bundle, 49 % of it: more than any lazy import could leave out',
-        'CPU −7 %, on a busy machine',
-        'dropped',
-      ],
-      ['Compile cache of V8', 'CPU −30 ms if the cache is warm; a fresh runner has none', 'dropped'],
-      [
-        'A larger young generation, no optimising compiler, lazy compilation',
-        'CPU −15, −5 and 0 ms; an action cannot set them',
-        'dropped',
-      ],
-    ],
-  ),
-  '',
   'Where a goal is missed: Node alone needs 0.4 times the CPU time of kubectl, and 0.85 times with one TLS connection and one request,',
   'because it compiles its modules for TLS and HTTP, and a thread parses 150 authorities that are not used. The rest of the time, V8',
   'compiles the bundle and runs code that is not optimised yet. kubectl is compiled already.',
 ]
 
 const scaleNotes = [
-  'What was tried for the large rollout, and what each change gave when it was tried:',
-  '',
-  ...table(
-    ['change', 'effect', ''],
-    [
-      [
-        'Each pod is examined again only if it, its events or the time may have changed its state; field sets are removed before JSON is parsed; one own comparison finds the parts that objects share',
-        'together CPU −40 %',
-        'kept',
-      ],
-      ["The heap's young generation stops at 8 MB", 'memory −130 MB, CPU +10 %', 'kept'],
-      ["The heap's young generation stops at 2 MB", 'memory −130 MB, CPU +30 %', 'dropped'],
-      ['V8 optimises for size', 'memory −150 MB, CPU +60 %, exit after 3.7 s', 'dropped'],
-    ],
-  ),
-  '',
   'Where a goal is missed: 50 MB of the memory are pages of files, most of them shared with other processes of Node. The heap is',
   '20 MB, and 5 KB for each pod. The rest is garbage and unread events, because the API server and the gate share the cores of the',
   'machine. The gate reads these events before its exit.',
@@ -181,7 +67,7 @@ interface Figure {
   readonly goal: number
 }
 
-/** The document: each figure beside its goal, and what was tried. */
+/** The document: each figure beside its goal. */
 export function render({ load, start, reaction, scales, growth, bounds, soak }: Results): string {
   const medians = [...start].map(([name, runs]) => ({
     name,
@@ -225,6 +111,8 @@ export function render({ load, start, reaction, scales, growth, bounds, soak }: 
     `Machine: ${availableParallelism()} cores, Node ${process.versions.node}. Load before the run ${load[0].toFixed(1)}, after it ${load[1].toFixed(1)}. Other programs`,
     'make all times longer, and the large rollout needs more memory for unread events. Only the ratios of alternating programs can be',
     'compared.',
+    '',
+    '[Experiments](../scripts/performance-experiments.md) lists what was tried, and what it gave.',
     '',
     ...table(
       ['figure', 'measured', 'goal', ''],

@@ -204,7 +204,11 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
   }
   const statusOf = (each: Dated) => each.status?.containerStatuses?.[0]
   const progressing = status.conditions?.find(({ type }) => type === 'Progressing')
-  const started = ofPods((each) => first(each, 'Started'))
+  // The kubelet takes the time of the event a little later, so that it may be in the next second. The first one counts.
+  const started = ofPods((each) => {
+    const moments = [first(each, 'Started'), statusOf(each)?.state.running?.startedAt]
+    return Math.min(...moments.map((moment = '') => Date.parse(moment)).filter(Number.isFinite))
+  })
   return {
     created,
     observed: writes(object),
