@@ -34,7 +34,7 @@ export interface ScenarioResult {
 }
 
 /** With more scenarios at a time, pods on two processors are delayed, and measured times are inaccurate. */
-const parallelScenarios = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 4)
+const parallelScenarios = Number(process.env['ROLLOUT_GATE_TEST_PARALLEL'] ?? 3)
 
 /** Time limit of all but the longest scenarios: an action that still runs is hanging. */
 const limitSeconds = 150
@@ -85,11 +85,11 @@ export interface RepeatedResults {
 
 /**
  * Runs the scenarios, then those that failed again, without the others beside them: on two processors, a scenario may be late
- * only because of the others. A scenario that was ready by mistake does not run again, because no delay explains it.
+ * only because of the others.
  */
 export async function runScenariosAgain(all: readonly Scenario[], cluster: TestCluster): Promise<RepeatedResults> {
   const first = await runScenarios(all, cluster)
-  const failedOnce = first.filter((result) => hasFailed(result) && !isFalseReady(result))
+  const failedOnce = first.filter(hasFailed)
   if (failedOnce.length === 0) return { results: first, failedOnce }
   console.log(`again: ${failedOnce.map(({ scenario }) => scenario.name).join(', ')}`)
   // The last faults of components leave a taint on the node for some seconds.
@@ -104,10 +104,6 @@ export async function runScenariosAgain(all: readonly Scenario[], cluster: TestC
 
 export function hasFailed({ failures }: ScenarioResult): boolean {
   return failures.length > 0
-}
-
-function isFalseReady({ scenario, outcome }: ScenarioResult): boolean {
-  return outcome === 'ready' && ![scenario.expect.outcome].flat().includes('ready')
 }
 
 /** When the outcome was decided, in milliseconds since the epoch; a marked time takes precedence over an observed one. */
