@@ -15,7 +15,7 @@ function namespaceDeleted(rollout: Rollout): Scenario {
     during: async (fixture) => {
       await release(fixture)
       await fixture.api.delete(`/api/v1/namespaces/${fixture.namespace}`)
-      // The pods are deleted first. While definitions of other scenarios come and go, the controller tries again at growing intervals.
+      // The controller deletes the pods first, and the Deployment when they are gone (OrderedNamespaceDeletion).
       await fixture.informer.until('the Deployment is deleted', 120, (informer) => !informer.get('Deployment', 'web'))
       // A deleted object may be created again within 5 s.
       fixture.markDecided(5)
