@@ -15,8 +15,8 @@ import { parseSync } from '@swc/core'
  *
  * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
  * filter. Of each, the nearest tests run first: those named after the file, those of its folder, then those that import it,
- * and last the slow ones. A mistake that no test notices is equivalent code, or a case without a test. A mistake whose tests do not end within `--minutes` (10) is
- * listed as undecided. The checkout is copied, and stays unchanged.
+ * and last the slow ones. A mistake that no test notices is equivalent code, or a case without a test. A mistake whose tests
+ * do not end within `--minutes` (10) is listed as undecided. The checkout is copied, and stays unchanged.
  */
 
 interface Mistake {
@@ -72,9 +72,10 @@ try {
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const listed: string[] = []
   for (const [index, mistake] of chosen.entries()) {
-    const line = `${await noticedBy(mistake)}  ${placeOf(mistake)}`
+    const { isNoticed, text: verdict } = await verdictOf(mistake)
+    const line = `${verdict}  ${placeOf(mistake)}`
     console.log(`${index + 1}/${chosen.length}  ${line}`)
-    if (/^(?:ALIVE|UNDECIDED)/.test(line)) listed.push(line)
+    if (!isNoticed) listed.push(line)
   }
   console.log(`\n${listed.length} of ${chosen.length} mistakes turn no test red (seed ${seed})`)
   for (const line of listed) console.log(line)
@@ -152,8 +153,8 @@ function mistakesAt(
   }
 }
 
-/** Which tests notice a mistake: `ALIVE` if none does, `UNDECIDED` if they take too long. */
-async function noticedBy(mistake: Mistake): Promise<string> {
+/** Which tests notice a mistake: none does (`ALIVE`), or they take too long (`UNDECIDED`). */
+async function verdictOf(mistake: Mistake): Promise<{ readonly isNoticed: boolean; readonly text: string }> {
   const path = join(copy, mistake.file)
   const bytes = readFileSync(path)
   const changed = [bytes.subarray(0, mistake.from), Buffer.from(mistake.text), bytes.subarray(mistake.to)]
@@ -175,9 +176,10 @@ async function noticedBy(mistake: Mistake): Promise<string> {
       left = left.filter((file) => !isOf(file))
       if (tests.length === 0) continue
       const { code } = await jest(['--bail', '--runTestsByPath', ...tests], endsAt)
-      if (code !== 0) return code === null ? `UNDECIDED (${stage})` : stage
+      if (code === null) return { isNoticed: false, text: `UNDECIDED (${stage})` }
+      if (code !== 0) return { isNoticed: true, text: stage }
     }
-    return 'ALIVE'
+    return { isNoticed: false, text: 'ALIVE' }
   } finally {
     writeFileSync(path, bytes)
   }
