@@ -23,13 +23,17 @@ const maxValues = 200_000
 /** The macros, which evaluate an expression for each element of a list; nested ones for each pair, triple, and so on. */
 const macro = /\.\s*(?:all|exists|exists_one|existsOne|filter|map)\s*\(/g
 
-/** Loads the CEL library: only when it is needed, because loading it delays the start. */
-export async function loadCompiler(): Promise<Compiler> {
+/**
+ * Loads the CEL library: only when it is needed, because loading it delays the start.
+ *
+ * @param limitMs how long one evaluation may take that has patterns or many steps
+ */
+export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   const [{ Environment }, vm] = await Promise.all([import('@marcbachmann/cel-js'), import('node:vm')])
   const environment = new Environment({ unlistedVariablesAreDyn: true, enableOptionalTypes: true })
   // From the list library of Kubernetes (https://kubernetes.io/docs/reference/using-api/cel/#kubernetes-list-library).
   environment.registerFunction('list.sum(): dyn', sum)
-  const limited = timeLimiter(vm)
+  const limited = timeLimiter(vm, limitMs)
   const parse = (source: string) => {
     const evaluate = environment.parse(withConditions(source))
     const hasPattern = source.includes('matches')
@@ -92,14 +96,14 @@ function withConditions(source: string): string {
 }
 
 /** Returns a function that does work with a time limit: that of a script also applies to the functions that it calls. */
-function timeLimiter({ createContext, Script }: typeof import('node:vm')): (work: () => unknown) => unknown {
+function timeLimiter({ createContext, Script }: typeof import('node:vm'), limitMs: number) {
   const script = new Script('work()')
-  return (work) => {
+  return (work: () => unknown): unknown => {
     try {
-      return script.runInContext(createContext({ work }), { timeout: expressionMs })
+      return script.runInContext(createContext({ work }), { timeout: limitMs })
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-      throw new Error(`the expression takes longer than ${expressionMs / 1_000} s`)
+      throw new Error(`the expression takes longer than ${limitMs / 1_000} s`)
     }
   }
 }
