@@ -52,9 +52,12 @@ interface RevisionParts {
 /** The algorithm and the digits of a digest. A commit may be shortened to 7 digits. */
 const digestPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
+/** The digits that Flux appends to the version of a chart from an OCI registry or a git repository: `1.4.2+0123456789ab`. */
+const appendedDigest = /^(.+)\+([0-9a-f]{12})$/
+
 function partsOf(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
-    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? []
+    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendedDigest.exec(revision) ?? []
   const digest = digestPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
   return { name: (digest === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), digest }
 }
@@ -64,8 +67,10 @@ export function gitNameOf(revision: string): string {
   return partsOf(revision).digest || revision
 }
 
-/** The digest that Flux appends to the version of a chart from an OCI registry: `1.4.2+0123456789ab`. */
-const appendedDigest = /\+[0-9a-f]{12}$/
+/** Whether a revision contains a commit or a digest, and thus names one content. */
+export function hasDigest(revision: string): boolean {
+  return partsOf(revision).digest !== ''
+}
 
 /**
  * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened; what stands before it,
@@ -74,16 +79,17 @@ const appendedDigest = /\+[0-9a-f]{12}$/
 export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
-  if (want.digest !== '' && report.digest.startsWith(want.digest)) return true
-  const isName = (name: string) =>
-    name !== '' && name.replace(appendedDigest, '') === report.name.replace(appendedDigest, '')
-  return want.digest === '' ? isName(want.name) : isName(wanted)
+  if (want.digest === '') return want.name !== '' && want.name === report.name
+  if (report.digest.startsWith(want.digest)) return true
+  if (appendedDigest.test(reported) && want.digest.startsWith(report.digest)) return true
+  // A tag may look like a commit.
+  return wanted === report.name
 }
 
 /** A revision for people: `a1b2c3d (main)`, `a1b2c3d`, `1.4.2`. Raw text: renderers escape it. */
 export function shortRevision(revision: string): string {
   const { name, digest } = partsOf(revision)
-  if (digest === '') return revision.replace(appendedDigest, '')
+  if (digest === '' || appendedDigest.test(revision)) return name
   return name === '' ? digest.slice(0, 7) : `${digest.slice(0, 7)} (${name})`
 }
 
@@ -100,9 +106,9 @@ export function ageByCheckout(
 
 const versionPattern = /^v?(\d+)\.(\d+)\.(\d+)(?:-([\w.-]+))?(?:\+.*)?$/
 
-/** Whether a version is lower than another one; undefined unless both are versions like `1.4.2`. */
+/** Whether a version is lower than another one; undefined unless both are versions like `1.4.2` or `1.4.2@sha256:…`. */
 export function isLowerVersion(one: string, other: string): boolean | undefined {
-  const [a, b] = [versionPattern.exec(one), versionPattern.exec(other)]
+  const [a, b] = [versionPattern.exec(partsOf(one).name), versionPattern.exec(partsOf(other).name)]
   if (a === null || b === null) return undefined
   for (const part of [1, 2, 3]) {
     const difference = Number(a[part]) - Number(b[part])

@@ -81,6 +81,12 @@ const pulling = web.pod({
 /** A sync of the revision, while the comparison and the result are still those of the commit before. */
 const uncompared = { automated: undefined, of: wanted, result: older }
 
+/** An Application whose last operation has neither a result nor an end (https://github.com/argoproj/argo-cd/issues/29636). */
+function withoutResult(object: KubeObject): KubeObject {
+  const status = object.status as Record<string, unknown>
+  return { ...object, status: { ...status, operationState: { phase: 'Succeeded', startedAt: iso(-60) } } } as KubeObject
+}
+
 interface Race {
   readonly title: string
   readonly steps: Steps
@@ -198,6 +204,57 @@ const races: readonly Race[] = [
       then(60, synced(60)),
     ],
     ends: ready(60),
+  },
+  {
+    title: 'names the sync of the revision before, which Argo CD retries and which keeps it from this one',
+    steps: [
+      begin(before),
+      then(
+        5,
+        application({
+          revision: wanted,
+          status: 'OutOfSync',
+          phase: 'Running',
+          of: older,
+          retryCount: 3,
+          message: 'one or more objects failed to apply. Retrying attempt #3',
+        }),
+      ),
+    ],
+    ends: wrongRevision,
+    message:
+      'application/shop: Argo CD is at a000000 (main) since 11:57 UTC, 3 m before the gate began, not at b000000: the sync of a000000 (main) runs: one or more objects failed to apply. Retrying attempt #3',
+  },
+  {
+    title: 'is not ready by an operation that succeeded without a result, as a restart of Argo CD leaves it',
+    steps: [begin(withoutResult(before)), then(5, withoutResult(compared))],
+    ends: wrongRevision,
+  },
+  {
+    title: 'is not ready while Synced at the branch that its spec named before',
+    steps: [
+      begin(application({ targetRevision: 'v2', comparedTo: 'v1' })),
+      then(
+        9,
+        application({
+          revision: wanted,
+          history: [older, wanted],
+          targetRevision: 'v2',
+          finishedAt: 8,
+          reconciledAt: 9,
+        }),
+      ),
+    ],
+    target: { revisions: [{ revision: 'v2' }] },
+    ends: ready(9),
+  },
+  {
+    title: 'is not ready while an object differs from the revision and self-heal is off',
+    steps: [
+      begin(application({ revision: wanted, status: 'OutOfSync', history: [older, wanted], automated: {} })),
+      then(40, application({ revision: wanted, history: [older, wanted], reconciledAt: 40 })),
+    ],
+    ends: ready(40),
   },
   {
     title: 'is superseded when a newer revision is synced after it',
@@ -594,37 +651,183 @@ describe('an Application at a revision', () => {
   })
 })
 
-describe('a Kustomization at a revision', () => {
-  const target = createTarget({
-    apiVersion: 'kustomize.toolkit.fluxcd.io/v1',
-    kind: 'Kustomization',
-    namespace: 'shop',
-    name: 'shop',
-    revisions: [{ revision: wanted }],
-  })
-  const kustomization = (applied: string, attempted: string) =>
+/** A gate of an object of Flux at a revision. */
+async function fluxGate(
+  apiVersion: string,
+  kind: string,
+  revision: string,
+  statuses: Readonly<Record<number, object>>,
+) {
+  const namespace = 'shop'
+  const target = createTarget({ apiVersion, kind, namespace, name: 'shop', revisions: [{ revision }] })
+  const object = ({ spec, generation = 1, ...status }: { spec?: object; generation?: number }) =>
     ({
-      apiVersion: target.apiVersion,
-      kind: target.kind,
-      metadata: { name: 'shop', namespace: 'shop', uid: 'ks', generation: 1, creationTimestamp: iso(-3_600) },
-      spec: { interval: '10m', path: './', prune: true, sourceRef: { kind: 'GitRepository', name: 'shop' } },
+      apiVersion,
+      kind,
+      metadata: { name: 'shop', namespace, uid: 'flux-uid', generation, creationTimestamp: iso(-3_600) },
+      spec: { interval: '10m', ...spec },
       status: {
         observedGeneration: 1,
-        lastAppliedRevision: `main@sha1:${applied}`,
-        lastAttemptedRevision: `main@sha1:${attempted}`,
-        conditions: [{ type: 'Ready', status: 'True', reason: 'ReconciliationSucceeded', lastTransitionTime: iso(-9) }],
         inventory: { entries: [{ id: 'shop_web_apps_Deployment', v: 'v1' }] },
+        ...status,
       },
     }) as unknown as KubeObject
+  const listed = { type: 'SYNCED' as const, apiVersion, kind, namespace }
+  const steps = Object.entries(statuses).map(([seconds, status]) =>
+    seconds === '0' ? at(0, added(object(status)), listed, web.done, allSynced) : then(Number(seconds), object(status)),
+  )
+  return run(steps, { targets: [target], settings: await revisionSettings([target]) })
+}
+
+/** A condition of Flux about the first generation. */
+const fluxCondition = (type: string, status: string, reason = 'Progressing', message = '', since = -9) => ({
+  type,
+  status,
+  reason,
+  message,
+  observedGeneration: 1,
+  lastTransitionTime: iso(since),
+})
+const isReady = { conditions: [fluxCondition('Ready', 'True')] }
+const isWorking = (message = '') => ({
+  conditions: [fluxCondition('Ready', 'Unknown'), fluxCondition('Reconciling', 'True', 'Progressing', message)],
+})
+
+describe('a Kustomization at a revision', () => {
+  const gateOf = (statuses: Readonly<Record<number, object>>, revision = wanted) =>
+    fluxGate('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', revision, statuses)
+  const both = (applied: string, attempted: string) => ({
+    lastAppliedRevision: `main@sha1:${applied}`,
+    lastAttemptedRevision: `main@sha1:${attempted}`,
+  })
 
   it('is not ready while Ready is about a newer revision, which the status does not name as applied yet', async () => {
-    const { apiVersion, kind = '', namespace = '' } = target
-    const listed = { type: 'SYNCED' as const, apiVersion, kind, namespace }
-    const steps = [
-      at(0, added(kustomization(wanted, newer)), listed, web.done, allSynced),
-      at(5, modified(kustomization(newer, newer))),
-    ]
-    const ended = run(steps, { targets: [target], settings: await revisionSettings([target]) })
-    expect(ended).toMatchObject(superseded(5))
+    const statuses = { 0: { ...both(wanted, newer), ...isReady }, 5: { ...both(newer, newer), ...isReady } }
+    expect(await gateOf(statuses)).toMatchObject(superseded(5))
+  })
+
+  it('is not ready at the revision while the status is about the generation before', async () => {
+    const statuses = {
+      0: { ...both(wanted, wanted), ...isReady, generation: 2 },
+      9: {
+        ...both(wanted, wanted),
+        conditions: [{ ...isReady.conditions[0], observedGeneration: 2 }],
+        generation: 2,
+        observedGeneration: 2,
+      },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(9))
+  })
+
+  it('waits while a dependency is not ready, however long Ready is False', async () => {
+    const message = "dependency 'shop/database' is not ready"
+    const waiting = {
+      ...both(older, wanted),
+      conditions: [fluxCondition('Ready', 'False', 'DependencyNotReady', message)],
+    }
+    expect(await gateOf({ 0: waiting, 60: { ...both(wanted, wanted), ...isReady } })).toMatchObject(ready(60))
+    expect((await gateOf({ 0: waiting })).message).toContain(message)
+  })
+
+  it('waits for the health checks of the revision before, and is ready when Flux goes on', async () => {
+    const checking = 'Running health checks for revision main@sha1:a0000001 with a timeout of 5m'
+    const statuses = {
+      0: { ...both(older, older), ...isWorking(checking) },
+      200: {
+        ...both(older, older),
+        conditions: [fluxCondition('Ready', 'False', 'HealthCheckFailed', 'timeout', 200)],
+      },
+      240: { ...both(wanted, wanted), ...isReady },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(240))
+  })
+
+  it('fails by the health check of an OCI artifact that was made from the commit', async () => {
+    const artifact = (letter: string) => `latest@sha256:${letter.repeat(64)}`
+    const statuses = {
+      0: { lastAppliedRevision: artifact('e'), lastAppliedOriginRevision: `main@sha1:${older}`, ...isReady },
+      30: {
+        lastAppliedRevision: artifact('e'),
+        lastAppliedOriginRevision: `main@sha1:${older}`,
+        lastAttemptedRevision: artifact('f'),
+        history: [
+          {
+            metadata: { revision: artifact('f'), originRevision: `main@sha1:${wanted}` },
+            lastReconciledStatus: 'HealthCheckFailed',
+          },
+        ],
+        conditions: [
+          fluxCondition('Ready', 'False', 'HealthCheckFailed', 'timeout waiting for: [Deployment/shop/web]', 30),
+        ],
+      },
+    }
+    const { message, ...end } = await gateOf(statuses)
+    expect(end).toMatchObject(failedAt(40))
+    expect(message).toContain('timeout waiting for: [Deployment/shop/web]')
+  })
+})
+
+describe('a HelmRelease at a version', () => {
+  const gateOf = (statuses: Readonly<Record<number, object>>) =>
+    fluxGate('helm.toolkit.fluxcd.io/v2', 'HelmRelease', '1.4.2', statuses)
+  const release = (version: number, chartVersion: string, status: string) => ({
+    version,
+    chartVersion,
+    status,
+    chartName: 'web',
+    lastDeployed: iso(-60 + version),
+  })
+  const [first, second] = [release(1, '1.4.1', 'deployed'), release(2, '1.4.2', 'failed')]
+  const rolledBack = [release(3, '1.4.1', 'deployed'), second]
+  const remediated = [
+    fluxCondition('Ready', 'False', 'RollbackSucceeded', 'Helm rollback to shop/web.v1 succeeded', 20),
+    fluxCondition('Released', 'False', 'UpgradeFailed', 'Helm upgrade failed: timeout', 20),
+    fluxCondition('Remediated', 'True', 'RollbackSucceeded', 'Helm rollback to shop/web.v1 succeeded', 20),
+  ]
+  const attempted = { lastAttemptedRevision: '1.4.2' }
+
+  it('is not failed by a rollback while retries are left, and is ready when one succeeds', async () => {
+    const statuses = {
+      0: { history: [first], lastAttemptedRevision: '1.4.1', ...isReady },
+      5: { history: [first], ...attempted, ...isWorking('Running upgrade action') },
+      20: {
+        history: rolledBack,
+        ...attempted,
+        conditions: [...remediated, fluxCondition('Reconciling', 'True', 'ProgressingWithRetry')],
+      },
+      80: { history: [release(4, '1.4.2', 'deployed'), release(3, '1.4.1', 'superseded')], ...attempted, ...isReady },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(80))
+  })
+
+  it('fails once the rollback was the last retry, although the release before is deployed again', async () => {
+    const statuses = {
+      0: { history: [first], lastAttemptedRevision: '1.4.1', ...isReady },
+      20: {
+        history: rolledBack,
+        ...attempted,
+        conditions: [
+          ...remediated,
+          fluxCondition('Stalled', 'True', 'RetriesExceeded', 'Failed to upgrade after 1 attempt(s)', 20),
+        ],
+      },
+    }
+    expect(await gateOf(statuses)).toMatchObject(failedAt(30))
+  })
+
+  it('waits while drift of its objects is corrected, and while its tests run', async () => {
+    const history = [release(2, '1.4.2', 'deployed')]
+    const busy = { conditions: [...isReady.conditions, fluxCondition('Reconciling', 'True')] }
+    expect(
+      await gateOf({ 0: { history, ...attempted, ...busy }, 9: { history, ...attempted, ...isReady } }),
+    ).toMatchObject(ready(9))
+  })
+
+  it('is not ready while the attempted version is new and Ready is still about the release before', async () => {
+    const statuses = {
+      0: { history: [first], ...attempted, ...isReady },
+      9: { history: [release(2, '1.4.2', 'deployed'), release(1, '1.4.1', 'superseded')], ...attempted, ...isReady },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(9))
   })
 })

@@ -5,6 +5,7 @@ import { isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
 import { parseDuration } from '../../duration.ts'
 import {
   ageByCheckout,
+  hasDigest,
   isLowerVersion,
   matchesRevision,
   shortRevision,
@@ -95,12 +96,14 @@ function hasRevisions({ sources }: Version, wanted: readonly WantedRevision[]): 
   )
 }
 
+/** Whether two versions are the same, by their commits or digests: a tag or a version of a chart may be pushed again. */
 function isSameVersion(one: Version, other: Version): boolean {
   return (
     one.sources.length === other.sources.length &&
-    one.sources.every(({ revisions: [revision = ''] }, index) =>
-      other.sources[index]?.revisions.some((each) => matchesRevision(revision, each)),
-    )
+    one.sources.every(({ revisions }, index) => {
+      const revision = revisions.find(hasDigest) ?? revisions[0] ?? ''
+      return other.sources[index]?.revisions.some((each) => matchesRevision(revision, each))
+    })
   )
 }
 
@@ -152,6 +155,7 @@ const readApplication: Reader = (object, wanted) => {
   const elsewhere = isElsewhere(fields(spec['destination']))
   const waits =
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
+  const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
   return {
     operator: 'Argo CD',
     deployed: deployed?.version,
@@ -163,7 +167,9 @@ const readApplication: Reader = (object, wanted) => {
     next: isUnderWay ? attempt.version : isAutomated || isQueued ? requested : undefined,
     history,
     complaint:
-      argoError(status) ?? (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
+      argoError(status) ??
+      (other && `the sync of ${describeVersion(other.version)} runs: ${other.message}`) ??
+      (waits ? 'the revision is compared, but not synced: automatic sync is off' : undefined),
     intervalMs: argoPollMs,
     objects: elsewhere ? 'elsewhere' : fieldsOf(status['resources']).flatMap(objectName),
     applied: results.flatMap((each) =>
@@ -316,7 +322,7 @@ function readFlux(object: KubeObject, attempted: Version | undefined) {
     operator: 'Flux' as const,
     isCurrent: !isStale(fields(object.status)['observedGeneration'], object.metadata.generation),
     next: isSuspended ? undefined : attempted,
-    complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : undefined,
+    complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : progress || undefined,
     intervalMs: parseDuration(text(spec['interval']) ?? '', () => undefined),
     inventory: isObject(spec['kubeConfig'])
       ? ('elsewhere' as const)
@@ -328,7 +334,11 @@ function readFlux(object: KubeObject, attempted: Version | undefined) {
 }
 
 /** Reasons of `Ready=False` that are about something else than the attempted revision: these never fail it. */
-const waitingReasons: ReadonlySet<string | undefined> = new Set(['DependencyNotReady', 'ArtifactFailed'])
+const waitingReasons: ReadonlySet<string | undefined> = new Set([
+  'DependencyNotReady',
+  'ArtifactFailed',
+  'HealthCheckCanceled',
+])
 
 /**
  * A Kustomization of Flux: what is applied and healthy is `lastAppliedRevision`. The history names the newest first, moves what
@@ -336,7 +346,10 @@ const waitingReasons: ReadonlySet<string | undefined> = new Set(['DependencyNotR
  */
 const readKustomization: Reader = (object, wanted) => {
   const { lastAppliedRevision, lastAppliedOriginRevision, lastAttemptedRevision, history } = fields(object.status)
-  const attempted = fluxVersion(texts(lastAttemptedRevision))
+  // The status has the commit that an OCI artifact was made from only in the history, and of what is applied.
+  const attempts = fieldsOf(history).map(({ metadata }) => fields(metadata))
+  const { originRevision } = attempts.find(({ revision }) => revision === lastAttemptedRevision) ?? {}
+  const attempted = fluxVersion(texts(lastAttemptedRevision, originRevision))
   const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, attempted)
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
@@ -466,7 +479,8 @@ function isOlderThanWanted(
   const isFirst = operator === 'Flux' && front?.first !== undefined && entry?.first !== undefined
   if (isFirst && Date.parse(front.first ?? '') < Date.parse(entry.first ?? '')) return true
   const [one = ''] = deployed.sources[0]?.revisions ?? []
-  return wanted.some(({ revision }) => isLowerVersion(one, revision) === true)
+  const names = [...wanted.map(({ revision }) => revision), ...(entry?.sources[0]?.revisions ?? [])]
+  return names.some((each) => isLowerVersion(one, each) === true)
 }
 
 function readerOf({ kind }: KubeObject): Reader {

@@ -30,6 +30,11 @@ describe('a reported revision', () => {
     ['a digest of an OCI artifact', digest, `latest@${digest}`],
     ['a digest alone', digest.slice(7), digest],
     ['a tag of an OCI artifact', '1.4.2', `1.4.2@${digest}`],
+    ['a short digest of an OCI artifact', digest.slice(0, 15), `latest@${digest}`],
+    ['a digest that is shortened behind a chart version', digest, `1.4.2+${'c'.repeat(12)}`],
+    ['a commit that is shortened behind the version of a chart in git', sha, `1.4.2+${sha.slice(0, 12)}`],
+    ['a short commit behind the version of a chart in git', sha.slice(0, 7), `1.4.2+${sha.slice(0, 12)}`],
+    ['a chart version with the appended digest', '1.4.2+0123456789ab', '1.4.2+0123456789ab'],
     ['a word that is equal', 'abc123', 'abc123'],
   ])('is the wanted one: %s', (_, wanted, reported) => {
     expect(matchesRevision(wanted, reported)).toBe(true)
@@ -41,6 +46,9 @@ describe('a reported revision', () => {
     ['the same branch with another commit', `main@sha1:${sha}`, `main@sha1:${'a'.repeat(40)}`],
     ['another version', '1.4.2', '1.4.20'],
     ['another build of a version', '1.4.2+build.5', '1.4.2+build.6'],
+    ['a version with another appended digest', '1.4.2+0123456789ab', '1.4.2+ba9876543210'],
+    ['another digest of the same tag', `1.4.2@${digest}`, `1.4.2@sha256:${'d'.repeat(64)}`],
+    ['another digest of a chart version', digest, `1.4.2+${'d'.repeat(12)}`],
     ['a longer tag', 'v1.4', `v1.4.2@sha1:${sha}`],
     ['nothing', sha, ''],
   ])('is not the wanted one: %s', (_, wanted, reported) => {
@@ -69,6 +77,8 @@ describe('a reported revision', () => {
     ['1.10.0', '1.9.0', false],
     ['1.4.2-rc.1', '1.4.2', true],
     ['1.4.2', '1.4.2', undefined],
+    [`1.4.1@${digest}`, '1.4.2', true],
+    ['1.4.1+0123456789ab', '1.4.2+ba9876543210', true],
     [sha, '1.4.2', undefined],
   ])('%s is lower than %s: %s', (one, other, lower) => {
     expect(isLowerVersion(one, other)).toBe(lower)
@@ -127,7 +137,13 @@ const entry = (revision: string, first: number, status = 'ReconciliationSucceede
   lastReconciledStatus: status,
   metadata: { revision },
 })
-const release = (version: number, chartVersion: string, status: string) => ({
+const digestOf = (letter: string) => `sha256:${letter.repeat(64)}`
+const artifactEntry = (revision: string, first: number, originRevision: string, status?: string) => ({
+  ...entry(revision, first, status),
+  metadata: { revision, originRevision },
+})
+const release = (version: number, chartVersion: string, status: string, ociDigest?: string) => ({
+  ...(ociDigest && { ociDigest }),
   version,
   chartVersion,
   status,
@@ -212,6 +228,29 @@ describe('a Kustomization at a revision', () => {
       'awaited',
     ],
     [
+      'waits if a newer revision cancelled its health checks: that is no failure of it',
+      {
+        lastAppliedRevision: old,
+        lastAttemptedRevision: want,
+        conditions: [condition('Ready', 'False', 'HealthCheckCanceled')],
+      },
+      'awaited',
+    ],
+    [
+      'is attempted if the OCI artifact that failed was made from it',
+      {
+        lastAppliedRevision: `latest@${digestOf('e')}`,
+        lastAppliedOriginRevision: old,
+        lastAttemptedRevision: `latest@${digestOf('f')}`,
+        conditions: [condition('Ready', 'False', 'HealthCheckFailed')],
+        history: [
+          artifactEntry(`latest@${digestOf('f')}`, -10, want, 'HealthCheckFailed'),
+          artifactEntry(`latest@${digestOf('e')}`, -90, old),
+        ],
+      },
+      'attempted',
+    ],
+    [
       'waits while the present spec is not observed',
       { observedGeneration: 1, lastAppliedRevision: next, history: [entry(next, -10), entry(want, -50)] },
       'awaited',
@@ -244,6 +283,66 @@ describe('a Kustomization at a revision', () => {
         },
       },
     })
+  })
+})
+
+describe('a Kustomization of an OCI artifact', () => {
+  const [before, wanted, after] = ['a', 'b', 'c'].map((letter) => `latest@${digestOf(letter)}`) as [
+    string,
+    string,
+    string,
+  ]
+  it.each([
+    ['is at the digest of the applied artifact', wanted, { lastAppliedRevision: wanted }, 'deployed'],
+    ['is at a shortened digest', digestOf('b').slice(0, 19), { lastAppliedRevision: wanted }, 'deployed'],
+    [
+      'is at the digest of its tag',
+      `1.4.2@${digestOf('b')}`,
+      { lastAppliedRevision: `1.4.2@${digestOf('b')}` },
+      'deployed',
+    ],
+    ['is at its tag', '1.4.2', { lastAppliedRevision: `1.4.2@${digestOf('b')}` }, 'deployed'],
+    ['waits at the digest before of the same tag', digestOf('b'), { lastAppliedRevision: before }, 'awaited'],
+    [
+      'waits at the digest before of the same version',
+      `1.4.2@${digestOf('b')}`,
+      { lastAppliedRevision: `1.4.2@${digestOf('a')}` },
+      'awaited',
+    ],
+    [
+      'is superseded by a newer digest of the same tag',
+      digestOf('b'),
+      { lastAppliedRevision: after, history: [entry(after, -10), entry(wanted, -50), entry(before, -90)] },
+      'superseded',
+    ],
+    [
+      'is rolled back to the digest before of the same tag',
+      digestOf('b'),
+      { lastAppliedRevision: before, history: [entry(before, -90), entry(wanted, -50)] },
+      'rolled-back',
+    ],
+    [
+      'is rolled back to a lower version, which its history has as newest',
+      '1.4.2',
+      {
+        lastAppliedRevision: `1.4.1@${digestOf('c')}`,
+        history: [entry(`1.4.1@${digestOf('c')}`, -10), entry(`1.4.2@${digestOf('b')}`, -50)],
+      },
+      'rolled-back',
+    ],
+  ])('%s', (_, revision, status, type) => {
+    const object = kustomization({ lastAttemptedRevision: status.lastAppliedRevision, ...status })
+    expect(arrivalOf(object, revision)?.type).toBe(type)
+  })
+
+  it('names what keeps Flux from the revision: the health checks of the one before', () => {
+    const checking = 'Running health checks for revision main@sha1:a with a timeout of 5m'
+    const busy = kustomization({
+      lastAppliedRevision: old,
+      lastAttemptedRevision: old,
+      conditions: [condition('Ready', 'Unknown'), condition('Reconciling', 'True', 'Progressing', checking)],
+    })
+    expect(arrivalOf(busy, want)).toMatchObject({ problem: { detail: { complaint: checking } } })
   })
 })
 
@@ -296,5 +395,72 @@ describe('a HelmRelease at a revision', () => {
     ],
   ])('%s', (_, status, type) => {
     expect(arrivalOf(helmRelease(status), '1.4.2')?.type).toBe(type)
+  })
+
+  /** Releases of one chart version, whose chart is in a registry: the controller appends the digest to the version. */
+  const [first, second, third] = ['a', 'b', 'c'].map(digestOf) as [string, string, string]
+  const ofDigest = (version: number, ociDigest: string, status: string, chartVersion = '1.4.2') =>
+    release(version, `${chartVersion}+${ociDigest.slice(7, 19)}`, status, ociDigest)
+  it.each([
+    ['is at the digest of the chart of its newest release', { history: [ofDigest(2, second, 'deployed')] }, 'deployed'],
+    [
+      'is at the digest of the chart if the version is not changed by it',
+      { history: [release(2, '1.4.2', 'deployed', second)] },
+      'deployed',
+    ],
+    [
+      'waits at the digest before of the same chart version',
+      { history: [ofDigest(1, first, 'deployed')], lastAttemptedRevision: '1.4.2+aaaaaaaaaaaa' },
+      'awaited',
+    ],
+    [
+      'is attempted at the digest, although the release before has the same chart version',
+      {
+        history: [ofDigest(1, first, 'deployed')],
+        lastAttemptedRevision: '1.4.2+bbbbbbbbbbbb',
+        lastAttemptedRevisionDigest: second,
+        conditions: [condition('Ready', 'Unknown', 'Progressing')],
+      },
+      'attempted',
+    ],
+    [
+      'is superseded by another digest of the same chart version',
+      { history: [ofDigest(3, third, 'deployed'), ofDigest(2, second, 'superseded')] },
+      'superseded',
+    ],
+    [
+      'is rolled back to the chart of a lower version',
+      { history: [ofDigest(3, first, 'deployed', '1.4.1'), ofDigest(2, second, 'superseded')] },
+      'rolled-back',
+    ],
+  ])('%s', (_, status, type) => {
+    expect(arrivalOf(helmRelease(status), second)?.type).toBe(type)
+  })
+
+  it.each([
+    ['with', (digest: string) => ofDigest(3, digest, 'deployed')],
+    ['without', (digest: string) => release(3, '1.4.2', 'deployed', digest)],
+  ])(
+    'is superseded by another digest of a chart version that it was seen at, %s the digest in the version',
+    (_, of) => {
+      const before = helmRelease({ history: [of(second)] })
+      const object = helmRelease({ history: [of(third)] })
+      expect(arrivalOf(object, second, { wasDeployed: true, before })?.type).toBe('superseded')
+    },
+  )
+
+  it('is at the commit of a chart in git, which is shortened in the chart version', () => {
+    const history = [release(2, `1.4.2+${'b'.repeat(12)}`, 'deployed')]
+    expect(arrivalOf(helmRelease({ history }), 'b'.repeat(40))?.type).toBe('deployed')
+    expect(arrivalOf(helmRelease({ history }), 'a'.repeat(40))?.type).toBe('awaited')
+  })
+
+  it('goes on when a newer version cancelled the health checks of the one before, whose release then failed', () => {
+    const status = {
+      history: [release(2, '1.4.2', 'failed'), release(1, '1.4.1', 'deployed')],
+      lastAttemptedRevision: '1.4.2',
+      conditions: [condition('Ready', 'False', 'HealthCheckCanceled')],
+    }
+    expect(arrivalOf(helmRelease(status), '1.4.2')?.type).toBe('awaited')
   })
 })
