@@ -91,7 +91,7 @@ it('a gate loads what requests, hold and metrics need only with them', () => {
   const loaded = new Set(['src/action.ts', 'src/cli/wait.ts'])
   for (const path of loaded) for (const name of eagerImports(path)) loaded.add(name)
   const ofChecks =
-    /^src\/(?:checks\/|plan\/checks|gate\/(?:after-ready|check-history)|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/
+    /^src\/(?:checks\/|plan\/checks|gate\/(?:after-ready|check-history|during-checks|metric-checks|request-places)|lifecycle\/(?:answers|hold)\.|cluster\/port-forward)|^ws$/
   expect([...loaded].filter((path) => ofChecks.test(path))).toEqual([])
   expect(loaded).toContain('src/gate/gate.ts')
 })

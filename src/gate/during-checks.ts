@@ -1,0 +1,60 @@
+import type { Answer } from '../cluster/feed.ts'
+import { type DuringCount, isRight } from '../lifecycle/answers.ts'
+import type { AskedPod } from '../lifecycle/assessment.ts'
+import type { RequestCheck } from '../plan/checks.ts'
+import { duringIntervalMs } from '../thresholds.ts'
+import type { Question } from './questions.ts'
+
+/** The state of a line with `--during`. */
+interface During {
+  readonly count: DuringCount
+  /** When the next pod is asked, and when each pod was asked last, by name. */
+  readonly dueAt: number
+  readonly askedAt: ReadonlyMap<string, number>
+  /** The pod that is asked: until it has answered, also if it ends meanwhile, because such requests are lost. */
+  readonly asked?: AskedPod | undefined
+}
+
+/** The lines with `--during`: one pod after the other is asked while the gate runs. Moments are ms since the epoch. */
+export class DuringChecks {
+  readonly #lines = new Map<number, During>()
+  readonly #startedAt: number
+
+  constructor(startedAt: number) {
+    this.#startedAt = startedAt
+  }
+
+  count({ index }: RequestCheck): DuringCount {
+    return this.#of(index).count
+  }
+
+  add(check: RequestCheck, event: Answer & { readonly at: number }): void {
+    const { count, dueAt, askedAt } = this.#of(check.index)
+    const isError = !isRight(check, event)
+    this.#lines.set(check.index, {
+      count: {
+        asked: count.asked + 1,
+        errors: count.errors + Number(isError),
+        firstErrorAt: count.firstErrorAt ?? (isError ? event.at : undefined),
+        lastError: isError ? event : count.lastError,
+      },
+      dueAt: Math.max(dueAt + duringIntervalMs, event.at),
+      askedAt: new Map([...askedAt, [event.pod ?? '', event.at]]),
+    })
+  }
+
+  /** What is asked next: the URL, or the pod that was asked longest ago. `reached`: the ready pods that the line reaches. */
+  question({ index, reference }: RequestCheck, reached: () => readonly AskedPod[]): readonly Question[] {
+    const line = this.#of(index)
+    const { dueAt: at, askedAt } = line
+    if (reference === undefined) return [{ type: 'request', check: index, at }]
+    const lastAsked = ({ name }: AskedPod) => askedAt.get(name) ?? 0
+    const asked = line.asked ?? reached().toSorted((one, other) => lastAsked(one) - lastAsked(other))[0]
+    this.#lines.set(index, { ...line, asked })
+    return asked === undefined ? [] : [{ type: 'request', check: index, pod: asked, at }]
+  }
+
+  #of(index: number): During {
+    return this.#lines.get(index) ?? { count: { asked: 0, errors: 0 }, dueAt: this.#startedAt, askedAt: new Map() }
+  }
+}
