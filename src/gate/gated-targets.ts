@@ -20,6 +20,7 @@ import { isSinceStart } from '../lifecycle/proof.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
+import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
 import { definedClocks, displayName, fullNames, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { traitsOf } from '../reasons/reasons.ts'
 import type { AfterReady } from './after-ready.ts'
@@ -164,6 +165,16 @@ export class GatedTargets {
           change = { object, revisions, at: changedAt(object, this.#contexts.at(this.#now())) }
         return change.at
       },
+      hasExpectedImages: (object, listed) => {
+        if (rule.hasExpectedImages === undefined) return undefined
+        const isListed = rule.relatives(object).every((request) => this.#store.listState(request) !== 'pending')
+        const history = observeTarget(undefined, object, this.#now())
+        return rule.hasExpectedImages(
+          object,
+          listed,
+          isListed ? this.#contextWith(gated, history, this.#now()) : undefined,
+        )
+      },
       takeSnapshot: (object, problems) => takeSnapshot(object, problems, this.#store),
       findUndo: (object, revision, problem) =>
         rule.undo?.(object, revision, problem, this.contextOf(gated, this.#now())),
@@ -287,7 +298,9 @@ export class GatedTargets {
     const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
     const declaresStatus = this.#store.declaresStatus(gated.target)
     this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
-    if (objectOf(gated.state) === after) this.#ownership.assign(after.metadata.uid, gated)
+    // While images are awaited, each change of its pods may show them.
+    if (objectOf(gated.state) === after || gated.rule.hasExpectedImages !== undefined)
+      this.#ownership.assign(after.metadata.uid, gated)
   }
 
   #updateSets(gated: GatedTarget): void {
@@ -372,6 +385,9 @@ export class GatedTargets {
   #assessOne(gated: GatedTarget): void {
     this.#changed.add(gated)
     if (gated.state.type === 'ended' || gated.state.assessment?.completed) return
+    const awaited =
+      gated.state.type === 'awaiting-change' && gated.rule.hasExpectedImages && this.#store.get(gated.target)
+    if (awaited) this.#applyChange(gated, { after: awaited })
     const object = objectOf(gated.state)
     if (object === undefined) {
       this.#assessAbsent(gated)
@@ -495,10 +511,14 @@ export class GatedTargets {
   contextOf(gated: GatedTarget, now: number): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
+    return this.#contextWith(gated, seen.history, now)
+  }
+
+  #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {
     let hasUnjudged: boolean | undefined
     return {
       ...this.#contexts.at(now),
-      history: seen.history,
+      history,
       ...this.#others.othersOf(gated.index),
       isOfGatedRevision: (pod) => {
         hasUnjudged ??= this.#hasUnjudgedWorkload(gated)

@@ -37,7 +37,7 @@ interface AwaitedChange {
   /** The object was deleted since. */
   readonly wasDeleted: boolean
   readonly manifest: Target['manifest']
-  /** Whether the object has the expected images; undefined if its spec does not show them. */
+  /** See `Rule.hasExpectedImages`. */
   readonly hasExpectedImages: boolean | undefined
   /** Whether its kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined
@@ -55,7 +55,7 @@ export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime:
   if (hasExpectedImages === false) return false
   if (listed === undefined) return true
   if (manifest !== undefined) return carriesManifest(listed, object, manifest)
-  if (hasExpectedImages || wasDeleted) return true
+  if (hasExpectedImages === true || wasDeleted) return true
   if (declaresStatus === false && object.spec !== undefined)
     return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
   return isChanged(listed, object) || wasWritten(object, gateTime)

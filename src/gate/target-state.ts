@@ -58,6 +58,8 @@ export interface StepContext {
   readonly gateTime: GateTime
   /** When the present version of this target came, by its rule and what is known of it; see `Rule.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
+  /** See `Rule.hasExpectedImages`. */
+  readonly hasExpectedImages: (object: KubeObject, listed: KubeObject | undefined) => boolean | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
   /** See `Rule.undo`. */
@@ -343,32 +345,41 @@ function afterFound(
   const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
   // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
   if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
-  if (state.type === 'awaiting-change') {
-    if (context.rule.arrival !== undefined) return afterAwaited(state, object, isFirstSight, now, context)
-    const listed = state.listed ?? (isFirstSight ? object : undefined)
-    const awaited = {
-      listed,
-      wasDeleted: state.wasDeleted,
-      manifest: context.target.manifest,
-      hasExpectedImages: context.rule.hasExpectedSpec?.(object),
-      declaresStatus,
-    }
-    if (!hasArrived(object, awaited, context.gateTime))
-      return {
-        state: { ...state, listed },
-        entries: isFirstSight ? [note('exists already: waiting for its change to arrive')] : [],
-      }
-    return {
-      state: withObject(arrived(state, now), object, isFirstSight, now, context),
-      entries: [note('its change has arrived')],
-    }
-  }
+  if (state.type === 'awaiting-change')
+    return context.rule.arrival === undefined
+      ? afterAwaitedChange(state, { object, isFirstSight, declaresStatus }, now, context)
+      : afterAwaited(state, object, isFirstSight, now, context)
   const next = withObject(state, object, isFirstSight, now, context)
   const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
   if (left !== undefined) return left
   if (isOther) return afterReplacement(next, before, object, now, context)
   const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
   return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
+}
+
+/** Follows an object whose change is awaited: it is gated once that has arrived. */
+function afterAwaitedChange(
+  state: AwaitingChange,
+  { object, isFirstSight, declaresStatus }: Omit<TargetEvent & { type: 'found' }, 'type'>,
+  now: number,
+  context: StepContext,
+): Step {
+  const listed = state.listed ?? (isFirstSight ? object : undefined)
+  const { wasDeleted } = state
+  const { manifest } = context.target
+  const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
+  const hasExpectedImages = context.hasExpectedImages(object, manifest === undefined ? same : undefined)
+  const awaited = { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus }
+  if (!hasArrived(object, awaited, context.gateTime))
+    return listed === state.listed
+      ? { state, entries: [] }
+      : { state: { ...state, listed }, entries: [note('exists already: waiting for its change to arrive')] }
+  // The pods of a version that came before the gate may be listed later.
+  const cameBefore = hasExpectedImages === true && same?.metadata.generation === object.metadata.generation
+  return {
+    state: withObject(arrived(state, now), object, isFirstSight || cameBefore, now, context),
+    entries: [note('its change has arrived')],
+  }
 }
 
 /** Follows an object whose revision is awaited: it is gated once its operator deploys that revision. */

@@ -136,8 +136,16 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
-  /** Whether the object has the expected spec (`await-change`); undefined if the spec does not show it. */
-  hasExpectedSpec?(object: Gated): boolean | undefined
+  /**
+   * Whether the expected images have arrived (`await-change`); undefined if any change of the object is the awaited one.
+   * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
+   * @param context undefined until the first lists of all relatives are complete
+   */
+  hasExpectedImages?(
+    object: Gated,
+    listed: KubeObject | undefined,
+    context: RuleContext | undefined,
+  ): boolean | undefined
   /**
    * All revisions of the object that exist now.
    * @param owned returns the objects of a kind that an owner owns

@@ -1,6 +1,6 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { exampleFiles } from '../../scripts/in-examples.ts'
 import { attempt, until } from '../cluster/command.ts'
@@ -15,7 +15,7 @@ import {
   writeDeployed,
 } from '../cluster/gitops.ts'
 import { appImage } from '../cluster/images.ts'
-import { deployment, job } from '../cluster/objects.ts'
+import { deployment, job, pod } from '../cluster/objects.ts'
 import { documentedBlock, documentedSteps, login, type Step } from './documented.ts'
 import { exampleScenarios } from './examples.ts'
 import { composite, container, killed, matrix, reusable } from './github-scenarios.ts'
@@ -353,14 +353,15 @@ const gitOps: readonly GitOpsRecipe[] = [
 ]
 
 /**
- * The recipes of Argo CD and Flux: the operator deploys the revision while the workflow runs. The blocks with several sources and
- * with the image updater are only checked: their inputs by `test/workflow-blocks.test.ts`.
+ * The recipes of Argo CD and Flux: the operator deploys the revision while the workflow runs. The block with several sources is
+ * only checked: its inputs by `test/workflow-blocks.test.ts`.
  */
 async function gitOpsRecipes(fixture: WorkflowFixture, check: Check): Promise<void> {
   const played = [...new Set(gitOps.map(({ operator }) => operator))]
   for (const operator of played) await defineKind(fixture.api, operator, fixture.namespace)
   try {
     for (const recipe of gitOps) await gitOpsRecipe(recipe, fixture, check)
+    await imageUpdaterRecipe(fixture, check)
   } finally {
     for (const operator of played) await fixture.api.delete(definitionPath(operator))
   }
@@ -400,6 +401,40 @@ async function gitOpsRecipe(recipe: GitOpsRecipe, fixture: WorkflowFixture, chec
       targetsOf(finished).map(({ target }) => target),
       [`${operator.kind.toLowerCase()}.${group}/${name}`, 'deployment.apps/web'],
     )
+  })
+}
+
+/** The recipe of the image updater, which writes the tag of the image that the workflow built: after the gate began, then before. */
+async function imageUpdaterRecipe(fixture: WorkflowFixture, check: Check): Promise<void> {
+  const { api, namespace } = fixture
+  const built = `/api/v1/namespaces/${namespace}/pods/built`
+  const imageID = async (): Promise<string> => (await api.get(built))['status'].containerStatuses?.[0].imageID ?? ''
+  await api.apply(built, pod('built', { image: 'v3', readiness: 'none' }))
+  await until('the image runs', 60, async () => (await imageID()) !== '')
+  const digest = (await imageID()).split('@').at(-1)
+  const recording = join(fixture.folder, 'gate.ndjson')
+  const steps = recipeSteps('Argo CD', namespace, 3).map((step): Step => {
+    if (step.uses?.startsWith('docker/build-push-action@'))
+      return { id: 'build', run: `echo "digest=${digest}" >> "$GITHUB_OUTPUT"` }
+    if (step.id === 'gate') return { ...step, with: { ...step.with, record: recording } }
+    return step.run?.startsWith('./login') ? login : step
+  })
+  const update = (image: string) => api.apply(deploymentPath(namespace), deployment('web', { image }))
+  await update('v2')
+  const running = fixture.run('updater-is-late', { steps })
+  await until('the gate has found the Deployment', 60, () => {
+    return existsSync(recording) && readFileSync(recording, 'utf8').includes('"kind":"Deployment"')
+  })
+  await update('v3')
+  const late = await running
+  await check('the recipe of an image updater passes once its tag runs what was built', () => {
+    assertPassed(late)
+    match(late.gate.log, /waiting for its change to arrive[\s\S]*its change has arrived[\s\S]*✓ ready/)
+  })
+  const early = await fixture.run('updater-was-early', { steps })
+  await check('the recipe of an image updater passes if the tag was written before the gate began', () => {
+    assertPassed(early)
+    match(early.gate.log, /its change has arrived[\s\S]*✓ ready in 0/)
   })
 }
 

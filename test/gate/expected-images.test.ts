@@ -102,10 +102,152 @@ describe('a rollout with expected images', () => {
     expect(run(running(`acme/web@${other}`), expecting({})).outcome).toBe('ready')
   })
 
-  it('meets await-change when its spec already contains the expected images', () => {
+  describe('that awaits its change', () => {
     const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
-    expect(run(running('', `acme/web@${built}`), { settings })).toMatchObject({ outcome: 'ready', seconds: 0 })
-    expect(run(running('', 'acme/web:v1'), { settings }).reason).toBe('change-not-seen')
+    const notArrived = { outcome: 'stalled', reason: 'change-not-seen', seconds: 60 }
+    const moved = `docker.io/acme/web@${other}`
+    const latest = `docker.io/acme/web@${built}`
+    const template = (image: string, rest: object = {}) =>
+      createTemplate({ containers: [createContainer({ image })], ...rest })
+    const written = (image: string, generation = 2, rest: object = {}) =>
+      web.deployment(complete(1, { observedGeneration: generation }), {
+        metadata: { generation },
+        spec: { template: template(image), ...rest },
+      })
+    const setOf = (name: string, deployment: KubeObject) =>
+      createReplicaSet({ metadata: { name, creationTimestamp: iso(20) } }, deployment)
+    const podOf = (set: KubeObject, image: string, imageID: string, name = 'a') =>
+      createPod(
+        {
+          metadata: { name: `${set.metadata.name}-${name}`, creationTimestamp: iso(20) },
+          spec: { containers: [createContainer({ image })] },
+          status: readyStatus(21, { imageID }),
+        },
+        set,
+      )
+
+    it.each<[string, FeedEvent[][], object]>([
+      ['is ready at once when its spec contains the expected digest', running('', `acme/web@${built}`), { seconds: 0 }],
+      ['is ready at once when its pods run the expected digest behind a tag', running(latest), { seconds: 0 }],
+    ])('%s', (_, steps, expected) => {
+      expect(run(steps, { settings })).toMatchObject({ outcome: 'ready', ...expected })
+    })
+
+    it('dates what was reached before the gate when the change came before the gate', () => {
+      const { timeline, entries } = run(running(latest), { settings })
+      expect(entries).toContain('0 note its change has arrived')
+      expect(timeline.targets[0]?.milestones.find(({ name }) => name === 'ready')).toMatchObject({ source: 'object' })
+    })
+
+    it('is ready whichever list comes first', () => {
+      const [first = []] = running(latest)
+      const steps = [
+        at(
+          0,
+          first.filter(({ type }) => type === 'SYNCED'),
+        ),
+        at(1, first.filter(({ type }) => type !== 'SYNCED').toReversed()),
+      ]
+      expect(run(steps, { settings, live: true })).toMatchObject({ outcome: 'ready' })
+    })
+
+    it.each<[string, FeedEvent[][]]>([
+      ['its pods run the digest to which the tag pointed before', running(moved)],
+      ['its pods report no digest', running('')],
+      [
+        'only some of its pods run the expected digest, because one was evicted',
+        [
+          ...running(moved),
+          at(10, added(podOf(createReplicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest, 'b'))),
+        ],
+      ],
+      [
+        'only an older revision runs the expected digest',
+        (() => {
+          const set = setOf('web-2', written('acme/web:v2'))
+          return [
+            at(
+              0,
+              added(written('acme/web:v2'), createReplicaSet({ metadata: { name: 'web-1' } }), set),
+              added(podOf(createReplicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest)),
+              added(podOf(set, 'acme/web:v2', moved)),
+              allSynced,
+            ),
+          ]
+        })(),
+      ],
+      ['it was only scaled', [...running(moved), at(10, modified(written('acme/web:v1', 2, { replicas: 2 })))]],
+      [
+        'another image was only restarted by a reloader',
+        [
+          ...running(moved),
+          at(
+            10,
+            modified(
+              web.deployment(complete(), {
+                metadata: { generation: 2 },
+                spec: {
+                  template: {
+                    ...template('acme/web:v1'),
+                    metadata: { labels: { app: 'web' }, annotations: { restarted: 'now' } },
+                  },
+                },
+              }),
+            ),
+          ),
+        ],
+      ],
+      ['its spec contains another digest', running('', `acme/web@${other}`)],
+      [
+        'its spec contains another digest and it was scaled',
+        [...running('', `acme/web@${other}`), at(10, modified(written(`acme/web@${other}`, 2, { replicas: 2 })))],
+      ],
+    ])('waits when %s', (_, steps) => {
+      expect(run(steps, { settings })).toMatchObject(notArrived)
+    })
+
+    it('is judged from the moment at which another tag is written', () => {
+      const deployment = written('acme/web:v2')
+      const set = setOf('web-2', deployment)
+      const begin = [...running(moved), at(20, modified(deployment))]
+      const end = (imageID: string) => [...begin, at(21, added(set, podOf(set, 'acme/web:v2', imageID)))]
+      expect(run(end(latest), { settings })).toMatchObject({ outcome: 'ready', seconds: 31 })
+      expect(run(end(moved), { settings })).toMatchObject({ outcome: 'failed', reason: 'image-mismatch', seconds: 31 })
+      expect(run(begin, { settings }).entries).toContain('20 note its change has arrived')
+    })
+
+    it('is judged once the pods of a restart run what a moved tag points to now', () => {
+      const deployment = web.deployment(complete(1, { observedGeneration: 2 }), {
+        metadata: { generation: 2 },
+        spec: {
+          template: {
+            ...template('acme/web:v1'),
+            metadata: { labels: { app: 'web' }, annotations: { restarted: 'now' } },
+          },
+        },
+      })
+      const set = setOf('web-2', deployment)
+      const steps = [
+        ...running(moved),
+        at(20, modified(deployment)),
+        at(21, added(set, podOf(set, 'acme/web:v1', latest))),
+      ]
+      const { outcome, entries } = run(steps, { settings })
+      expect(outcome).toBe('ready')
+      expect(entries).toContain('21 note its change has arrived')
+    })
+
+    it('is judged when an object of the same name replaces it', () => {
+      const again = web.deployment(complete(), { metadata: { uid: 'other-uid' } })
+      const steps = [...running(moved), at(10, deleted(web.deployment())), at(11, added(again))]
+      expect(run(steps, { settings }).entries).toContain('11 note its change has arrived')
+    })
+
+    it('is judged when its manifest has arrived, whatever its pods run', () => {
+      const manifest = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' }, spec: {} }
+      const targets = [createTarget({ manifest })]
+      expect(run(running(moved), { settings, targets })).toMatchObject({ outcome: 'failed', reason: 'image-mismatch' })
+    })
   })
 
   describe('of a Job that is removed when it has completed', () => {
@@ -157,19 +299,6 @@ describe('a rollout with expected images', () => {
       const steps = [...begin(imageID), ...end(imageID), finish]
       expect(run(steps, { targets, settings: { expectImages: { migrate: built } } })).toMatchObject(expected)
     })
-  })
-
-  it('does not take an object with another digest in its spec for the awaited change', () => {
-    const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
-    const scaled = web.deployment(complete(), {
-      metadata: { generation: 2 },
-      spec: {
-        replicas: 2,
-        template: createTemplate({ containers: [createContainer({ image: `acme/web@${other}` })] }),
-      },
-    })
-    const steps = [...running('', `acme/web@${other}`), at(10, modified(scaled))]
-    expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 60 })
   })
 
   it('is not judged by its images before it is ready', () => {

@@ -32,6 +32,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
     settings,
     gateTime: createGateTime(settings),
     changedAt: () => undefined,
+    hasExpectedImages: () => undefined,
     takeSnapshot: (object) => (object === undefined ? [] : [object]),
     findUndo: () => undefined,
   }

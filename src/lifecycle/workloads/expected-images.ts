@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { KubeObject, Pod, PodSpec, PodTemplate } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
 import type { ExpectedImages } from '../../inputs.ts'
 import { messageOf, type Problem } from '../../reasons/reasons.ts'
-import { stayingPods } from '../assessment.ts'
+import { type Assessment, stayingPods } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { amended, type ReadyTarget, type Rule } from '../rule.ts'
+import type { RuleContext } from '../rule-context.ts'
 import { containersOf } from './pod-fields.ts'
 
 /**
@@ -13,21 +15,30 @@ import { containersOf } from './pod-fields.ts'
  * pod's own `image` counts as well.
  */
 function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: number): Problem | undefined {
-  for (const pod of pods) {
-    for (const { container, status } of containersOf(pod)) {
-      const wanted = Object.hasOwn(expected, container.name) ? expected[container.name] : undefined
-      const running = digestOf(status?.imageID)
-      if (wanted === undefined || running === wanted || digestOf(container.image) === wanted) continue
-      return {
-        ...ownProblem(pod, now),
-        reason: 'image-mismatch',
-        container: container.name,
-        detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },
-        proven: true,
-      }
-    }
+  const other = expectedContainers(pods, expected).find(({ isExpected }) => !isExpected)
+  if (other === undefined) return undefined
+  const { pod, container, status, wanted, running } = other
+  return {
+    ...ownProblem(pod, now),
+    reason: 'image-mismatch',
+    container: container.name,
+    detail: { image: container.image, expected: wanted, running, isLoaded: !status?.imageID?.includes('@') },
+    proven: true,
   }
-  return undefined
+}
+
+/** The containers whose image is expected, with the digest that each runs; undefined if it is unknown. */
+function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
+  return pods.flatMap((pod) =>
+    containersOf(pod).flatMap(({ container, status }) => {
+      const wanted = Object.hasOwn(expected, container.name) ? expected[container.name] : undefined
+      if (wanted === undefined) return []
+      const running = digestOf(status?.imageID)
+      return [
+        { pod, container, status, wanted, running, isExpected: [running, digestOf(container.image)].includes(wanted) },
+      ]
+    }),
+  )
 }
 
 /** Adds to a rule: a target that would be ready fails if a pod runs another image than expected. */
@@ -35,19 +46,28 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   if (Object.keys(expected).length === 0) return rule
   const withHooks: Rule = {
     ...rule,
-    hasExpectedSpec: (object) => hasExpectedImages(podSpecOf(object), expected),
+    hasExpectedImages: (object, listed, context) => {
+      const runs = () =>
+        context !== undefined && runExpected(podsOf(object, rule.assess(object, context), context), expected)
+      return hasArrived(podSpecOf(object), listed && podSpecOf(listed), expected, runs)
+    },
+    watchesBeforeChange: true,
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
   return amended(withHooks, (draft, object, context) => {
     if (!draft.ready) return draft
-    const existing = context.list('Pod', object.metadata.namespace)
-    const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
-    const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
-    const staying = stayingPods(object, draft, (uid) => byUid.get(uid))
-    const failure = imageMismatch(staying, expected, context.now)
+    const failure = imageMismatch(podsOf(object, draft, context), expected, context.now)
     if (failure === undefined) return draft
     return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
   })
+}
+
+/** The pods of the present revision that are not being deleted, and those that succeeded, also if they were removed since. */
+function podsOf(object: KubeObject, assessed: Pick<Assessment, 'pods'>, context: RuleContext): readonly Pod[] {
+  const existing = context.list('Pod', object.metadata.namespace)
+  const pods = [...existing, ...context.succeededPods(object.metadata.uid)]
+  const byUid = new Map(pods.map((pod) => [pod.metadata.uid, pod]))
+  return stayingPods(object, assessed, (uid) => byUid.get(uid))
 }
 
 /**
@@ -75,16 +95,39 @@ function missingContainers(
   }
 }
 
-/** Whether a pod spec has the expected digests; undefined if none of these images has a digest in the spec. */
-function hasExpectedImages(
-  { containers = [], initContainers = [] }: PodSpec,
+/**
+ * Whether the awaited change has arrived. A digest in the spec decides. A tag does not: it may have been moved, and a scale or a
+ * restart leaves it as it is. With a tag, the change is another image of the container, or the pods run the expected digest, if
+ * somebody wrote the tag before the gate began.
+ * @param listed the pod spec in the first list
+ * @param runs whether the pods of the present revision run the expected images
+ */
+function hasArrived(
+  present: PodSpec,
+  listed: PodSpec | undefined,
   expected: ExpectedImages,
+  runs: () => boolean,
 ): boolean | undefined {
-  const pinned = [...containers, ...initContainers].flatMap(({ name, image }) => {
-    const digest = digestOf(image)
-    return Object.hasOwn(expected, name) && digest !== undefined ? [digest === expected[name]] : []
-  })
-  return pinned.length === 0 ? undefined : pinned.every((isExpected) => isExpected)
+  const images = imagesOf(present, expected)
+  const pinned = images.filter(([, image]) => digestOf(image) !== undefined)
+  if (pinned.length > 0) return pinned.every(([name, image]) => digestOf(image) === expected[name])
+  if (listed === undefined || images.length === 0) return undefined
+  return !isDeepStrictEqual(images, imagesOf(listed, expected)) || runs()
+}
+
+/** The names and images of the containers whose image is expected. */
+function imagesOf({ containers = [], initContainers = [] }: PodSpec, expected: ExpectedImages) {
+  return [...containers, ...initContainers].flatMap(({ name, image }) =>
+    Object.hasOwn(expected, name) ? [[name, image] as const] : [],
+  )
+}
+
+/** Whether some of these pods show which of the expected images they run, and none runs another one. */
+function runExpected(pods: readonly Pod[], expected: ExpectedImages): boolean {
+  const shown = expectedContainers(pods, expected).filter(
+    ({ running, isExpected }) => isExpected || running !== undefined,
+  )
+  return shown.length > 0 && shown.every(({ isExpected }) => isExpected)
 }
 
 function podSpecOf(object: KubeObject): PodSpec {

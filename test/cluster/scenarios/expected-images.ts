@@ -46,6 +46,25 @@ export const expectedImages: Scenario[] = [
   },
   {
     ...web,
+    // An image updater wrote the tag before the gate began.
+    name: 'image-behind-a-tag',
+    inputs: { ...web.inputs, 'await-change': '30s' },
+    setup: (fixture) => fixture.rollOut(deployment('web', { image, imagePullPolicy: 'Always' })),
+    inputsFrom: (fixture) => ({ 'expect-images': `app=${digestIn(fixture)}` }),
+    expect: { outcome: 'ready', reason: '' },
+    takesSeconds: 6,
+  },
+  {
+    ...web,
+    // The tag points to another image now, and the pods run the one before.
+    name: 'image-behind-a-moved-tag',
+    inputs: { ...web.inputs, 'await-change': '5s', 'expect-images': `app=${other}` },
+    setup: (fixture) => fixture.rollOut(deployment('web', { image, imagePullPolicy: 'Always' })),
+    expect: { outcome: 'stalled', reason: 'change-not-seen' },
+    takesSeconds: 10,
+  },
+  {
+    ...web,
     // The Job and its pod are removed before the Deployment is ready.
     name: 'image-of-a-removed-job',
     inputs: { resources: 'job/migrate\ndeployment/web' },
