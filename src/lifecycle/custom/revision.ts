@@ -487,11 +487,13 @@ function readerOf({ kind }: KubeObject): Reader {
   return readers[kind] ?? readApplication
 }
 
-/** A version for people: `a1b2c3d (main)`, and for several sources each of them. */
+/** A version for people: `a1b2c3d (main)`, of an OCI artifact also the commit, and for several sources each of them. */
 function describeVersion({ sources }: Version): string {
   return sources
     .map(({ revisions: [revision = '', ...others] }) => {
       const short = shortRevision(revision)
+      const origin = others.find((each) => each.includes('@'))
+      if (origin !== undefined) return `${short}, made from ${shortRevision(origin)}`
       const branch = others.find((each) => !matchesRevision(revision, each) && !each.includes(':'))
       return short.includes(' ') || branch === undefined || short === revision ? short : `${short} (${branch})`
     })

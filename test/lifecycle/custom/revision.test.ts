@@ -335,6 +335,13 @@ describe('a Kustomization of an OCI artifact', () => {
     expect(arrivalOf(object, revision)?.type).toBe(type)
   })
 
+  it('is named with the commit that it was made from', () => {
+    const object = kustomization({ lastAppliedRevision: before, lastAppliedOriginRevision: on('main', 'd') })
+    expect(arrivalOf(object, want)).toMatchObject({
+      problem: { detail: { current: 'aaaaaaa (latest), made from ddddddd (main)' } },
+    })
+  })
+
   it('names what keeps Flux from the revision: the health checks of the one before', () => {
     const checking = 'Running health checks for revision main@sha1:a with a timeout of 5m'
     const busy = kustomization({
