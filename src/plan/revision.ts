@@ -79,9 +79,11 @@ export function hasDigest(revision: string): boolean {
 export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
-  if (want.digest === '') return want.name !== '' && want.name === report.name
-  if (report.digest.startsWith(want.digest)) return true
-  if (appendedDigest.test(reported) && want.digest.startsWith(report.digest)) return true
+  const isAppended = appendedDigest.test(reported)
+  // Flux writes a version without its `v` when it appends a digest.
+  if (want.digest === '')
+    return want.name !== '' && (want.name === report.name || (isAppended && want.name === `v${report.name}`))
+  if (report.digest.startsWith(want.digest) || (isAppended && want.digest.startsWith(report.digest))) return true
   // A tag may look like a commit.
   return wanted === report.name
 }

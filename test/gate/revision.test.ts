@@ -830,4 +830,18 @@ describe('a HelmRelease at a version', () => {
     }
     expect(await gateOf(statuses)).toMatchObject(ready(9))
   })
+
+  it('is not failed by a newer version that failed and was rolled back to it', async () => {
+    const newest = { lastAttemptedRevision: '1.4.3' }
+    const statuses = {
+      0: { history: [release(2, '1.4.2', 'deployed')], ...attempted, ...isWorking('Running upgrade action') },
+      20: {
+        history: [release(4, '1.4.2', 'deployed'), release(3, '1.4.3', 'failed')],
+        ...newest,
+        conditions: [...remediated, fluxCondition('Stalled', 'True', 'RetriesExceeded', 'Failed to upgrade', 20)],
+      },
+      90: { history: [release(5, '1.4.3', 'deployed'), release(4, '1.4.2', 'superseded')], ...newest, ...isReady },
+    }
+    expect(await gateOf(statuses)).toMatchObject(superseded(90))
+  })
 })

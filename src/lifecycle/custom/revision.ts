@@ -398,10 +398,11 @@ const readHelmRelease: Reader = (object) => {
   const [front] = releases
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const deployed = releases.find(({ status }) => status === 'deployed')
+  const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
     ...common,
     deployed: front === undefined ? fluxVersion(texts(lastAppliedRevision)) : deployed?.version,
-    isSettled: front === undefined || front === deployed,
+    isSettled: front === undefined || (front === deployed && !isOfOther),
     attempt: attempted && {
       version: attempted,
       state: hasFailed ? (isStalled ? 'failed' : 'retried') : ready?.status === 'Unknown' ? 'running' : 'succeeded',
@@ -595,8 +596,13 @@ function judge(
   switch (standing.type) {
     case 'deployed':
       return withDeployed(own, object, report)
-    case 'unsettled':
-      return own.ready ? open(own, `${report.operator} has not finished`) : own
+    case 'unsettled': {
+      if (own.ready) return open(own, `${report.operator} has not finished`)
+      const { attempt } = report
+      const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, wanted)
+      // The failure of another revision is none of the wanted one.
+      return isOfOther ? open(own, own.message) : own
+    }
     case 'deploying': {
       const { isRetried, message } = standing
       const started = {

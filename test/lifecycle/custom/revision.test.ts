@@ -34,6 +34,7 @@ describe('a reported revision', () => {
     ['a digest that is shortened behind a chart version', digest, `1.4.2+${'c'.repeat(12)}`],
     ['a commit that is shortened behind the version of a chart in git', sha, `1.4.2+${sha.slice(0, 12)}`],
     ['a short commit behind the version of a chart in git', sha.slice(0, 7), `1.4.2+${sha.slice(0, 12)}`],
+    ['a chart version that Flux writes without its v before a digest', 'v1.4.2', '1.4.2+0123456789ab'],
     ['a chart version with the appended digest', '1.4.2+0123456789ab', '1.4.2+0123456789ab'],
     ['a word that is equal', 'abc123', 'abc123'],
   ])('is the wanted one: %s', (_, wanted, reported) => {
@@ -45,6 +46,7 @@ describe('a reported revision', () => {
     ['six digits of a commit', sha.slice(0, 6), sha],
     ['the same branch with another commit', `main@sha1:${sha}`, `main@sha1:${'a'.repeat(40)}`],
     ['another version', '1.4.2', '1.4.20'],
+    ['a tag without the v', 'v1.4.2', `1.4.2@${digest}`],
     ['another build of a version', '1.4.2+build.5', '1.4.2+build.6'],
     ['a version with another appended digest', '1.4.2+0123456789ab', '1.4.2+ba9876543210'],
     ['another digest of the same tag', `1.4.2@${digest}`, `1.4.2@sha256:${'d'.repeat(64)}`],
