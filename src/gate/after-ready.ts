@@ -36,7 +36,8 @@ import { type Hold, MetricChecks } from './metric-checks.ts'
 import { noQuestions, type Question } from './questions.ts'
 import { examinePlace, type Parts, type Place, placeOf, podsOf, reachedPods, targetsAt } from './request-places.ts'
 import type { GateSettings } from './settings.ts'
-import { type GatedTarget, objectOf, type TargetEvent } from './target-state.ts'
+import { type GatedTarget, objectOf } from './target-state.ts'
+import type { TargetEvent } from './target-step.ts'
 import { type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
 
 /** What a gate asks for after ready; see the constructor of `AfterReady`. */

@@ -2,7 +2,8 @@ import type { ObjectName, Subject } from '../cluster/objects.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { classOf, isOwnMistake, otherSubjects, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { isCause } from './outcome.ts'
-import { type GatedTarget, verdictSoFar } from './target-state.ts'
+import { verdictSoFar } from './target-record.ts'
+import type { GatedTarget } from './target-state.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
 /** Finds the other target that an object is or belongs to; undefined if it belongs to the given target, or to none. */

@@ -2,16 +2,9 @@ import { deletedMs } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
-import {
-  describeState,
-  type GatedTarget,
-  isUndecided,
-  objectOf,
-  problemsIn,
-  problemVerdict,
-  type TargetVerdict,
-  wasDeleted,
-} from './target-state.ts'
+import { describeState, problemVerdict } from './target-record.ts'
+import { type GatedTarget, isUndecided, objectOf, problemsIn, wasDeleted } from './target-state.ts'
+import type { TargetVerdict } from './target-step.ts'
 import { verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */

@@ -24,14 +24,8 @@ import { eventKind, GatedTargets } from './gated-targets.ts'
 import { decide, firstFailureAt } from './outcome.ts'
 import { noQuestions, type Question } from './questions.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
-import {
-  describeOpen,
-  explainingRequestsOf,
-  type GatedTarget,
-  objectOf,
-  requestsOf,
-  targetRecord,
-} from './target-state.ts'
+import { describeOpen, targetRecord } from './target-record.ts'
+import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
 import {
   deniedVerdict,
   type Entry,

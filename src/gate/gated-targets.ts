@@ -37,11 +37,10 @@ import {
   objectOf,
   optionalRequestsOf,
   requestsOf,
-  step,
-  type TargetEvent,
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
+import { step, type TargetEvent } from './target-step.ts'
 import type { Entry } from './timeline.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 

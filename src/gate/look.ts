@@ -1,7 +1,8 @@
 import { joinSubject, type ProblemClass } from '../reasons/spec.ts'
 import type { Gate, JudgedTarget } from './gate.ts'
 import { gravest } from './outcome.ts'
-import { type GatedTarget, objectOf, problemVerdict, wasDeleted } from './target-state.ts'
+import { problemVerdict } from './target-record.ts'
+import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
   type GateProblem,
   type Outcome,

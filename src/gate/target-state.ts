@@ -1,50 +1,17 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
-import { duration } from '../duration.ts'
-import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { IdentityChange, Rule, Undo } from '../lifecycle/rule.ts'
-import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
+import type { Rule, Undo } from '../lifecycle/rule.ts'
+import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { type Problem, sentenceOf, traitsOf } from '../reasons/reasons.ts'
-import { deletedMs } from '../thresholds.ts'
-import { hasArrived, identityVerdict } from './identity.ts'
-import {
-  completeMoments,
-  createMilestones,
-  finishHold,
-  finishMilestones,
-  loseMilestones,
-  type MilestoneProgress,
-  milestoneRecords,
-  restartCounters,
-  updateMilestones,
-} from './milestones.ts'
-import { isChangeRequired, unchangedText, unchangedVerdict, versionAge } from './present-version.ts'
-import { type GateSettings, milestoneTimeoutMs } from './settings.ts'
-import {
-  type Entry,
-  type GateProblem,
-  type TargetOutcome,
-  type TargetRecord,
-  type Verdict,
-  verdictOf,
-} from './timeline.ts'
-import {
-  addLoggedProblem,
-  hasLoggedMessage,
-  isOwnProblem,
-  type LoggedProblems,
-  problemHeadline,
-  problemStatement,
-  reachedText,
-  recordProblem,
-  scaleText,
-  settlingText,
-  verdictText,
-} from './timeline-entries.ts'
+import type { Problem } from '../reasons/reasons.ts'
+import { createMilestones, type MilestoneProgress } from './milestones.ts'
+import { isChangeRequired } from './present-version.ts'
+import type { GateSettings } from './settings.ts'
+import type { TargetOutcome, Verdict } from './timeline.ts'
+import type { LoggedProblems } from './timeline-entries.ts'
 
 /** The constant facts about a target, which a step may read. */
 export interface StepContext {
@@ -85,7 +52,7 @@ interface Unended {
 }
 
 /** The awaited change has not arrived: the object is not judged yet. */
-interface AwaitingChange extends Unended {
+export interface AwaitingChange extends Unended {
   readonly type: 'awaiting-change'
   /** The object as the first list contained it. */
   readonly listed?: KubeObject
@@ -96,7 +63,7 @@ interface AwaitingChange extends Unended {
   readonly assessment?: undefined
 }
 
-interface Absent extends Unended {
+export interface Absent extends Unended {
   readonly type: 'absent'
   readonly absence: Absence
   /** The object before its deletion, and its last assessment. */
@@ -111,13 +78,13 @@ interface Listing extends Unended {
   readonly assessment?: undefined
 }
 
-interface Judged extends Unended {
+export interface Judged extends Unended {
   readonly type: 'judged'
   readonly seen: Seen
   readonly assessment: Assessment
 }
 
-interface Ready extends Unended {
+export interface Ready extends Unended {
   readonly type: 'ready'
   /** When it became ready. */
   readonly at: number
@@ -153,7 +120,7 @@ interface Absence {
 }
 
 /** The facts about the gated object. */
-interface Seen {
+export interface Seen {
   /** Its latest version. */
   readonly object: KubeObject
   /** Its latest version with the gated template. */
@@ -178,67 +145,6 @@ interface Seen {
   readonly isSettlingLogged: boolean
 }
 
-/** How a target ends. */
-export interface TargetVerdict extends Verdict<TargetOutcome> {
-  /** Set if the message repeats the outcome: the log shows this text instead, after `stalled after 5 m: `. */
-  readonly logText?: string
-}
-
-/** An event that may change the state of a target. */
-export type TargetEvent =
-  /**
-   * A version of the object; `isFirstSight` until the first list of the target is complete. `declaresStatus`: whether its
-   * kind has a status subresource, if known.
-   */
-  | {
-      readonly type: 'found'
-      readonly object: KubeObject
-      readonly isFirstSight: boolean
-      readonly declaresStatus: boolean | undefined
-    }
-  | { readonly type: 'deleted' }
-  /**
-   * The last known state of a deleted object. `last-state-judged` follows: it changes nothing if that state gave a
-   * verdict.
-   */
-  | { readonly type: 'last-state-found'; readonly object: KubeObject }
-  | { readonly type: 'last-state-judged'; readonly deletedAt: number }
-  /** No list contains the object, and all lists are complete. */
-  | { readonly type: 'absence-known' }
-  /** The object of an operator cannot be read. */
-  | { readonly type: 'unreadable'; readonly text: string }
-  /** A list that the object needs is not complete. */
-  | { readonly type: 'list-pending' }
-  /** The revisions that the object owns now. */
-  | { readonly type: 'revisions-listed'; readonly revisions: readonly KubeObject[] }
-  | {
-      readonly type: 'assessed'
-      readonly assessment: Assessment
-      /** A watch that the target needs is unavailable, so it is unknown whether a failure is over. */
-      readonly isUnavailable: boolean
-      readonly awaitsOther: boolean
-      /** Set with the first assessment; see `Rule.availableRevision`. */
-      readonly availableRevision?: number | undefined
-    }
-  | { readonly type: 'held'; readonly isHeld: boolean }
-  /** Events were read after the verdict: they may show when milestones were reached before the gate. */
-  | { readonly type: 'dated'; readonly milestones: readonly Milestone[] }
-  /** The hold begins, or the target has held to its end. */
-  | { readonly type: 'holding' }
-  | { readonly type: 'hold-ended'; readonly message: string }
-  /** `problem` concerns all targets together, and replaces the problems of the target itself. */
-  | { readonly type: 'end'; readonly verdict: TargetVerdict; readonly problem?: Problem }
-  /** The object cannot be judged: it is invalid, or a rule threw an error. */
-  | { readonly type: 'unjudged'; readonly message: string }
-
-type TargetEntry = Pick<Entry, 'kind' | 'text' | 'outcome' | 'isUnquoted'>
-
-/** The state after an event, and the entries to log. */
-export interface Step {
-  readonly state: TargetState
-  readonly entries: readonly TargetEntry[]
-}
-
 /** @param addedAt when it became a target, if that was after the gate's start */
 export function firstState(
   { rule, settings, target }: Pick<StepContext, 'rule' | 'settings' | 'target'>,
@@ -258,478 +164,18 @@ export function firstState(
     : { ...unended, type: 'absent', absence: { since, wasDeleted: false } }
 }
 
-/** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
-export function step(state: TargetState, event: TargetEvent, now: number, context: StepContext): Step {
-  const unchanged = { state, entries: [] }
-  if (event.type === 'dated') {
-    const milestones = completeMoments(state.milestones, event.milestones, context.gateTime)
-    return { state: { ...state, milestones }, entries: [] }
-  }
-  if (state.type === 'ended') return unchanged
-  switch (event.type) {
-    case 'found':
-      return afterFound(state, event, now, context)
-    case 'deleted':
-      return afterDeletion(state, now, context)
-    case 'last-state-found':
-      return { state: withObject(state, event.object, false, now, context), entries: [] }
-    case 'last-state-judged':
-      return { state: withoutObject(state, event.deletedAt, now), entries: [] }
-    case 'absence-known':
-      return afterAbsence(state, now, context)
-    case 'unreadable': {
-      if (state.type !== 'absent') return unchanged
-      const milestones = finishMilestones(state.milestones, event.text, now)
-      return {
-        state: { type: 'ready', at: now, milestones, stall: state.stall, isUnread: true },
-        entries: [readyEntry(event.text)],
-      }
-    }
-    case 'list-pending': {
-      if (state.type !== 'ready' || state.seen === undefined || state.assessment === undefined) return unchanged
-      const message = 'the objects that its spec selects now are being listed'
-      return fallBack(
-        { ...state, seen: state.seen },
-        { ...state.assessment, status: 'progressing', failure: undefined, message },
-        now,
-      )
-    }
-    case 'revisions-listed':
-      return isPresent(state) ? afterRevisions(state, event.revisions, now, context) : unchanged
-    case 'assessed':
-      return isPresent(state) ? afterAssessment(state, event, now, context) : unchanged
-    case 'holding':
-      return { state: { ...state, milestones: { ...state.milestones, isHolding: true } }, entries: [] }
-    case 'hold-ended': {
-      const milestones = finishHold(state.milestones, event.message, now)
-      if (milestones === undefined || state.type !== 'ready') return unchanged
-      return { state: { ...state, milestones }, entries: [{ kind: 'progress', text: event.message, isUnquoted: true }] }
-    }
-    case 'held': {
-      const stall = holdStall(state.stall, event.isHeld, now)
-      return isUndecided(state) && stall !== state.stall ? { state: { ...state, stall }, entries: [] } : unchanged
-    }
-    case 'end': {
-      const { problem, verdict } = event
-      return end(state, verdict, now, context, problem && [problem])
-    }
-    // Nothing about the object is read again: that may throw the same error.
-    case 'unjudged': {
-      const { milestones } = state
-      const verdict: Verdict<TargetOutcome> = { outcome: 'unknown', reason: '', message: event.message }
-      return {
-        state: { type: 'ended', at: now, verdict, snapshot: [], problems: [], milestones },
-        entries: [{ kind: 'verdict', text: event.message, outcome: 'unknown' }],
-      }
-    }
-  }
-}
-
 /** A state in which the object exists. */
-type Present = Listing | Judged | (Ready & { readonly seen: Seen })
-type UnendedState = Exclude<TargetState, Ended>
+export type Present = Listing | Judged | (Ready & { readonly seen: Seen })
+export type UnendedState = Exclude<TargetState, Ended>
 
-function isPresent(state: UnendedState): state is Present {
+export function isPresent(state: UnendedState): state is Present {
   return objectOf(state) !== undefined
-}
-
-function afterFound(
-  state: UnendedState,
-  { object, isFirstSight, declaresStatus }: TargetEvent & { type: 'found' },
-  now: number,
-  context: StepContext,
-): Step {
-  const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
-  if (state.assessment?.completed && isSameObject) return { state, entries: [] }
-  const { seen: before } = state
-  const isOther = before !== undefined && before.gated.metadata.uid !== object.metadata.uid
-  // With `--for=delete`, another object of the same name counts as absence, as in `kubectl wait`.
-  if (isOther && context.rule.readyWhenAbsent !== undefined) return afterDeletion(state, now, context)
-  if (state.type === 'awaiting-change')
-    return context.rule.arrival === undefined
-      ? afterAwaitedChange(state, { object, isFirstSight, declaresStatus }, now, context)
-      : afterAwaited(state, object, isFirstSight, now, context)
-  const next = withObject(state, object, isFirstSight, now, context)
-  const left = isOther ? undefined : afterOtherRevision(next, object, now, context)
-  if (left !== undefined) return left
-  if (isOther) return afterReplacement(next, before, object, now, context)
-  const scaled = scaleText(isPresent(state) ? before?.object : undefined, object)
-  return { state: next, entries: scaled === undefined ? [] : [note(scaled)] }
-}
-
-/** Follows an object whose change is awaited: it is gated once that has arrived. */
-function afterAwaitedChange(
-  state: AwaitingChange,
-  { object, isFirstSight, declaresStatus }: Omit<TargetEvent & { type: 'found' }, 'type'>,
-  now: number,
-  context: StepContext,
-): Step {
-  const listed = state.listed ?? (isFirstSight ? object : undefined)
-  const { wasDeleted } = state
-  const { manifest } = context.target
-  const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
-  const hasExpectedImages = context.hasExpectedImages(object, manifest === undefined ? same : undefined)
-  const awaited = { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus }
-  if (!hasArrived(object, awaited, context.gateTime))
-    return listed === state.listed
-      ? { state, entries: [] }
-      : { state: { ...state, listed }, entries: [note('exists already: waiting for its change to arrive')] }
-  // The pods of a version that came before the gate may be listed later.
-  const cameBefore = hasExpectedImages === true && same?.metadata.generation === object.metadata.generation
-  return {
-    state: withObject(arrived(state, now), object, isFirstSight || cameBefore, now, context),
-    entries: [note('its change has arrived')],
-  }
-}
-
-/** Follows an object whose revision is awaited: it is gated once its operator deploys that revision. */
-function afterAwaited(
-  state: AwaitingChange,
-  object: KubeObject,
-  isFirstSight: boolean,
-  now: number,
-  context: StepContext,
-): Step {
-  const { rule, gateTime, target } = context
-  const before = state.listed ?? object
-  const firstSeenAt = state.problem?.firstSeenAt ?? now
-  const facts = { ...gateTime, firstSeenAt, before, wasDeployed: false, wasAttempted: false }
-  const found = rule.arrival?.(object, facts)
-  if (found?.type === 'awaited') {
-    const { text } = problemStatement(found.problem, target)
-    const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
-    return {
-      state: { ...state, listed: before, problem: found.problem },
-      entries: isLogged ? [] : [{ kind: 'problem', text }],
-    }
-  }
-  const next = withObject(arrived(state, now), object, isFirstSight, now, context)
-  if (found === undefined) return { state: next, entries: [] }
-  if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
-  const arrival = { at: now, before, wasDeployed: found.type === 'deployed' }
-  return { state: withArrival(next, arrival), entries: [note(found.text)] }
-}
-
-/** The change has arrived: the stall clock begins. */
-function arrived(state: AwaitingChange, now: number): AwaitingChange {
-  return { ...state, stall: restartStall(state.stall, now) }
-}
-
-/** Ends a target if its operator has deployed another revision since; undefined if it has not. */
-function afterOtherRevision(
-  state: UnendedState,
-  object: KubeObject,
-  now: number,
-  context: StepContext,
-): Step | undefined {
-  const { arrival, history } = state.seen ?? {}
-  if (arrival === undefined || history === undefined) return undefined
-  const { before, wasDeployed } = arrival
-  const facts = { ...context.gateTime, firstSeenAt: history.firstSeenAt, before, wasDeployed, wasAttempted: true }
-  const found = context.rule.arrival?.(object, facts)
-  if (found === undefined) return undefined
-  if ('detail' in found) return end(state, verdictOf('superseded', found.type, found.detail), now, context)
-  if (found.type !== 'deployed' || wasDeployed) return undefined
-  return { state: withArrival(state, { ...arrival, wasDeployed: true }), entries: [note(found.text)] }
-}
-
-function withArrival(state: UnendedState, arrival: Seen['arrival']): UnendedState {
-  if (state.type === 'awaiting-change' || state.seen === undefined) return state
-  return { ...state, seen: { ...state.seen, arrival } }
-}
-
-/**
- * Ends a target that was created again with another template; any other is gated from its first milestone.
- * @param next the state with the new object
- * @param before the facts about the deleted object
- */
-function afterReplacement(
-  next: UnendedState,
-  before: Seen,
-  object: KubeObject,
-  now: number,
-  context: StepContext,
-): Step {
-  const type = context.rule.compare?.(versionsOf(before), object, [], context.gateTime).type
-  if (type === 'superseded')
-    return end(next, identityVerdict(type, undefined, before.gated, object, context.rule), now, context)
-  const text = 'was replaced by a new object of the same name, which is gated from its first milestone'
-  return { state: next, entries: [note(text)] }
-}
-
-/** The versions that a later one is compared with: the first one, and the latest one with the gated template. */
-function versionsOf({ history, gated }: Seen) {
-  return { first: history.first, gated }
-}
-
-/** The state with a version of the object. An object with another uid is gated from its first milestone. */
-function withObject(
-  state: UnendedState,
-  object: KubeObject,
-  isFirstSight: boolean,
-  now: number,
-  { target, rule }: StepContext,
-): UnendedState {
-  const isOther = state.seen !== undefined && state.seen.gated.metadata.uid !== object.metadata.uid
-  const before = isOther ? undefined : state.seen
-  const requests = [targetWatch(target), ...rule.relatives(object)]
-  const optionalRequests = rule.optionalRelatives?.(object) ?? noRequests
-  const unlessSame = (next: readonly WatchRequest[], known: readonly WatchRequest[] | undefined) =>
-    known !== undefined && isDeepStrictEqual(known, next) ? known : next
-  const seen: Seen = {
-    object,
-    gated: before?.gated ?? object,
-    ...(state.seen?.arrival && { arrival: state.seen.arrival }),
-    existedBefore: before?.existedBefore ?? (!isOther && isFirstSight),
-    history: observeTarget(before?.history, object, now, rule.failures?.(object), rule.states?.(object)),
-    changedAt: before?.changedAt,
-    revisions: before?.revisions ?? new Map(),
-    availableRevision: before?.availableRevision,
-    requests: unlessSame(requests, state.seen?.requests),
-    optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
-    loggedProblems: before?.loggedProblems ?? new Map(),
-    isSettlingLogged: before?.isSettlingLogged ?? false,
-  }
-  if (isOther) {
-    const milestones = createMilestones(rule.milestones)
-    return { type: 'listing', milestones, stall: restartStall(state.stall, now), seen }
-  }
-  const { milestones, assessment } = state
-  const isProgress = before !== undefined && seen.history.statesMovedAt > before.history.statesMovedAt
-  const stall = isProgress ? restartStall(state.stall, now) : state.stall
-  if (state.type === 'ready') return { type: 'ready', milestones, stall, at: state.at, seen, assessment }
-  return assessment === undefined
-    ? { type: 'listing', milestones, stall, seen }
-    : { type: 'judged', milestones, stall, seen, assessment }
-}
-
-function afterDeletion(state: UnendedState, now: number, { rule }: StepContext): Step {
-  // A completed target stays ready after its deletion, until a new object takes its name.
-  if (state.assessment?.completed) return { state, entries: [] }
-  if (state.type === 'awaiting-change') return { state: { ...state, wasDeleted: true }, entries: [] }
-  if (rule.readyWhenAbsent === undefined)
-    return {
-      state: withoutObject(state, now, now),
-      entries: [note(`was deleted; it has ${deletedMs / 1000} s to come back`)],
-    }
-  const absence = { since: now, wasDeleted: true }
-  return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }
-}
-
-function withoutObject(state: UnendedState, deletedAt: number, now: number): UnendedState {
-  if (state.type === 'awaiting-change' || state.assessment?.completed) return state
-  const { milestones, stall, seen, assessment } = state
-  const absence = { since: deletedAt, wasDeleted: true }
-  const kept = state.type === 'ready' ? restartStall(stall, now) : stall
-  return { type: 'absent', milestones, stall: kept, absence, seen, assessment }
-}
-
-function afterAbsence(state: UnendedState, now: number, { target, rule, settings }: StepContext): Step {
-  if (state.type !== 'absent') return { state, entries: [] }
-  if (rule.readyWhenAbsent === undefined) {
-    const { absence } = state
-    if (absence.wasDeleted || absence.isLogged) return { state, entries: [] }
-    const timeoutMs = milestoneTimeoutMs('created', target, settings)
-    const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
-    const entries = [note(`does not exist yet: ${wait}`)]
-    return { state: { ...state, absence: { ...absence, isLogged: true } }, entries }
-  }
-  const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)
-  return { state: { ...state, type: 'ready', at: now, milestones }, entries: [readyEntry(rule.readyWhenAbsent)] }
-}
-
-/** Ends a target whose template is no longer the gated one, or follows the change. */
-function afterRevisions(state: Present, listed: readonly KubeObject[], now: number, context: StepContext): Step {
-  const { object, gated: before } = state.seen
-  const revisions = withRevisions(state.seen.revisions, listed)
-  const seen = { ...state.seen, revisions }
-  if (object === before && revisions === state.seen.revisions) return { state, entries: [] }
-  const change = context.rule.compare?.(versionsOf(seen), object, [...revisions.values()], context.gateTime) ?? same
-  switch (change.type) {
-    case 'same':
-      return { state: { ...state, seen: { ...seen, gated: object } }, entries: [] }
-    case 'returned':
-    case 'followed': {
-      const followed: Present = {
-        ...state,
-        seen: { ...seen, gated: object, loggedProblems: new Map(), isSettlingLogged: false },
-        milestones: restartCounters(state.milestones, now),
-        stall: restartStall(state.stall, now),
-      }
-      const what = change.isOperators
-        ? 'was changed, and its operator states which version is deployed'
-        : change.type === 'returned'
-          ? 'is again the one that was gated first'
-          : 'changed only in annotations, labels or environment variables'
-      const text = `its template ${what}: the gate follows it`
-      return { state: followed, entries: [note(text)] }
-    }
-    case 'superseded':
-    case 'rolled-back': {
-      const verdict = identityVerdict(change.type, change.revision, before, object, context.rule)
-      return end({ ...state, seen }, verdict, now, context)
-    }
-    default:
-      return { state: { ...state, seen }, entries: [] }
-  }
-}
-
-const same: IdentityChange = { type: 'same' }
-
-function withRevisions(
-  known: ReadonlyMap<string, KubeObject>,
-  listed: readonly KubeObject[],
-): ReadonlyMap<string, KubeObject> {
-  const byUid = listed.map((revision) => [revision.metadata.uid ?? revision.metadata.name, revision] as const)
-  return byUid.every(([uid, revision]) => known.get(uid) === revision) ? known : new Map([...known, ...byUid])
-}
-
-function afterAssessment(
-  before: Present,
-  event: TargetEvent & { type: 'assessed' },
-  now: number,
-  context: StepContext,
-): Step {
-  const { target, rule, gateTime } = context
-  const { assessment } = event
-  const isReady = assessment.status === 'ready'
-  const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, context) : []
-  const fallen =
-    before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
-  const { seen } = fallen.state
-  const isFirstSight = seen.existedBefore && fallen.state.milestones.reachedAt.length === 0
-  const when = { now, startedAt: gateTime.startedAt, isFirstSight }
-  const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
-  const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
-  const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
-  // An unavailable watch may hide that the problem is over: the pod may run now.
-  const failure = event.isUnavailable ? undefined : assessment.failure
-  const problems = assessment.problems.filter((each) => !event.awaitsOther || !traitsOf(each).isConsequence)
-  const { loggedProblems, texts } = logProblems(problems, failure, seen.loggedProblems, target)
-  const after = {
-    milestones: progress,
-    stall: moved ? restartStall(fallen.state.stall, now) : fallen.state.stall,
-    seen: {
-      ...seen,
-      changedAt: context.changedAt(seen.object),
-      loggedProblems,
-      isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
-      availableRevision: event.availableRevision ?? seen.availableRevision,
-    },
-    assessment,
-  }
-  const entries: TargetEntry[] = [
-    ...warnings.map(note),
-    ...fallen.entries,
-    // The milestones of workloads have counts; others may quote a status.
-    ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
-    ...texts.map((text) => ({ kind: 'problem', text }) as const),
-  ]
-  const unchanged = unchangedVerdict(after.seen.changedAt, context)
-  const verdict = unchanged ?? (failure && problemVerdict('failed', failure, assessment, target))
-  if (verdict !== undefined) {
-    const ended = end({ ...after, type: 'judged' }, verdict, now, context)
-    return { state: ended.state, entries: [...entries, ...ended.entries] }
-  }
-  if (!isReady) return { state: { ...after, type: 'judged' }, entries }
-  if (before.type === 'ready') return { state: { ...after, type: 'ready', at: before.at }, entries }
-  const state: TargetState = { ...after, type: 'ready', at: now }
-  const text = [readyMessage(state, assessment, context), ...remarksOf(assessment, target)].join(' · ')
-  return { state, entries: [...entries, readyEntry(text)] }
-}
-
-/** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */
-function logProblems(
-  problems: readonly Problem[],
-  failure: Problem | undefined,
-  before: LoggedProblems,
-  target: Target,
-): { readonly loggedProblems: LoggedProblems; readonly texts: readonly string[] } {
-  const textOf = (problem: Problem) => problemStatement(problem, target).text
-  const failureText = failure && textOf(failure)
-  let loggedProblems = before
-  const texts: string[] = []
-  for (const problem of problems) {
-    const text = textOf(problem)
-    const logged = text === failureText ? undefined : addLoggedProblem(loggedProblems, problem)
-    if (logged === undefined) continue
-    // A status may contain one sentence in several conditions, which are problems with different reasons.
-    const isRepeated = isOwnProblem(problem, target) && hasLoggedMessage(loggedProblems, problem)
-    loggedProblems = logged
-    if (!isRepeated) texts.push(text)
-  }
-  return { loggedProblems, texts }
-}
-
-/** The user's timeouts that the object cannot meet. */
-function warningsOf(object: KubeObject, { rule, target: { clocks }, settings }: StepContext): readonly string[] {
-  const present = {
-    timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
-    stallTimeoutMs: clocks.stallTimeoutMs ?? settings.stallTimeoutMs,
-    stallIsLiteral: settings.stallIsLiteral || clocks.stallTimeoutMs !== undefined,
-  }
-  return rule.clockWarnings?.(object, present) ?? []
-}
-
-/** A ready target is no longer ready. */
-function fallBack(
-  { seen, milestones, stall }: Ready & { readonly seen: Seen },
-  assessment: Assessment,
-  now: number,
-): { readonly state: Judged; readonly entries: readonly TargetEntry[] } {
-  const state: Judged = {
-    type: 'judged',
-    seen: { ...seen, isSettlingLogged: false },
-    assessment,
-    milestones: loseMilestones(milestones, assessment, now),
-    stall: restartStall(stall, now),
-  }
-  return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
-}
-
-/** Ends a target; that of an endless gate stays as it is. */
-function end(
-  state: UnendedState,
-  { logText, ...verdict }: TargetVerdict,
-  now: number,
-  context: StepContext,
-  problems = reportedProblems(state),
-): Step {
-  if (context.settings.isEndless) return { state, entries: [] }
-  const { milestones, seen, assessment } = state
-  const object = objectOf(state)
-  const snapshot = context.takeSnapshot(object, problems)
-  const text = verdictText(verdict, logText)
-  const problem = assessment?.failure ?? problems[0]
-  const undo =
-    verdict.outcome === 'failed' && object !== undefined
-      ? context.findUndo(object, seen?.availableRevision, problem)
-      : undefined
-  return {
-    state: { type: 'ended', at: now, verdict, snapshot, problems, milestones, object, undo, seen, assessment },
-    entries: [{ kind: 'verdict', text, outcome: verdict.outcome }],
-  }
 }
 
 /** The present problems of a target that has not ended. */
 export function problemsIn(state: UnendedState): readonly Problem[] {
   if (state.type === 'awaiting-change') return state.problem === undefined ? [] : [state.problem]
   return state.assessment?.problems ?? []
-}
-
-/** The problems if it ends now. */
-function reportedProblems(state: UnendedState): readonly Problem[] {
-  const problems = problemsIn(state)
-  const overdue = state.assessment?.overdue
-  return problems.length === 0 && overdue !== undefined ? [overdue] : problems
-}
-
-function note(text: string): TargetEntry {
-  return { kind: 'note', text }
-}
-
-function readyEntry(text: string): TargetEntry {
-  return { kind: 'verdict', text, outcome: 'ready' }
 }
 
 /** The object while it exists; undefined while its change is awaited. */
@@ -750,7 +196,7 @@ export function requestsOf({ state, target }: GatedTarget): readonly WatchReques
 const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [targetWatch(target)])
 
 /** One array: the gate compares them by identity. */
-const noRequests: readonly WatchRequest[] = []
+export const noRequests: readonly WatchRequest[] = []
 
 /**
  * The watches that only the warnings of the target need; while its change is awaited, those that show the age of what is there,
@@ -777,131 +223,6 @@ export function isUndecided(state: TargetState): state is Exclude<TargetState, R
 export function wasDeleted(state: TargetState): boolean {
   if (state.type === 'awaiting-change') return state.wasDeleted
   return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
-}
-
-/** The state as readable text. */
-export function describeState(state: TargetState): string {
-  if (state.type === 'awaiting-change')
-    return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
-  if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
-  return state.assessment?.message ?? 'not assessed yet'
-}
-
-/** What an open target waits for, in a few words: another target, the end of its problem, or its next milestone. */
-export function describeOpen({ state, target }: GatedTarget, cause: GatedTarget | undefined): string {
-  const [problem] = problemsOf(state)
-  if (cause !== undefined) return `waits for ${cause.name}`
-  const description = describeState(state)
-  // Where the state is the problem, it is more than its headline.
-  return problem === undefined || sentenceOf(problem).text === description
-    ? description
-    : problemHeadline(problem, target)
-}
-
-/** The verdict of a problem, with the count of ready pods: `… (2 of 3 pods ready)`. */
-export function problemVerdict<O extends TargetOutcome>(
-  outcome: O,
-  problem: Problem,
-  assessment: Assessment | undefined,
-  target: Target,
-): Verdict<O> {
-  const { count } = assessment?.milestones.find(({ name }) => name === 'ready') ?? ({} as Partial<Milestone>)
-  const { done = 0, total = 0 } = count ?? {}
-  const others = done > 0 && done < total ? ` (${done} of ${total} pods ready)` : ''
-  const { text, form } = problemStatement(problem, target)
-  return { outcome, reason: problem.reason, message: `${text}${others}`, form }
-}
-
-/** The problems that stand in the way of a target. */
-function problemsOf(state: TargetState): readonly Problem[] {
-  if (state.type === 'ended') return state.problems
-  return state.type === 'ready' ? [] : problemsIn(state)
-}
-
-/** The outcome of a target if the gate ended now, its reason, and the problem that is the reason. */
-export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
-  Verdict<TargetOutcome>,
-  'outcome' | 'reason'
-> & {
-  readonly problem?: Problem | undefined
-} {
-  const problems = problemsOf(state)
-  if (state.type === 'ended') {
-    const { outcome, reason } = state.verdict
-    return { outcome, reason, problem: problems.find((each) => each.reason === reason) }
-  }
-  const [problem] = problems
-  return { outcome: state.type === 'ready' ? 'ready' : 'progressing', reason: problem?.reason ?? '', problem }
-}
-
-/**
- * The record of a target for the timeline.
- * @param causedBy the index of the target that it only waits for
- */
-export function targetRecord(gated: GatedTarget, causedBy?: number): TargetRecord<GateProblem> {
-  const { state, target } = gated
-  const { assessment, milestones } = state
-  const isReady = state.type === 'ready'
-  const problems = problemsOf(state)
-  const verdict: Verdict<TargetOutcome> =
-    state.type === 'ended'
-      ? state.verdict
-      : {
-          outcome: isReady ? 'ready' : 'progressing',
-          reason: problems[0]?.reason ?? '',
-          ...openStatement(gated, problems[0]),
-        }
-  return {
-    target,
-    ...verdict,
-    ...(isUndecided(state) ? {} : { endedAt: state.at }),
-    ...(causedBy === undefined ? {} : { causedBy }),
-    ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
-    milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
-    problems: problems.map((problem) => recordProblem(problem, target)),
-    notes: remarksOf(assessment, target),
-    ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),
-    ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
-    ...(assessment?.hasRun ? { hasRun: true } : {}),
-    ...(state.type === 'ended' && state.undo ? { undo: state.undo } : {}),
-  }
-}
-
-function remarksOf(
-  { notes, warnings = [] }: Pick<Assessment, 'notes' | 'warnings'> = { notes: [] },
-  { applied }: Target,
-): readonly string[] {
-  return [...(applied === undefined ? [] : [`kubectl: ${applied}`]), ...notes, ...warnings]
-}
-
-/** Whether a target was ready when the gate first saw it, and has been since. */
-function wasReadyAtFirstSight(state: TargetState, { settings }: StepContext): boolean {
-  const { seen, milestones } = state
-  return (
-    state.type === 'ready' &&
-    seen?.existedBefore === true &&
-    milestones.reachedAt.every((at) => at === settings.startedAt)
-  )
-}
-
-/** The message of a ready target. If nothing has changed for long, it begins with that. */
-function readyMessage(state: Ready, { message }: Pick<Assessment, 'message'>, context: StepContext): string {
-  const { changedAt } = state.seen ?? {}
-  const age = versionAge(changedAt, wasReadyAtFirstSight(state, context), context)
-  const unchanged = unchangedText(age, context.settings.startedAt)
-  return [unchanged, message].filter((text) => text !== '').join(', ')
-}
-
-/** The state of an open or ready target as text, and how the text joins its name. */
-function openStatement(gated: GatedTarget, problem: Problem | undefined): Pick<Verdict, 'message' | 'form'> {
-  const { state } = gated
-  const message =
-    state.type === 'ready' && state.assessment !== undefined && state.absence === undefined
-      ? readyMessage(state, state.assessment, gated)
-      : describeState(state)
-  const sentence = problem && sentenceOf(problem)
-  if (sentence?.text === message) return { message, form: sentence.form }
-  return { message, form: objectOf(state) === undefined && wasDeleted(state) ? 'predicate' : 'clause' }
 }
 
 /** Measures the time without progress; held time does not count. */

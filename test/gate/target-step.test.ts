@@ -7,10 +7,9 @@ import {
   isUndecided,
   restartStall,
   type StepContext,
-  step,
-  type TargetEvent,
   type TargetState,
 } from '../../src/gate/target-state.ts'
+import { step, type TargetEvent } from '../../src/gate/target-step.ts'
 import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.ts'
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
 import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
