@@ -52,12 +52,15 @@ interface RevisionParts {
 /** The algorithm and the digits of a digest. A commit may be shortened to 7 digits. */
 const digestPattern = /^(?:sha\d+:)?([0-9a-f]{7,128})$/i
 
-/** The digits that Flux appends to the version of a chart from an OCI registry or a git repository: `1.4.2+0123456789ab`. */
-const appendedDigest = /^(.+)\+([0-9a-f]{12})$/
+/**
+ * What Flux appends to the version of a chart: 12 digits of its digest or commit, of a chart with values files also a generation
+ * (https://github.com/fluxcd/source-controller/blob/v1.9.6/internal/controller/helmchart_controller.go).
+ */
+const appendix = /^(.+)\+(?:([0-9a-f]{12})(?:\.\d+)?|\d+)$/
 
 function partsOf(revision: string): RevisionParts {
   const [, name = '', rest = revision] =
-    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendedDigest.exec(revision) ?? []
+    /^(.*)@([^@]*)$/.exec(revision) ?? /^(.+)\/([0-9a-f]{7,64})$/.exec(revision) ?? appendix.exec(revision) ?? []
   const digest = digestPattern.exec(rest)?.[1]?.toLowerCase() ?? ''
   return { name: (digest === '' ? revision : name).replace(/^refs\/(?:heads|tags)\//, ''), digest }
 }
@@ -74,16 +77,16 @@ export function hasDigest(revision: string): boolean {
 
 /**
  * Whether a revision that an operator reports is the wanted one. A commit or digest may be shortened; what stands before it,
- * as in `main@sha1:…`, does not count. A tag or version must be equal, without a digest that is appended to it.
+ * as in `main@sha1:…`, does not count. A tag or version must be equal, without what Flux appends to it.
  */
 export function matchesRevision(wanted: string, reported: string): boolean {
   if (wanted === reported) return true
   const [want, report] = [partsOf(wanted), partsOf(reported)]
-  const isAppended = appendedDigest.test(reported)
-  // Flux writes a version without its `v` when it appends a digest.
+  const [, version, digits] = appendix.exec(reported) ?? []
+  // Flux writes a version without its `v` when it appends something.
   if (want.digest === '')
-    return want.name !== '' && (want.name === report.name || (isAppended && want.name === `v${report.name}`))
-  if (report.digest.startsWith(want.digest) || (isAppended && want.digest.startsWith(report.digest))) return true
+    return want.name !== '' && [report.name, version, version && `v${version}`].includes(want.name)
+  if (report.digest.startsWith(want.digest) || (digits && want.digest.startsWith(digits))) return true
   // A tag may look like a commit.
   return wanted === report.name
 }
@@ -91,7 +94,7 @@ export function matchesRevision(wanted: string, reported: string): boolean {
 /** A revision for people: `a1b2c3d (main)`, `a1b2c3d`, `1.4.2`. Raw text: renderers escape it. */
 export function shortRevision(revision: string): string {
   const { name, digest } = partsOf(revision)
-  if (digest === '' || appendedDigest.test(revision)) return name
+  if (digest === '' || appendix.test(revision)) return name
   return name === '' ? digest.slice(0, 7) : `${digest.slice(0, 7)} (${name})`
 }
 
