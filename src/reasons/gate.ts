@@ -227,9 +227,12 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hint: (facts) => {
       const { operator = 'Its operator', intervalMs } = facts.problem?.detail ?? {}
       const every =
-        intervalMs === undefined ? 'looks for new revisions from time to time' : `polls every ${duration(intervalMs)}`
+        intervalMs === undefined
+          ? 'looks for new revisions at the interval of the source'
+          : `polls every ${duration(intervalMs)}`
       const sync = operatorCommand(facts, 'sync')
-      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.`
+      const source = operatorCommand(facts, 'source')
+      return `${operator} ${every}: ${sync === undefined ? '' : `run ${sync}, or `}add a webhook. Check that the revision is pushed, and that it is what the object follows.${source === undefined ? '' : ` ${source} shows whether Flux can fetch it.`}`
     },
   },
   'not-changed': {
@@ -326,16 +329,19 @@ function sinceText({ since, beforeStartMs }: GateDetails['wrong-revision']): str
 }
 
 /** The operator's own commands; undefined for other kinds, and for names that are no plain words. */
-function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history'): string | undefined {
-  const commands: Readonly<Record<string, { readonly sync?: string; readonly history: string }>> = {
+function operatorCommand(facts: HintFacts<unknown>, what: 'sync' | 'history' | 'source'): string | undefined {
+  const source = 'flux get sources all -n {namespace}'
+  const commands: Readonly<Record<string, { readonly [each in typeof what]?: string }>> = {
     Application: { sync: 'argocd app sync {namespace}/{name}', history: 'argocd app history {namespace}/{name}' },
     Kustomization: {
       sync: 'flux reconcile kustomization {name} -n {namespace} --with-source',
       history: 'flux events --for Kustomization/{name} -n {namespace}',
+      source,
     },
     HelmRelease: {
       sync: 'flux reconcile helmrelease {name} -n {namespace} --with-source',
       history: 'helm history {name} -n {namespace}',
+      source,
     },
     // A revision is named web.v7.
     Helm: { history: 'helm history {name} -n {namespace}' },

@@ -143,3 +143,24 @@ it.each<[StatusDetails['not-reconciled'], string]>([
   const problem = createProblem('not-reconciled', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })
+
+describe('a revision that is not deployed', () => {
+  const detail = { operator: 'Flux' as const, wanted: 'b000000' }
+
+  it.each([
+    ['Kustomization', 'flux reconcile kustomization web -n shop --with-source'],
+    ['HelmRelease', 'flux reconcile helmrelease web -n shop --with-source'],
+  ])('has a hint that names how Flux fetches the source of a %s, and how to look at it', (kind, sync) => {
+    expect(hint('wrong-revision', detail, { target: { kind, name: 'web', namespace: 'shop' } })).toBe(
+      `Flux looks for new revisions at the interval of the source: run \`${sync}\`, or add a webhook. ` +
+        'Check that the revision is pushed, and that it is what the object follows. `flux get sources all -n shop` shows whether Flux can fetch it.',
+    )
+  })
+
+  it('has a hint that names the time between two polls of Argo CD', () => {
+    const application = { kind: 'Application', name: 'web', namespace: 'argocd' }
+    expect(
+      hint('wrong-revision', { ...detail, operator: 'Argo CD', intervalMs: 180_000 }, { target: application }),
+    ).toMatch(/^Argo CD polls every 3 m: run `argocd app sync argocd\/web`, or add a webhook\. .* follows\.$/)
+  })
+})

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, Job, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
 import { isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
-import { parseDuration } from '../../duration.ts'
 import {
   ageByCheckout,
   hasDigest,
@@ -68,7 +67,7 @@ interface OperatorReport {
   readonly history: readonly Version[]
   /** Why the operator deploys nothing, in its own words. */
   readonly complaint: string | undefined
-  /** How often it looks for a new revision, in milliseconds; undefined if unknown. */
+  /** How often it looks for a new revision, in milliseconds; undefined if its source decides it. */
   readonly intervalMs: number | undefined
   /** The objects that it has deployed; `elsewhere`: in another cluster. */
   readonly objects: readonly ObjectName[] | 'elsewhere' | 'unknown'
@@ -323,7 +322,7 @@ function readFlux(object: KubeObject, attempted: Version | undefined) {
     isCurrent: !isStale(fields(object.status)['observedGeneration'], object.metadata.generation),
     next: isSuspended ? undefined : attempted,
     complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : progress || undefined,
-    intervalMs: parseDuration(text(spec['interval']) ?? '', () => undefined),
+    intervalMs: undefined,
     inventory: isObject(spec['kubeConfig'])
       ? ('elsewhere' as const)
       : isObject(fields(object.status)['inventory'])

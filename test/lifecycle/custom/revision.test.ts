@@ -286,7 +286,6 @@ describe('a Kustomization at a revision', () => {
           current: 'aaaaaaa (main)',
           beforeStartMs: 60_000,
           complaint: 'it is suspended',
-          intervalMs: 600_000,
         },
       },
     })
