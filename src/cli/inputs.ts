@@ -6,7 +6,7 @@ import { mergeReferences, parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
 import type { WaitFor } from '../plan/target.ts'
-import { checkInputs, type RolloutInputs } from '../rollout.ts'
+import { checkInputs, type RolloutInputs } from '../rollout/rollout-inputs.ts'
 import { type Arguments, inputFlags } from './arguments.ts'
 import { type CommandContext, cancelledCode, connectionOf, endWithMistakes } from './output.ts'
 

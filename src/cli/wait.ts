@@ -3,7 +3,7 @@ import { compareWithHistory, exportJunit, exportToCollector } from '../exports.t
 import type { EndedTimeline } from '../gate/timeline.ts'
 import type { Inputs } from '../inputs.ts'
 import { slowerThanUsual } from '../report/comparison.ts'
-import { gateRollout } from '../rollout.ts'
+import { gateRollout } from '../rollout/rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
 import {

@@ -3,7 +3,7 @@ import type { EndedTimeline, Entry } from '../../src/gate/timeline.ts'
 import { parseInputs } from '../../src/inputs.ts'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { RolloutHead } from '../../src/report/log.ts'
-import { gateRollout } from '../../src/rollout.ts'
+import { gateRollout } from '../../src/rollout/rollout.ts'
 import type { EventLoopClock } from './event-loop-clock.ts'
 
 export interface GateOptions {

@@ -1,0 +1,177 @@
+import type { Clock } from '../cluster/clock.ts'
+import { type Cluster, connect } from '../cluster/cluster.ts'
+import type { ApiResource } from '../cluster/feed.ts'
+import type { Secrets } from '../cluster/secrets.ts'
+import { collectMistakes, type Mistake, UserError } from '../errors.ts'
+import type { Reporter } from '../exit.ts'
+import { collectorsIn } from '../exports.ts'
+import { hasChecks, type Inputs } from '../inputs.ts'
+import { isJudged, loadMilestones, ruleOf } from '../lifecycle/rules.ts'
+import type { Checks } from '../plan/checks.ts'
+import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import type { ParsedReferences, Reference } from '../plan/reference.ts'
+import { timeoutMistakes } from '../plan/reference-flags.ts'
+import { type Resolution, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
+import { parseStreamLogs, resolveStreamLogs } from '../plan/stream-logs.ts'
+import { furtherMistakesMs } from '../thresholds.ts'
+import { version } from '../version.ts'
+
+/** The user's inputs without mistakes. */
+export interface RolloutInputs {
+  readonly inputs: Inputs
+  /** The references of `resources` and `manifests`. */
+  readonly references: ParsedReferences
+  readonly streamLogs: readonly Reference[]
+  /** What is asked for after ready, if anything is. */
+  readonly checks?: Checks | undefined
+}
+
+/** One rollout with its reporter, clock and cancellation. */
+export interface Rollout extends RolloutInputs {
+  /** Gets redacted texts. */
+  readonly reporter: Reporter
+  /** Gets all secrets, of the credentials and of objects: the process redacts its further output with them. */
+  readonly secrets: Secrets
+  /** Called with every secret of the kubeconfig as soon as it is known. */
+  readonly mask: (secret: string) => void
+  /** Called with the place of the kubeconfig (`~/.kube/config`) before the first request, if the input is empty. */
+  readonly onSource?: (source: string) => void
+  /** Called with a sentence if the first requests fail and are repeated, or a selector waits for its first match. */
+  readonly onRetry?: (message: string) => void
+  /** Aborted when the job is cancelled. */
+  readonly cancelled: AbortSignal
+  readonly clock: Clock
+  /** Whether a recording that cannot be written is an error. */
+  readonly requiresRecording?: boolean
+  /** Whether hints name flags of the command line, not inputs of the action. */
+  readonly usesFlags?: boolean
+  /** Whether nothing is awaited: selectors do not wait for their first match, nor texts for later objects. */
+  readonly isLook?: boolean
+  /** Finds the references in the cluster, instead of `references`. */
+  readonly findReferences?: (cluster: Cluster, kinds: readonly ApiResource[]) => Promise<ParsedReferences>
+}
+
+export type Connection = Pick<Rollout, 'mask' | 'secrets' | 'onSource' | 'onRetry' | 'clock' | 'isLook'>
+
+/**
+ * Checks the user's inputs. If there are mistakes, checks files and kinds too, so that one error reports all.
+ * @param mistakes found so far
+ * @param connection undefined without a cluster
+ * @throws UserError
+ */
+export async function checkInputs(
+  inputs: Inputs,
+  references: ParsedReferences,
+  mistakes: readonly Mistake[],
+  connection: Connection | undefined,
+): Promise<RolloutInputs> {
+  const streamLogs = parseStreamLogs(inputs.streamLogs)
+  const checks = await readChecks(inputs, connection)
+  const checked = { inputs, references, streamLogs: streamLogs.references, checks }
+  const all = [
+    ...mistakes,
+    ...references.mistakes,
+    ...timeoutMistakes(references, writtenTimeoutMs(inputs)),
+    ...streamLogs.mistakes,
+    ...(checks?.mistakes ?? []),
+  ]
+  if (all.length === 0) return checked
+  const further = connection === undefined ? [] : await mistakesInFilesAndKinds(checked, connection)
+  throw new UserError([...all, ...further])
+}
+
+/** A gate that asks for nothing after ready starts without this module. */
+export const importChecks = () => import('../plan/checks.ts')
+
+/** Reads what is asked for after ready. The values of its headers are secrets. */
+async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
+  if (!hasChecks(inputs)) return undefined
+  const { headerValues, parseChecks } = await importChecks()
+  const checks = parseChecks(inputs)
+  for (const value of headerValues(checks)) {
+    connection?.mask(value)
+    connection?.secrets.add(value)
+  }
+  return checks
+}
+
+/** The mistakes in health checks, kubeconfig, credentials, kinds and milestones. */
+async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Connection): Promise<readonly Mistake[]> {
+  const { inputs, references, streamLogs, checks } = rollout
+  try {
+    const [healthChecks, cluster] = await openFiles(inputs, connection)
+    const { promise: late, resolve } = Promise.withResolvers<undefined>()
+    const stop = connection.clock.after(furtherMistakesMs, () => resolve(undefined))
+    try {
+      const discovering = cluster.discover()
+      discovering.catch(() => {})
+      const kinds = await Promise.race([discovering, late])
+      const all = [...references.references, ...(references.invalid ?? [])]
+      const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs, checks }
+      if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace, healthChecks)
+    } finally {
+      stop()
+      cluster.close()
+    }
+    return []
+  } catch (error) {
+    if (error instanceof UserError) return error.mistakes
+    throw error
+  }
+}
+
+/**
+ * Reads the health checks and the kubeconfig. Sends no request.
+ * @throws UserError with the mistakes of both
+ */
+export function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
+  return collectMistakes(
+    () => readHealthChecks(inputs.healthChecks),
+    () => connectTo(inputs, connection),
+  )
+}
+
+/**
+ * Opens the cluster that the inputs name. Sends no request.
+ * @throws UserError if the kubeconfig is unusable
+ */
+export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
+  if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
+  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs) && collectorsIn(process.env).length === 0
+  return connect(inputs, {
+    mask,
+    onSource,
+    onRetry,
+    timeoutMs: inputs.timeoutMs,
+    clock,
+    secrets,
+    isOnlyServer,
+    isLook,
+    userAgent: `rollout-gate/${version}`,
+  })
+}
+
+/**
+ * Resolves the kinds of the references, of `stream-logs` and of what is asked for after ready.
+ * @throws UserError with the mistakes of all
+ */
+export async function resolveKinds(
+  { inputs, references, streamLogs, checks }: RolloutInputs,
+  kinds: readonly ApiResource[],
+  namespace: string,
+  healthChecks: readonly HealthCheck[],
+): Promise<[[Resolution, Resolution], Checks | undefined]> {
+  const milestones = Object.keys(inputs.milestoneTimeoutsMs)
+  const ofKind = await loadMilestones([...milestones, ...writtenMilestones(references)], kinds, healthChecks)
+  const milestonesOf = checks === undefined ? ofKind : (await importChecks()).withMilestones(ofKind, checks)
+  const resolve = () =>
+    collectMistakes(
+      () => resolveReferences(references, kinds, { namespace, milestones, milestonesOf, isInRelease: isJudged }),
+      () => resolveStreamLogs(streamLogs, kinds, (kind) => ruleOf(kind).hasPods === true),
+    )
+  return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
+}
+
+export function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
+  return written.has('timeout') ? timeoutMs : undefined
+}

@@ -1,0 +1,187 @@
+import type { Cluster } from '../cluster/cluster.ts'
+import { deniedAccess } from '../cluster/failures.ts'
+import type { ApiResource } from '../cluster/feed.ts'
+import { type KubeObject, nameOf } from '../cluster/objects.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
+import { mapMistakes, UserError } from '../errors.ts'
+import { consolidate, readRequests } from '../gate/watch-requests.ts'
+import type { Inputs } from '../inputs.ts'
+import type { Checks } from '../plan/checks.ts'
+import { applyLiveAnnotations } from '../plan/gate-annotations.ts'
+import type { HealthCheck } from '../plan/health-check-entries.ts'
+import { type Release, ReleaseObjects, type Selection } from '../plan/helm-release.ts'
+import { listRequest, type Resolution } from '../plan/resolve.ts'
+import {
+  type MatchWait,
+  matchLimitMs,
+  matchSelections,
+  pendingRevisions,
+  type ResolvedPlan,
+  resolveTargets,
+} from '../plan/resolve-targets.ts'
+import { gitNameOf } from '../plan/revision.ts'
+import { selectStreamedTargets } from '../plan/stream-logs.ts'
+import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import { describeGrants } from '../reasons/access.ts'
+import { releaseListsAtOnce } from '../thresholds.ts'
+import { importChecks, type Rollout, resolveKinds, writtenTimeoutMs } from './rollout-inputs.ts'
+
+/** A plan with the kinds of its targets. */
+export interface LivePlan extends ResolvedPlan {
+  readonly kinds: readonly ApiResource[]
+  /** What is asked for after ready, with the objects that it names. */
+  readonly checks?: Checks | undefined
+  /** Indexes of the targets whose logs are shown live. */
+  readonly streamed: ReadonlySet<number>
+  /** The targets are only the revisions that Helm installs, upgrades or rolls back now. */
+  readonly awaitsHelm?: boolean
+}
+
+/**
+ * Finds the targets.
+ * @param awaited the revisions of Helm releases that were awaited; undefined: none is
+ */
+export async function planTargets(
+  written: Rollout,
+  cluster: Cluster,
+  kinds: readonly ApiResource[],
+  healthChecks: readonly HealthCheck[],
+  until: AbortSignal,
+  awaited: readonly Target[] | undefined,
+): Promise<LivePlan> {
+  const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
+  const rollout = { ...written, references }
+  const resolving = resolveKinds(rollout, kinds, cluster.namespace, healthChecks)
+  const [[resolution, streamed], checks] = await resolving.catch((error) => {
+    throw withStaleGroups(error, cluster.staleGroups)
+  })
+  // Every forbidden list has the same remedy, which grants all that is missing.
+  let remedy: Promise<string | undefined> | undefined
+  const remedyOf = () => {
+    remedy ??= grantsFor(resolution, cluster)
+    return remedy
+  }
+  const releases = releaseObjects([...resolution.selections, ...streamed.selections], cluster)
+  const namesOf = async ({ release, ...request }: Selection) =>
+    release === undefined || releases === undefined
+      ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+      : releases.namesOf({ ...request, release })
+  await releases?.readHistories()
+  const historyOf = (release: Release) => releases?.historyOf(release)
+  const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
+  const pending = awaited && releases ? pendingRevisions(resolution, historyOf, awaited) : noTargets
+  if (pending.length > 0)
+    return {
+      targets: pending,
+      notices: [],
+      annotations: [],
+      manifests: new Map(),
+      kinds: gatedKinds,
+      streamed: new Set(),
+      awaitsHelm: true,
+    }
+  const wait = rollout.isLook ? undefined : matchWait(rollout, until)
+  const matched = await matchSelections(resolution, namesOf, wait)
+  // A gate that begins before the change does not know which revision will be the user's, unless it has awaited a pending one.
+  const isKnown = ({ name, namespace }: Release) =>
+    rollout.inputs.awaitChangeMs === 0 ||
+    awaited?.some(({ release }) => release?.name === name && release.namespace === namespace)
+  const plan = resolveTargets(resolution, matched, (release) => (isKnown(release) ? historyOf(release) : undefined))
+  const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
+  return {
+    ...annotated,
+    notices: [...annotated.notices, ...(releases?.notices ?? [])],
+    kinds: gatedKinds,
+    streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
+    checks: checks && (await importChecks()).placeChecks(checks, annotated.targets, cluster.namespace),
+  }
+}
+
+export const noTargets: readonly Target[] = []
+
+/** Lists the objects of the Helm releases that selections name; undefined without one. */
+function releaseObjects(selections: readonly Selection[], cluster: Cluster): ReleaseObjects | undefined {
+  if (selections.every(({ release }) => release === undefined)) return undefined
+  const slots = new Semaphore(releaseListsAtOnce)
+  return new ReleaseObjects(selections, (request) => slots.run(() => cluster.selectMetadata(request)))
+}
+
+/** A kind may be unknown only because its API server did not answer. */
+function withStaleGroups(error: unknown, stale: readonly string[]): unknown {
+  if (!(error instanceof UserError && error.reason === 'kind-unknown') || stale.length === 0) return error
+  const note = `Discovery of ${stale.join(', ')} failed, so kinds of it may be missing ("kubectl get apiservices").`
+  return mapMistakes(error, (mistake) => ({ ...mistake, message: `${mistake.message} ${note}` }))
+}
+
+function matchWait({ inputs, clock, onRetry }: Rollout, signal: AbortSignal): MatchWait {
+  return {
+    limitMs: (reference) => matchLimitMs(reference, inputs),
+    clock,
+    signal,
+    onWaiting: (selectors) => onRetry?.(`Nothing matches ${selectors.join(' or ')} yet: waiting for the first match.`),
+  }
+}
+
+/** How to grant all access that the gate of these references lacks; undefined if no refusal names it. */
+async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
+  const gated = resolved.filter(({ reference }) => !reference.exclude)
+  const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))
+  const denied = await cluster.findDenied(readRequests(requests))
+  const access = denied.flatMap(({ message }) => deniedAccess(message) ?? [])
+  return access.length === 0 ? undefined : describeGrants(access)
+}
+
+/** Adds to each awaited revision which commits of the checkout are before and after it. */
+async function withCommits<P extends ResolvedPlan>(plan: P): Promise<P> {
+  if (plan.targets.every(({ revisions }) => revisions === undefined)) return plan
+  const { findCommitsAround } = await import('../workspace.ts')
+  const workspace = process.env['GITHUB_WORKSPACE'] || '.'
+  const dated = await Promise.all(
+    plan.targets.map(async (target): Promise<Target> => {
+      if (target.revisions === undefined) return target
+      const revisions = target.revisions.map(async (each) => ({
+        ...each,
+        ...(await findCommitsAround(gitNameOf(each.revision), workspace)),
+      }))
+      return { ...target, revisions: await Promise.all(revisions) }
+    }),
+  )
+  const manifests = plan.targets.map((target, index) => [dated[index] ?? target, plan.manifests.get(target)] as const)
+  return {
+    ...plan,
+    targets: dated,
+    manifests: new Map(manifests.flatMap(([target, manifest]) => (manifest === undefined ? [] : [[target, manifest]]))),
+  }
+}
+
+async function withLiveAnnotations(inputs: Inputs, plan: ResolvedPlan, cluster: Cluster): Promise<ResolvedPlan> {
+  if (inputs.annotations === 'ignore') return plan
+  return applyLiveAnnotations(plan, await readLive(cluster, [...plan.manifests.keys()]), writtenTimeoutMs(inputs))
+}
+
+/** Reads the present objects of targets. Failures are ignored here; the gate reports them. */
+async function readLive(
+  cluster: Cluster,
+  targets: readonly Target[],
+): Promise<(target: Target) => KubeObject | undefined> {
+  const lists = await Promise.all(
+    consolidate(targets.map(targetWatch)).map((request) => cluster.list(request).catch(() => [])),
+  )
+  const live = new Map(lists.flat().map((object) => [nameKey(nameOf(object)), object]))
+  return (target) => live.get(nameKey(target))
+}
+
+/** The result, or undefined if the signal is aborted first. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const stop = () => resolve(undefined)
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  // Ignore requests that fail later.
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
