@@ -606,6 +606,51 @@ describe('an Application at a revision', () => {
     expect(entries).toContain('0 note deployed by application/shop')
   })
 
+  describe('of manifests that Argo CD hydrates', () => {
+    const [dry, made] = [commit('d1'), commit('e2')]
+    const hydrated = (object: KubeObject, drySHA: string, hydratedSHA: string, current: object = {}): KubeObject => {
+      const spec = {
+        ...(object.spec as object),
+        source: undefined,
+        sourceHydrator: { syncSource: { targetBranch: 'main' } },
+      }
+      const sourceHydrator = { lastSuccessfulOperation: { drySHA, hydratedSHA }, currentOperation: current }
+      return { ...object, spec, status: { ...(object.status as object), sourceHydrator } } as KubeObject
+    }
+    const target = { revisions: [{ revision: dry }] }
+    const first = hydrated(before, commit('d0'), older)
+
+    it('is ready when the commit that was made from the wanted one is synced, and not before', () => {
+      const steps = [
+        begin(first),
+        then(5, hydrated(before, dry, made)),
+        then(
+          9,
+          hydrated(application({ revision: made, history: [older, made], finishedAt: 8, reconciledAt: 9 }), dry, made),
+        ),
+      ]
+      expect(gate(steps, target)).toMatchObject(ready(9))
+    })
+
+    it('is superseded when a newer commit is hydrated and synced', () => {
+      const at5 = hydrated(
+        application({ revision: made, history: [older, made], finishedAt: 4, reconciledAt: 5 }),
+        dry,
+        made,
+      )
+      const next = application({ revision: newer, history: [older, made, newer], finishedAt: 29, reconciledAt: 30 })
+      const steps = [begin(first, web.creating), then(5, at5), then(30, hydrated(next, commit('d2'), newer))]
+      expect(gate(steps, target)).toMatchObject(superseded(30))
+    })
+
+    it('waits when the hydration failed, and names why', () => {
+      const failure = { phase: 'Failed', message: 'failed to push' }
+      const { message, ...end } = gate([begin(hydrated(before, commit('d0'), older, failure))], target)
+      expect(end).toMatchObject(wrongRevision)
+      expect(message).toContain(': hydration failed: failed to push')
+    })
+  })
+
   it('judges an Application that it deployed by its own rule', () => {
     const child = {
       ...application({ health: 'Progressing' }),

@@ -54,6 +54,8 @@ interface Attempt {
 /** What the object of a GitOps operator reports. */
 interface OperatorReport {
   readonly operator: 'Argo CD' | 'Flux'
+  /** The wanted revisions, as the operator reports them. */
+  readonly wanted: readonly WantedRevision[]
   /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
   readonly deployed: Version | undefined
   /** Nothing is under way that may change `deployed`. */
@@ -136,10 +138,11 @@ const inClusterNames: ReadonlySet<unknown> = new Set(['https://kubernetes.defaul
  * An Application of Argo CD. `OutOfSync` at a revision only means that it was compared with it. An operation is finished by its
  * phase, not by `Synced` and `Healthy`: a PostSync hook may fail after both.
  */
-const readApplication: Reader = (object, wanted) => {
+const readApplication: Reader = (object, named) => {
   const { operation } = object as KubeObject & Fields
   const spec = fields(object.spec)
   const status = fields(object.status)
+  const wanted = hydrated(status, named)
   const sync = fields(status['sync'])
   const history = fieldsOf(status['history']).flatMap((entry) => argoVersion(entry, entry, entry['deployedAt']) ?? [])
   const compared = argoVersion(sync, fields(sync['comparedTo']))
@@ -157,6 +160,7 @@ const readApplication: Reader = (object, wanted) => {
   const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
   return {
     operator: 'Argo CD',
+    wanted,
     deployed: deployed?.version,
     isSettled: !isQueued && !isUnderWay && deployed?.isSynced === true,
     isCurrent:
@@ -259,14 +263,28 @@ function isSyncedAutomatically({ syncPolicy }: Fields): boolean {
   return isObject(automated) && automated['enabled'] !== false
 }
 
-/** The first error among the conditions of an Application: `ComparisonError: repository not found`. */
-function argoError({ conditions }: Fields): string | undefined {
+/** The first error of an Application: `ComparisonError: repository not found`. */
+function argoError({ conditions, sourceHydrator }: Fields): string | undefined {
   const found = fieldsOf(conditions).find(({ type, message }) => /Error$/.test(text(type) ?? '') && text(message))
-  return found && `${text(found['type'])}: ${text(found['message'])}`
+  const { phase, message } = fields(fields(sourceHydrator)['currentOperation'])
+  if (found === undefined) return phase === 'Failed' ? `hydration failed: ${text(message) ?? ''}` : undefined
+  return `${text(found['type'])}: ${text(found['message'])}`
+}
+
+/**
+ * The wanted revisions with the commits that Argo CD made from them and syncs, if it hydrates manifests
+ * (https://argo-cd.readthedocs.io/en/stable/user-guide/source-hydrator/).
+ */
+function hydrated({ sourceHydrator }: Fields, wanted: readonly WantedRevision[]): readonly WantedRevision[] {
+  const { drySHA, hydratedSHA } = fields(fields(sourceHydrator)['lastSuccessfulOperation'])
+  const [dry, made] = [text(drySHA), text(hydratedSHA)]
+  if (dry === undefined || made === undefined) return wanted
+  return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
 /** The branches, tags or versions that the sources name. */
-function targetRevisions({ source, sources }: Fields): readonly unknown[] {
+function targetRevisions({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
+  if (isObject(sourceHydrator)) return [fields(sourceHydrator['syncSource'])['targetBranch']]
   return (Array.isArray(sources) ? fieldsOf(sources) : [fields(source)]).map(({ targetRevision }) => targetRevision)
 }
 
@@ -303,7 +321,7 @@ const fluxVersion = (revisions: readonly string[], since?: unknown, first?: unkn
     : { sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }
 
 /** What the controllers of Flux report in the same way. */
-function readFlux(object: KubeObject, attempted: Version | undefined) {
+function readFlux(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
   const spec = fields(object.spec)
   const conditions = conditionsIn(fields(object.status)['conditions']).filter((each) =>
     isOfPresentGeneration(each, object),
@@ -319,6 +337,7 @@ function readFlux(object: KubeObject, attempted: Version | undefined) {
     message,
     progress,
     operator: 'Flux' as const,
+    wanted,
     isCurrent: !isStale(fields(object.status)['observedGeneration'], object.metadata.generation),
     next: isSuspended ? undefined : attempted,
     complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : progress || undefined,
@@ -349,7 +368,7 @@ const readKustomization: Reader = (object, wanted) => {
   const attempts = fieldsOf(history).map(({ metadata }) => fields(metadata))
   const { originRevision } = attempts.find(({ revision }) => revision === lastAttemptedRevision) ?? {}
   const attempted = fluxVersion(texts(lastAttemptedRevision, originRevision))
-  const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, attempted)
+  const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, wanted, attempted)
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = fieldsOf(history)
@@ -386,10 +405,10 @@ const readKustomization: Reader = (object, wanted) => {
  * A HelmRelease of Flux: `history[0]` is the newest release. While retries are left, a failed one is not final: then there is
  * no `Stalled` (https://github.com/fluxcd/helm-controller/blob/main/api/v2/snapshot_types.go).
  */
-const readHelmRelease: Reader = (object) => {
+const readHelmRelease: Reader = (object, wanted) => {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
   const attempted = fluxVersion(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
-  const { ready, isStalled, inventory, message, progress: _, ...common } = readFlux(object, attempted)
+  const { ready, isStalled, inventory, message, progress: _, ...common } = readFlux(object, wanted, attempted)
   const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
     const version = fluxVersion(texts(chartVersion, ociDigest), lastDeployed)
     return version === undefined ? [] : [{ version, status }]
@@ -437,8 +456,8 @@ type Standing =
   | { readonly type: 'left'; readonly to: Version; readonly isOlder: boolean }
   | { readonly type: 'awaited' }
 
-function standingOf(report: OperatorReport, wanted: readonly WantedRevision[], known: ArrivalFacts): Standing {
-  const { deployed, isSettled, isCurrent, attempt, next } = report
+function standingOf(report: OperatorReport, known: ArrivalFacts): Standing {
+  const { wanted, deployed, isSettled, isCurrent, attempt, next } = report
   const isWanted = (version: Version | undefined) => version !== undefined && hasRevisions(version, wanted)
   if (attempt?.state === 'failed' && isWanted(attempt.version)) return { type: 'failed', attempt }
   if (isWanted(deployed) && isSettled) return { type: 'deployed' }
@@ -446,7 +465,7 @@ function standingOf(report: OperatorReport, wanted: readonly WantedRevision[], k
     return { type: 'deploying', isRetried: attempt.state === 'retried', message: attempt.message }
   if (isWanted(deployed)) return { type: 'unsettled' }
   if (deployed !== undefined && isCurrent && !isWanted(next)) {
-    const isOlder = isOlderThanWanted(deployed, report, wanted, known)
+    const isOlder = isOlderThanWanted(deployed, report, known)
     if (isOlder !== undefined) return { type: 'left', to: deployed, isOlder }
   }
   return { type: 'awaited' }
@@ -458,8 +477,7 @@ function standingOf(report: OperatorReport, wanted: readonly WantedRevision[], k
  */
 function isOlderThanWanted(
   deployed: Version,
-  { history, operator }: OperatorReport,
-  wanted: readonly WantedRevision[],
+  { wanted, history, operator }: OperatorReport,
   { before, wasDeployed, wasAttempted }: ArrivalFacts,
 ): boolean | undefined {
   const index = history.findLastIndex((each) => hasRevisions(each, wanted))
@@ -556,7 +574,7 @@ export function withRevision(
     ],
     arrival: (object, known): Arrival => {
       const report = read(object)
-      const standing = standingOf(report, revisions, known)
+      const standing = standingOf(report, known)
       switch (standing.type) {
         case 'deployed':
         case 'unsettled':
@@ -591,14 +609,14 @@ function judge(
 ): Draft {
   const { startedAt, time, history } = context
   const known = { startedAt, time, firstSeenAt: history.firstSeenAt, wasDeployed: true, wasAttempted: true }
-  const standing = standingOf(report, wanted, known)
+  const standing = standingOf(report, known)
   switch (standing.type) {
     case 'deployed':
       return withDeployed(own, object, report)
     case 'unsettled': {
       if (own.ready) return open(own, `${report.operator} has not finished`)
       const { attempt } = report
-      const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, wanted)
+      const isOfOther = attempt && attempt.state !== 'succeeded' && !hasRevisions(attempt.version, report.wanted)
       // The failure of another revision is none of the wanted one.
       return isOfOther ? open(own, own.message) : own
     }
