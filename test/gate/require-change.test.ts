@@ -1,6 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
+import { buildOutputs } from '../../src/outputs.ts'
+import type { Target } from '../../src/plan/target.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
+import { buildReport } from '../../src/report/json-report.ts'
+import { renderSummary } from '../../src/report/summary.ts'
 import {
   complete,
   createContainer,
@@ -11,7 +18,21 @@ import {
   ownedBy,
   readyStatus,
 } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createTarget, createWorkload, modified, run, runUntil, synced } from './builders.ts'
+import { renderLog } from '../report/whole-log.ts'
+import { replayRecording } from '../support/recordings.ts'
+import {
+  added,
+  allSynced,
+  at,
+  createRecording,
+  createTarget,
+  createWorkload,
+  modified,
+  type RawInputs,
+  run,
+  runUntil,
+  synced,
+} from './builders.ts'
 
 const web = createWorkload('web')
 const minute = 60
@@ -43,67 +64,112 @@ const manifestOf = (template: object) => ({
   spec: { template },
 })
 
-describe('a deploy that changes nothing fails with require-change, and is reported as unchanged without it', () => {
-  const cases: readonly (readonly [string, Observation[]])[] = [
-    ['the same tag was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', old)] })],
-    ['the same digest was applied again', version(old, { managedFields: [wrote('kubectl-client-side-apply', -20)] })],
+describe('a deploy', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'unchanged-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  /** All that a user reads of a gate on these objects, replayed from a recording. */
+  async function gate(objects: readonly Observation[], inputs: RawInputs, targets: readonly Target[]) {
+    const path = join(folder, 'recording.ndjson')
+    const kinds = targets.map(
+      ({ apiVersion, kind }) => ({ type: 'SYNCED', apiVersion, kind, namespace: 'shop' }) as const,
+    )
+    writeFileSync(path, createRecording(inputs, [at(0, objects, allSynced, kinds)], { targets }))
+    const { timeline } = await replayRecording(path)
+    return {
+      log: renderLog(timeline, { color: false }).join('\n'),
+      summary: renderSummary(timeline),
+      report: buildReport(timeline),
+      changed: JSON.parse(buildOutputs(timeline, { report: '', summary: '' }).changed) as { target: string }[],
+    }
+  }
+
+  const configMap: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', -20)] },
+  }
+  const cronJob: KubeObject = {
+    apiVersion: 'batch/v1',
+    kind: 'CronJob',
+    metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', old)] },
+    spec: { schedule: '@daily' },
+  }
+  const applied = (seconds: number) => ({ managedFields: [wrote('kubectl-client-side-apply', seconds)] })
+  const scaled = { replicas: 2, template: createTemplate() }
+  const second = createPod({ metadata: { name: 'web-1-b' }, status: readyStatus(-15) }, web.replicaSet)
+
+  it.each<[string, Observation[], Partial<Target>?]>([
+    ['applies the tag that is there', version(old, applied(old)), { applied: 'unchanged' }],
     [
-      'only the number of replicas was changed',
-      version(old, { managedFields: [wrote('kubectl', old), wrote('kube-controller-manager', -20, 'scale')] }),
+      'applies the digest that is there',
+      version(old, applied(-20), { template: image(`acme/web@sha256:${'b'.repeat(64)}`) }),
+      { applied: 'configured' },
     ],
     [
-      'another manager applied the same by server-side apply',
+      'changes only the number of replicas',
+      [
+        ...version(
+          old,
+          { generation: 2, managedFields: [wrote('kubectl', old), wrote('kubectl', -20, 'scale')] },
+          scaled,
+          complete(2, { observedGeneration: 2 }),
+        ),
+        ...added(second),
+      ],
+    ],
+    [
+      'is a server-side apply of the same by another manager',
       version(old, { managedFields: [wrote('kubectl', old), { ...wrote('argocd', -20), operation: 'Apply' }] }),
+      { applied: 'serverside-applied' },
     ],
-    ['the apply went to another namespace', version(old)],
-    ['the job of an earlier deploy runs again', version(old, { managedFields: [wrote('kubectl', old)] })],
-    ['the image updater is late', version(old, { managedFields: [wrote('argocd-image-updater', old)] })],
-    ['only a label was changed', version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl-label', -20)] })],
-  ]
+    ['was applied to another namespace', version(old, applied(old)), { applied: 'configured' }],
+    ['runs the job of an earlier deploy again', version(old, applied(old))],
+    ['waits for an image updater that is late', version(old, { managedFields: [wrote('argocd-image-updater', old)] })],
+    ['changes only a label', version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl-label', -20)] })],
+  ])('that %s is named as unchanged, and fails with require-change', async (_, objects, rest = {}) => {
+    const targets = [createTarget(rest)]
+    const shown = await gate(objects, {}, targets)
+    expect(shown.log).toMatch(/deployment\/web +✓ ready in 0 s: unchanged for 3 d 4 h, revision 7/)
+    expect(shown.log).toMatch(/✓ Ready, but nothing changed in the last 3 d/)
+    expect(shown.summary).toMatch(/^### ✅ Ready, but nothing changed in the last 3 d/)
+    expect(shown.summary).toContain('unchanged for 3 d 4 h')
+    const { applied: printed } = rest
+    if (printed !== undefined) expect(shown.log).toContain(`kubectl: ${printed}`)
+    expect(shown.report).toMatchObject({ outcome: 'ready', targets: [{ change: 'none' }] })
+    expect(shown.changed).toEqual([])
 
-  it.each(cases)('%s', (_, objects) => {
-    const steps = [at(0, objects, allSynced)]
-    const failed = run(steps, { settings })
-    expect(failed).toMatchObject({
-      outcome: 'failed',
-      reason: 'not-changed',
-      seconds: 0,
-      message: 'deployment/web has been unchanged for 3 d 4 h, and require-change is 30 m',
-    })
-    const shown = run(steps)
-    expect(shown).toMatchObject({ outcome: 'ready', seconds: 0 })
-    expect(shown.entries).toEqual(['0 verdict unchanged for 3 d 4 h, revision 7, 1 of 1 pod available'])
-    expect(shown.timeline.targets[0]).toMatchObject({ change: 'none' })
+    const failed = await gate(objects, { 'require-change': '30m' }, targets)
+    const kubectl = printed === undefined ? '' : `; kubectl reported it as ${printed}`
+    const sentence = `unchanged for 3 d 4 h, and require-change is 30 m${kubectl}`
+    for (const text of [failed.log, failed.summary]) expect(text).toContain(sentence)
+    expect(failed.report).toMatchObject({ outcome: 'failed', reason: 'not-changed', durationSeconds: 0 })
+    expect(failed.changed).toEqual([])
   })
 
-  it('only a ConfigMap was changed: its Deployment is named, and the ConfigMap has changed', () => {
-    const configMap = {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', -20)] },
-    }
+  it('that changes only a ConfigMap is named as unchanged, and fails with require-change', async () => {
     const targets = [createTarget(), createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
-    const steps = [at(0, version(old), added(configMap), allSynced, synced('ConfigMap'))]
-    expect(run(steps, { settings, targets })).toMatchObject({ outcome: 'failed', reason: 'not-changed' })
-    expect(run(steps, { targets }).timeline.targets.map(({ change }) => change)).toEqual(['none', 'recent'])
+    const objects = [...version(old, applied(old)), ...added(configMap)]
+    const shown = await gate(objects, {}, targets)
+    expect(shown.log).toMatch(/deployment\/web +✓ ready in 0 s: unchanged for 3 d 4 h, revision 7/)
+    expect(shown.summary).toContain('unchanged for 3 d 4 h')
+    expect(shown.report.outcome).toBe('ready')
+    expect(shown.changed.map(({ target }) => target)).toEqual(['configmap/web'])
+    const { report } = await gate(objects, { 'require-change': '30m' }, targets)
+    expect(report).toMatchObject({ outcome: 'failed', reason: 'not-changed' })
+    expect(report.targets.map(({ reason }) => reason)).toEqual(['not-changed', ''])
   })
 
-  it('a CronJob that was not changed shows its age, and never fails', () => {
-    const cronJob = {
-      apiVersion: 'batch/v1',
-      kind: 'CronJob',
-      metadata: { name: 'web', namespace: 'shop', uid: 'c', managedFields: [wrote('kubectl', old)] },
-      spec: { schedule: '@daily' },
-    }
-    const steps = [
-      at(0, added(cronJob), synced('Event'), [
-        { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'CronJob', namespace: 'shop' },
-      ]),
-    ]
+  it('of a CronJob that changes nothing is named as unchanged, and passes require-change, because it runs no pods', async () => {
     const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'CronJob' })]
-    const { outcome, entries } = run(steps, { settings, targets })
-    expect(outcome).toBe('ready')
-    expect(entries).toEqual(['0 verdict unchanged for 3 d 4 h, exists, runs at "@daily"'])
+    const withoutAndWith: readonly RawInputs[] = [{}, { 'require-change': '30m' }]
+    for (const inputs of withoutAndWith) {
+      const { log, summary, report, changed } = await gate(added(cronJob), inputs, targets)
+      expect(log).toMatch(/cronjob\/web +✓ ready in 0 s: unchanged for 3 d 4 h, exists, runs at "@daily"/)
+      expect(summary).toMatch(/^### ✅ Ready, but nothing changed in the last 3 d/)
+      expect(report.outcome).toBe('ready')
+      expect(changed).toEqual([])
+    }
   })
 })
 
@@ -222,23 +288,6 @@ describe('require-change', () => {
     const hint = reasons['not-changed'].hint({ target: { kind: 'Deployment', name: 'web', namespace: 'shop' } })
     for (const words of ['the image built', 'namespace shop', 'await-change', 'ConfigMap'])
       expect(hint).toContain(words)
-  })
-})
-
-describe('what kubectl printed about a target', () => {
-  it('stands in its line and in its record', () => {
-    const { entries, timeline } = run([at(0, version(old), allSynced)], {
-      targets: [createTarget({ applied: 'configured' })],
-    })
-    expect(entries).toEqual(['0 verdict unchanged for 3 d 4 h, revision 7, 1 of 1 pod available · kubectl: configured'])
-    expect(timeline.targets[0]?.notes).toEqual(['kubectl: configured'])
-  })
-
-  it('stands in the message of not-changed', () => {
-    const targets = [createTarget({ applied: 'unchanged' })]
-    expect(run([at(0, version(old), allSynced)], { settings, targets }).message).toMatch(
-      /; kubectl reported it as unchanged$/,
-    )
   })
 })
 
