@@ -2,7 +2,7 @@ import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/f
 import type { KubeObject } from '../cluster/objects.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
 import { label } from './names.ts'
-import type { ReleaseHistory } from './target.ts'
+import type { ReleaseHistory, Target } from './target.ts'
 
 /** The word for a Helm release in a reference, `helm/web`, and the kind of a release without objects. No server has it. */
 export const releaseKind = { word: 'helm', ...helmRevisions } as const
@@ -60,6 +60,14 @@ function historyOf({ name, namespace }: Release, revisions: readonly KubeObject[
     .filter(({ number }) => Number.isInteger(number) && number > 0)
     .toSorted((a, b) => a.number - b.number)
   return known.length === 0 ? undefined : { name, namespace, revisions: known }
+}
+
+/** A history without the revisions that followed an awaited one. */
+export function historyUntil(history: ReleaseHistory, awaited: readonly Target[] = []): ReleaseHistory {
+  const last = awaited.find(({ release }) => release?.name === history.name && release.namespace === history.namespace)
+  if (last === undefined) return history
+  const newest = Number(releaseOfRevision(last.name).revision)
+  return { ...history, revisions: history.revisions.filter(({ number }) => number <= newest) }
 }
 
 /** Whether Helm installs, upgrades or rolls back a revision with this status, or was killed meanwhile. */

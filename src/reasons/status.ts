@@ -45,6 +45,8 @@ export interface StatusDetails {
     /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
     readonly release?: string
     readonly hook?: string | undefined
+    /** The revision that follows the one that has failed, as the one of a rollback does. */
+    readonly next?: { readonly number: number; readonly status: string } | undefined
     /** The expression `failed` of the user's health check is true. */
     readonly healthCheck?: 'failed'
   }
@@ -168,11 +170,18 @@ function statedFailure({ cause, signals }: StatusDetails['reported-failed']): st
 }
 
 function releaseHint(s: HintFacts<StatusDetails['reported-failed']>): string | undefined {
-  const { release, hook } = s.problem?.detail ?? {}
+  const { release, hook, next } = s.problem?.detail ?? {}
   if (release === undefined) return undefined
   const history = filledCommand(s, `helm history ${release} -n {namespace}`)
-  if (hook === undefined) return `${history} has the error of Helm. What was not applied keeps its earlier version.`
-  return `Its log may show why: ${command(s, 'logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
+  if (hook !== undefined)
+    return `Its log may show why: ${command(s, 'logs', `job/${hook}`)}. Helm applies nothing after a hook that failed before an upgrade: ${history}.`
+  const now =
+    next?.status === 'pending-rollback'
+      ? `Helm restores an earlier version as revision ${next.number}.`
+      : next?.status === 'deployed'
+        ? `Revision ${next.number} is what Helm has deployed now.`
+        : 'What was not applied keeps its earlier version.'
+  return `${history} has the error of Helm. ${now}`
 }
 
 /** Helm itself reports no difference between an operation that runs and one whose process was killed. */

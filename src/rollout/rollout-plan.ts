@@ -9,7 +9,7 @@ import type { Inputs } from '../inputs.ts'
 import type { Checks } from '../plan/checks.ts'
 import { applyLiveAnnotations } from '../plan/gate-annotations.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
-import { type Release, ReleaseObjects, type Selection } from '../plan/helm-release.ts'
+import { historyUntil, type Release, ReleaseObjects, type Selection } from '../plan/helm-release.ts'
 import { listRequest, type Resolution } from '../plan/resolve.ts'
 import {
   type MatchWait,
@@ -40,6 +40,7 @@ export interface LivePlan extends ResolvedPlan {
 /**
  * Finds the targets.
  * @param awaited the revisions of Helm releases that were awaited; undefined: none is
+ * @param hasFailed an awaited revision has failed: those that followed are no targets
  */
 export async function planTargets(
   written: Rollout,
@@ -48,6 +49,7 @@ export async function planTargets(
   healthChecks: readonly HealthCheck[],
   until: AbortSignal,
   awaited: readonly Target[] | undefined,
+  hasFailed: boolean,
 ): Promise<LivePlan> {
   const references = (await written.findReferences?.(cluster, kinds)) ?? written.references
   const rollout = { ...written, references }
@@ -67,7 +69,10 @@ export async function planTargets(
       ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
       : releases.namesOf({ ...request, release })
   await releases?.readHistories()
-  const historyOf = (release: Release) => releases?.historyOf(release)
+  const historyOf = (release: Release) => {
+    const history = releases?.historyOf(release)
+    return hasFailed && history ? historyUntil(history, awaited) : history
+  }
   const gatedKinds = [...new Set(resolution.resolved.map(({ resource }) => resource))]
   const pending = awaited && releases ? pendingRevisions(resolution, historyOf, awaited) : noTargets
   if (pending.length > 0)

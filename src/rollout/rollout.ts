@@ -59,7 +59,7 @@ type PlannedWork<T> = (plan: LivePlan, settings: GateSettings, cluster: Cluster,
  * @param late aborted when the targets must be known
  * @param outcomeOf returns the outcome of `work`, which then runs first on the revisions of Helm releases that are pending.
  * Once Helm has deployed them, the objects of the releases are found, and `work` runs on all targets; also if Helm has
- * failed, because what it has applied explains that. By default, a pending revision is a target like the others.
+ * failed, because what it has applied explains that, and what a rollback has restored. By default, a pending revision is a target like the others.
  * @returns undefined if cancelled, or too late, before the targets were known
  * @throws UserError for invalid input
  */
@@ -78,10 +78,12 @@ export async function withPlan<T>(
     const until = AbortSignal.any([cancelled, late])
     let awaited = outcomeOf && noTargets
     for (let result: T | undefined; ; ) {
-      const plan = await unlessAborted(planTargets(rollout, cluster, kinds, healthChecks, until, awaited), until)
+      const hasFailed = result !== undefined && outcomeOf?.(result) === 'failed'
+      const planned = planTargets(rollout, cluster, kinds, healthChecks, until, awaited, hasFailed)
+      const plan = await unlessAborted(planned, until)
       if (plan === undefined) return undefined
-      // Helm has deleted the revision that failed, or deploys another one.
-      if (plan.awaitsHelm && result !== undefined && outcomeOf?.(result) === 'failed') return result
+      // Helm has deleted the revision that failed, or another release is pending.
+      if (plan.awaitsHelm && hasFailed) return result
       result = await beginWork(rollout, startedAt, plan, cluster, healthChecks, work)
       if (!plan.awaitsHelm || !['ready', 'failed'].includes(outcomeOf?.(result) ?? '')) return result
       awaited = plan.targets

@@ -218,6 +218,33 @@ test('an upgrade of a Helm release that fails is reported with the objects that 
 })
 
 test.each([
+  ['pending-rollback', 'Helm restores an earlier version as revision 8.'],
+  ['deployed', 'Revision 8 is what Helm has deployed now.'],
+])(
+  'an upgrade that fails is reported as failed, with what runs now, if the next revision is %s',
+  async (status, hint) => {
+    for (const object of chart) server.apply(object)
+    const { verdict, targets, names, replayed } = await gatePending(() => {
+      for (const object of [revision(7, 'failed'), revision(8, status)]) server.apply(object)
+    })
+    expect(verdict).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
+    expect(verdict.message).toContain(`helm/web.v7: Helm reports revision 7 as failed; revision 8 is ${status}`)
+    expect(targets.find(({ target }) => target.name === 'web.v7')?.hint).toContain(hint)
+    expect(names.toSorted()).toEqual(['helm/web.v7', 'persistentvolumeclaim/data', 'service/web', 'widget/w'])
+    expect(replayed).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
+  },
+)
+
+test('a first install that fails and is uninstalled again is reported as failed', async () => {
+  const { verdict, names } = await gatePending(() => {
+    server.apply(revision(7, 'failed'))
+    server.remove({ apiVersion: 'v1', kind: 'Secret', namespace: 'shop', name: 'sh.helm.release.v1.web.v7' })
+  }, 'pending-install')
+  expect(verdict).toMatchObject({ outcome: 'failed' })
+  expect(names).toEqual(['helm/web.v7'])
+})
+
+test.each([
   ['that Helm has replaced', () => [revision(7, 'superseded')], 'superseded'],
   ['that a rollback follows', () => [revision(8, 'pending-rollback')], 'rolled-back'],
   ['that another upgrade follows', () => [revision(8, 'pending-upgrade')], 'superseded'],

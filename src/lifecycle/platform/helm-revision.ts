@@ -51,12 +51,13 @@ function numberOf({ metadata }: KubeObject): number {
   return Number(releaseOfRevision(metadata.name).revision)
 }
 
-/** Another revision has followed: by `helm rollback`, or by another upgrade. */
+/** Another revision has followed: by `helm rollback`, or by another upgrade. After a failure that is no news: it stays failed. */
 function compareRevisions(
   { gated }: GatedVersions,
   object: KubeObject,
   revisions: readonly KubeObject[],
 ): IdentityChange {
+  if (isFailed(object)) return { type: 'same' }
   const next = revisions.filter((other) => numberOf(other) > numberOf(object)).map(statusOf)
   if (next.includes('pending-rollback')) return { type: 'rolled-back' }
   const isSuperseded = statusOf(object) === 'superseded' && statusOf(gated) !== 'superseded'
@@ -124,8 +125,21 @@ function failedProblem(
   const isRunning = hooks.some((job) => endedCondition(job) === undefined)
   const problem = reportedProblem(object, [failedSignal], context, isRunning ? undefined : 0)
   const hook = hooks.find((job) => endedCondition(job)?.type === 'Failed')
-  const cause = hook === undefined ? message : `${message}: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
-  return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name } }
+  const ofHook = hook === undefined ? '' : `: its hook job/${hook.metadata.name} failed${whyOf(hook)}`
+  const next = nextRevision(object, context)
+  const cause = `${message}${ofHook}${next === undefined ? '' : `; revision ${next.number} is ${next.status}`}`
+  return { ...problem, detail: { ...problem.detail, cause, release, hook: hook?.metadata.name, next } }
+}
+
+/** The newest revision after this one. */
+function nextRevision(object: KubeObject, context: RuleContext) {
+  const all = context.list(helmRevisions.kind, object.metadata.namespace)
+  const last = all
+    .filter((other) => isOfSameRelease(object, other))
+    .reduce((a, b) => (numberOf(b) > numberOf(a) ? b : a), object)
+  return last === object || numberOf(last) === numberOf(object)
+    ? undefined
+    : { number: numberOf(last), status: statusOf(last) }
 }
 
 /** The Jobs of hooks that Helm created for this revision. A hook does not name its release, unless its chart does. */

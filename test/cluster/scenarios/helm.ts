@@ -243,6 +243,29 @@ const releasesOf = (major: Major): Scenario[] => [
   },
   {
     ...release,
+    name: `helm-${major}-rolls-back-what-fails`,
+    setup: async (fixture) => {
+      await install(fixture, major)
+      const flags = [major === 3 ? '--atomic' : '--rollback-on-failure', '--timeout', '8s']
+      await startHelm(
+        fixture,
+        major,
+        2,
+        'pending-upgrade',
+        ...upgrade(fixture, web({ image: 'missing/app:v9' })),
+        ...flags,
+      )
+    },
+    during: async (fixture) => {
+      await untilRevision(fixture, 2, 'failed')
+      fixture.markDecided()
+    },
+    expect: { outcome: 'failed', reason: 'reported-failed' },
+    contains: { message: [/Helm reports revision 2 as failed; revision 3 is (pending-rollback|deployed)/] },
+    check: hasTargets('helm/web.v2', ...ofWeb),
+  },
+  {
+    ...release,
     name: `helm-${major}-pending-upgrade`,
     setup: async (fixture) => {
       await createUser(fixture, user, [...readerRules(), ...accessRules(0)])
