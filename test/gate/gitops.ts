@@ -11,7 +11,12 @@ export const commit = (start: string) => start.padEnd(40, '0')
 export const [older, wanted, newer] = [commit('a0000001'), commit('b0000002'), commit('c0000003')]
 
 const repoURL = 'http://127.0.0.1/shop.git'
-const sourceAt = (targetRevision = 'main') => ({ repoURL, path: '.', targetRevision })
+const sourceAt = (targetRevision = 'main', tag?: string) => ({
+  repoURL,
+  path: '.',
+  targetRevision,
+  ...(tag && { helm: { parameters: [{ name: 'image.tag', value: tag }] } }),
+})
 
 /** A finished sync of an Application, as Argo CD appends it to the history. */
 const historyEntry = (revision: string, index: number, seconds: number) => ({
@@ -46,6 +51,9 @@ interface Sync {
   readonly queued?: string
   readonly targetRevision?: string
   readonly comparedTo?: string
+  /** The tag of the image in the parameters of its spec, and in those that it was compared with. */
+  readonly tag?: string
+  readonly comparedTag?: string
   readonly uid?: string
 }
 
@@ -82,6 +90,8 @@ export function application(sync: Sync = {}): KubeObject {
     queued,
     targetRevision = 'main',
     comparedTo = targetRevision,
+    tag = '',
+    comparedTag = tag,
     uid = 'app-uid',
   } = sync
   const automated = 'automated' in sync ? sync.automated : { prune: true }
@@ -90,12 +100,12 @@ export function application(sync: Sync = {}): KubeObject {
     apiVersion: 'argoproj.io/v1alpha1',
     kind: 'Application',
     metadata: { name: 'shop', namespace: 'argocd', uid, generation: 1, creationTimestamp: iso(-3_600) },
-    spec: { source: sourceAt(targetRevision), destination, ...(automated && { syncPolicy: { automated } }) },
+    spec: { source: sourceAt(targetRevision, tag), destination, ...(automated && { syncPolicy: { automated } }) },
     // An operation stays in the object until it is finished.
     ...(requested && { operation: { sync: { revision: requested }, initiatedBy: { automated: true } } }),
     status: {
       resources,
-      sync: { status, revision, comparedTo: { source: sourceAt(comparedTo), destination } },
+      sync: { status, revision, comparedTo: { source: sourceAt(comparedTo, comparedTag), destination } },
       health: { status: health },
       history: history.map((each, index) => historyEntry(each, index, -180 + index)),
       ...(conditions.length > 0 && { conditions }),

@@ -249,6 +249,14 @@ const races: readonly Race[] = [
     ends: ready(9),
   },
   {
+    title: 'is not ready while it is Synced with the parameters that its spec had before',
+    steps: [
+      begin(application({ revision: wanted, history: [wanted], tag: 'v2', comparedTag: 'v1' })),
+      then(9, application({ revision: wanted, history: [wanted], tag: 'v2', reconciledAt: 9 })),
+    ],
+    ends: ready(9),
+  },
+  {
     title: 'is not ready while an object differs from the revision and self-heal is off',
     steps: [
       begin(application({ revision: wanted, status: 'OutOfSync', history: [older, wanted], automated: {} })),
@@ -612,7 +620,7 @@ describe('an Application at a revision', () => {
       const spec = {
         ...(object.spec as object),
         source: undefined,
-        sourceHydrator: { syncSource: { targetBranch: 'main' } },
+        sourceHydrator: { syncSource: { targetBranch: 'main', path: '.' } },
       }
       const sourceHydrator = { lastSuccessfulOperation: { drySHA, hydratedSHA }, currentOperation: current }
       return { ...object, spec, status: { ...(object.status as object), sourceHydrator } } as KubeObject

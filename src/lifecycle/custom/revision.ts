@@ -152,6 +152,8 @@ const readApplication: Reader = (object, named) => {
   // An operation stays in the object until it is finished.
   const isQueued = operation !== undefined && !isUnderWay
   const isAutomated = isSyncedAutomatically(spec)
+  const comparedTo = sync['comparedTo']
+  const isCurrent = !isObject(comparedTo) || isDeepStrictEqual(sourceFields(spec), sourceFields(comparedTo))
   const requested = argoVersion(fields(fields(operation)['sync']), {}) ?? compared
   const results = fieldsOf(argoResult(fields(status['operationState']))['resources'])
   const elsewhere = isElsewhere(fields(spec['destination']))
@@ -162,10 +164,8 @@ const readApplication: Reader = (object, named) => {
     operator: 'Argo CD',
     wanted,
     deployed: deployed?.version,
-    isSettled: !isQueued && !isUnderWay && deployed?.isSynced === true,
-    isCurrent:
-      !isObject(sync['comparedTo']) ||
-      isDeepStrictEqual(targetRevisions(spec), targetRevisions(fields(sync['comparedTo']))),
+    isSettled: isCurrent && !isQueued && !isUnderWay && deployed?.isSynced === true,
+    isCurrent,
     attempt: isQueued ? undefined : attempt,
     next: isUnderWay ? attempt.version : isAutomated || isQueued ? requested : undefined,
     history,
@@ -282,10 +282,15 @@ function hydrated({ sourceHydrator }: Fields, wanted: readonly WantedRevision[])
   return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
-/** The branches, tags or versions that the sources name. */
-function targetRevisions({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
-  if (isObject(sourceHydrator)) return [fields(sourceHydrator['syncSource'])['targetBranch']]
-  return (Array.isArray(sources) ? fieldsOf(sources) : [fields(source)]).map(({ targetRevision }) => targetRevision)
+/** What the sources name and which values they set. When one of these changes, Argo CD compares again. */
+function sourceFields({ source, sources, sourceHydrator }: Fields): readonly unknown[] {
+  const { targetBranch, path } = fields(fields(sourceHydrator)['syncSource'])
+  const single = isObject(sourceHydrator) ? { targetRevision: targetBranch, path } : fields(source)
+  return (Array.isArray(sources) ? fieldsOf(sources) : [single]).map((each: Fields) => {
+    const { targetRevision = '', path = '', chart = '', helm, kustomize } = each
+    const { parameters = [], values = '', valuesObject = {} } = fields(helm)
+    return [targetRevision, path, chart, parameters, values, valuesObject, fields(kustomize)['images'] ?? []]
+  })
 }
 
 /** Whether a comparison is older than the end of an operation; their times are whole seconds. */
