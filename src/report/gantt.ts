@@ -100,12 +100,12 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
   const visible = (finishedAt - begin) * shortestBar
   const bars: Bar[] = []
   let from = Math.max(0, beginOf(record, startedAt) - begin)
-  let last = ''
-  for (const { name, at, tookMs } of stepsOf(record, startedAt)) {
+  const steps = stepsOf(record, startedAt)
+  const last = steps.findLast(({ isKnown }) => isKnown) ?? steps.at(-1)
+  for (const { name, at, isKnown } of steps) {
     const to = Math.min(Math.max(at - begin, from), end)
-    last = name
     // It was done before the gate, at an unknown moment.
-    if (tookMs === 0 && at <= startedAt) from = to
+    if (!isKnown) from = to
     // Invisible steps are part of the next visible one.
     if (to - from < visible) continue
     bars.push({ label: name, tag: '', from, to })
@@ -122,7 +122,8 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
       to: Math.max(end, from + visible),
     })
   } else if (bars.length === 0) {
-    bars.push({ label: last || record.outcome, tag: '', from, to: from + visible })
+    const at = last?.isKnown ? Math.max(0, Math.min(last.at - begin, from)) : from
+    bars.push({ label: last?.name ?? record.outcome, tag: '', from: at, to: at + visible })
   }
   return bars
 }

@@ -184,6 +184,8 @@ export function tookMs(record: TargetRecord, { startedAt, finishedAt }: GateTime
 export interface Step {
   readonly name: string
   readonly at: number
+  /** It was reached during the gate, or its object shows when. */
+  readonly isKnown: boolean
   readonly tookMs: number
 }
 
@@ -209,7 +211,7 @@ export function stepsOf(
     .map(({ name, at, isKnown }) => {
       const tookMs = isKnown ? at - before : 0
       before = at
-      return { name, at, tookMs }
+      return { name, at, isKnown, tookMs }
     })
 }
 

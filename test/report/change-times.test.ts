@@ -61,6 +61,15 @@ describe('a gate that begins after the change', () => {
     expect(diagram).not.toContain('updated')
   })
 
+  it('draws a target that was ready with its change at that moment, by the last milestone that its object dates', () => {
+    const target = createTarget({ name: 'undone' })
+    const milestones = [...shown({ created: -80, observed: -75, scheduled: -72 }), updated]
+    const undone = createTargetRecord({ target, changedAt: at(-72), change: 'recent', endedAt: at(0.2), milestones })
+    const timeline = { ...late(), targets: [...late().targets, undone] }
+    const { diagram } = renderGantt(timeline) ?? { diagram: '' }
+    expect(diagram).toMatch(/section deployment\/undone\n {4}scheduled :0, \d+$/)
+  })
+
   it('begins its text timeline with the change', () => {
     const text = renderSummary(late([updated]))
     expect(text).toContain('-1:12  deployment/web  created, observed')
