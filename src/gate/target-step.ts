@@ -447,7 +447,9 @@ function afterAssessment(
   const when = { now, startedAt: gateTime.startedAt, isFirstSight }
   const { progress, reached, moved } = updateMilestones(fallen.state.milestones, assessment, when)
   const settling = isReady || seen.isSettlingLogged ? undefined : settlingText(assessment, now)
-  const progressText = isReady ? '' : [reachedText(reached), settling ?? ''].filter((text) => text !== '').join(' · ')
+  // The log has reported an object that existed before its change.
+  const reachedNow = reachedText(reached, seen.existedBefore ? 0 : gateTime.startedAt)
+  const progressText = isReady ? '' : [reachedNow, settling ?? ''].filter((text) => text !== '').join(' · ')
   // An unavailable watch may hide that the problem is over: the pod may run now.
   const failure = event.isUnavailable ? undefined : assessment.failure
   const problems = assessment.problems.filter((each) => !event.awaitsOther || !traitsOf(each).isConsequence)

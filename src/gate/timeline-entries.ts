@@ -38,12 +38,15 @@ export function heartbeatText(
   return [waiting, ...unavailable].join(' · ')
 }
 
-/** One line for milestones that were reached together. Of the milestones with counts, it shows only the last. */
-export function reachedText(reached: readonly Milestone[]): string {
+/**
+ * One line for milestones that were reached together. Of the milestones with counts, it shows only the last.
+ * @param createdSince the creation of an older object is not shown
+ */
+export function reachedText(reached: readonly Milestone[], createdSince: number): string {
   const furthest = reached.findLast(({ count }) => count !== undefined)
   return reached
     .filter((milestone) => milestone.message !== '' && (milestone.count === undefined || milestone === furthest))
-    .filter(({ name }, _, shown) => name !== 'created' || shown.length === 1)
+    .filter(({ name, at = createdSince }, _, shown) => name !== 'created' || (shown.length === 1 && at >= createdSince))
     .map(({ message }) => message)
     .join(' · ')
 }

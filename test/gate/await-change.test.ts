@@ -51,6 +51,19 @@ describe('a gate that awaits a change', () => {
     expect(entries).toContain('50 note its change has arrived')
   })
 
+  it('does not report as created what existed before its change', () => {
+    const creationTimestamp = iso(-86_400)
+    const steps = [
+      at(0, added(web.deployment(complete(), { metadata: { creationTimestamp } })), web.done.slice(1), allSynced),
+      at(50, modified(applied({ creationTimestamp }, complete(1, { observedGeneration: 1 })))),
+    ]
+    const { entries } = runUntil(55, steps, { settings })
+    expect(entries.slice(1)).toEqual([
+      '30 heartbeat still waiting for deployment/web (waiting for its change to arrive)',
+      '50 note its change has arrived',
+    ])
+  })
+
   it('treats a later change as another one', () => {
     const later = web.deployment(complete(), {
       metadata: { generation: 3 },
