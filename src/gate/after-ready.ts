@@ -90,7 +90,7 @@ export class AfterReady implements AnswerBook {
   #questions: readonly Question[] = noQuestions
 
   /**
-   * @param servingOf how requests reach the pods of a target; undefined if its pods are not watched
+   * @param servingOf how requests reach the pods of a target; undefined if it has none
    * @param parts read only after the constructor
    */
   constructor(

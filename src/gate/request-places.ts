@@ -46,7 +46,7 @@ const whatServes = 'Name a Service, or a resource that runs pods.'
 /**
  * Where a line of `requests` asks, as far as its reference and the targets show.
  *
- * @param servingOf how requests reach the pods of a target; undefined if its pods are not watched
+ * @param servingOf how requests reach the pods of a target; undefined if it has none
  */
 export function placeOf(
   reference: CheckReference | undefined,
@@ -63,7 +63,7 @@ export function placeOf(
     const message =
       ruleOf(target).serving === undefined
         ? `A ${target.kind} serves no requests. ${whatServes}`
-        : `${displayName(target)} is judged by --for or health-checks, so its pods are not watched.`
+        : `${displayName(target)} is gated by --for=delete, so it answers nothing once it is ready.`
     return { type: 'mistake', message }
   }
   const { serving } = ruleOf(name)

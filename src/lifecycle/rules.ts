@@ -12,7 +12,7 @@ import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
 import { withAwaitedObject, withFollowedObject } from './custom/named-object.ts'
 import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
-import { servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
+import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
 import { ingressRule } from './network/ingress.ts'
@@ -322,8 +322,12 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
   const awaiting = (own: Rule) => withFollowedObject(withAwaitedObject(withOwnedWorkloads(own, behind), behind), behind)
-  const serving = isExplained ? servingOfOwned(behind) : undefined
-  const explained = isExplained ? withCause({ ...awaiting(rule), ...(serving && { serving }) }, behind) : rule
+  // `--for` and a health check know no pods, but the rule of the kind does.
+  const knowsPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
+  const ofKind = knowsPods ? undefined : servingBeside(ruleOf(target))
+  const serving = isExplained ? servingOfOwned(behind) : ofKind
+  const own = isExplained ? withCause(awaiting(rule), behind) : rule
+  const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
   const { changedAt, hasPods: requiresChange } = ruleOf(target)

@@ -430,6 +430,33 @@ it('what breaks the hold is the problem of the target that broke it, and the mil
   )
 })
 
+describe('a Deployment that is judged by --for', () => {
+  const waitFor = { type: 'condition', condition: 'Available', status: 'True' } as const
+  const targets = [createTarget({ waitFor })]
+  const available = (status: 'True' | 'False') =>
+    createServer().deployment(complete(1, { conditions: [condition('Available', status)] }))
+  const begin = [at(1, added(available('True')), readyServer().slice(1)), at(2, modified(available('True')))]
+
+  it.each<[string, readonly FeedEvent[], string]>([
+    ['a container that dies', at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20)))), 'failed not-held 20'],
+    ['the condition that is no longer True', at(20, modified(available('False'))), 'failed not-held 20'],
+    ['nothing', [], 'ready 31'],
+  ])('has its hold broken by %s', (_, events, expected) => {
+    expect(ending(check({ hold: '30s' }, [...begin, events], {}, targets))).toBe(expected)
+  })
+
+  it('answers no requests if it is awaited to be deleted', () => {
+    const { message } = check({ requests: 'deployment/web GET /' }, begin, {}, [
+      createTarget({ waitFor: { type: 'delete' } }),
+    ])
+    expect(message).toContain('deployment/web is gated by --for=delete, so it answers nothing')
+  })
+
+  it('answers requests by the pods of its present revision', () => {
+    expect(ending(check({ requests: 'deployment/web GET /' }, [...begin, answers([9])], {}, targets))).toBe('ready 9')
+  })
+})
+
 it('a bare pod that completes does not break the hold', () => {
   const spec = { restartPolicy: 'Never', containers: [{ name: 'app', readinessProbe: { exec: {} } }] }
   const pod = (status: PodStatus) => createPod({ metadata: { name: 'once' }, spec, status })

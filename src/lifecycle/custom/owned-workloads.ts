@@ -168,6 +168,25 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
   }
 }
 
+/**
+ * How requests reach the pods behind an object that `--for` or a health check judges: the rule of its kind finds those of its
+ * present revision.
+ */
+export function servingBeside(rule: Rule): Serving | undefined {
+  const { serving } = rule
+  if (serving?.podMetadata === undefined) return serving
+  return {
+    ...serving,
+    presentPods: (object, context) => podsOfWorkload(object, rule, context),
+    relatives: (object) => [...serving.relatives(object), ...rule.relatives(object)],
+  }
+}
+
+function podsOfWorkload(object: KubeObject, rule: Rule, context: RuleContext): readonly Pod[] {
+  const all = new Map(context.list('Pod', object.metadata.namespace).map((pod) => [pod.metadata.uid, pod]))
+  return gatedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
+}
+
 /** The kinds by which the pods of a workload are found. */
 const podKinds: readonly KindName[] = [
   { apiVersion: 'v1', kind: 'Pod' },
@@ -186,9 +205,7 @@ function podsBehind(
     if (isOfKind(object, 'Pod')) return [object]
     const { rule, isCustom } = behind.ruleOf(object)
     if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, context, depth - 1)
-    if (rule.serving?.podMetadata === undefined) return []
-    const all = new Map(context.list('Pod', object.metadata.namespace).map((pod) => [pod.metadata.uid, pod]))
-    return gatedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
+    return rule.serving?.podMetadata === undefined ? [] : podsOfWorkload(object, rule, context)
   })
 }
 
