@@ -345,7 +345,14 @@ function readFlux(object: KubeObject, wanted: readonly WantedRevision[], attempt
     wanted,
     isCurrent: !isStale(fields(object.status)['observedGeneration'], object.metadata.generation),
     next: isSuspended ? undefined : attempted,
-    complaint: isSuspended ? 'it is suspended' : ready?.status === 'False' ? message : progress || undefined,
+    // Only `Running health checks …` and `Running 'upgrade' action …` take long.
+    complaint: isSuspended
+      ? 'it is suspended'
+      : ready?.status === 'False'
+        ? message
+        : progress.startsWith('Running ')
+          ? progress
+          : undefined,
     intervalMs: undefined,
     inventory: isObject(spec['kubeConfig'])
       ? ('elsewhere' as const)

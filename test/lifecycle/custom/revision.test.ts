@@ -356,6 +356,12 @@ describe('a Kustomization of an OCI artifact', () => {
       conditions: [condition('Ready', 'Unknown'), condition('Reconciling', 'True', 'Progressing', checking)],
     })
     expect(arrivalOf(busy, want)).toMatchObject({ problem: { detail: { complaint: checking } } })
+    const building = [
+      condition('Ready', 'Unknown'),
+      condition('Reconciling', 'True', 'Progressing', 'Building manifests'),
+    ]
+    const begun = kustomization({ lastAppliedRevision: old, lastAttemptedRevision: old, conditions: building })
+    expect(arrivalOf(begun, want)).toMatchObject({ problem: { detail: { complaint: undefined } } })
   })
 })
 
