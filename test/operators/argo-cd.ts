@@ -1,12 +1,11 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeObject } from '../cluster/api.ts'
 import { all, type ClusterState, pullRefused, secondsAfterStart } from '../cluster/cluster-states.ts'
 import type { Fixture } from '../cluster/fixture.ts'
 import { type ContainerOptions, coreObject, deployment, job, service, slowStart } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
+import { type Files, Repository } from './repository.ts'
 import { deploymentRuns, whileStopped } from './states.ts'
 
 const name = 'argo-cd'
@@ -56,52 +55,6 @@ export const argoCd: Operator = {
   // A commit is found when it is pushed, as with a webhook, and not by polling.
   args: () => [`--namespace=${home}`, '--application-namespaces=*', '--app-resync=3600'],
   started: /starting grpc server/,
-}
-
-type Files = Readonly<Record<string, KubeObject | string>>
-
-/** A bare git repository. A commit is made first, and pushed later, so that a scenario knows its hash before. */
-class Repository {
-  readonly folder = mkdtempSync(join(tmpdir(), 'rollout-gate-git-'))
-  readonly #commits: string[] = []
-
-  constructor() {
-    this.#git(['init', '--quiet', '--bare', '--initial-branch=main'])
-  }
-
-  /** Makes a commit of these files only, after the previous one. */
-  add(files: Files): void {
-    const parent = this.#commits.at(-1)
-    const data = (text: string) => `data ${Buffer.byteLength(text)}\n${text}\n`
-    const stream = [
-      `commit refs/pending/${this.#commits.length}\nmark :1\ncommitter tests <tests@localhost> 1750000000 +0000\n`,
-      data(`commit ${this.#commits.length}`),
-      parent === undefined ? '' : `from ${parent}\n`,
-      'deleteall\n',
-      ...Object.entries(files).map(([path, content]) => `M 100644 inline ${path}\n${data(JSON.stringify(content))}`),
-      'get-mark :1\ndone\n',
-    ]
-    this.#commits.push(this.#git(['fast-import', '--quiet', '--done'], stream.join('')))
-  }
-
-  /** The hash of a commit, by its position. */
-  commit(index: number): string {
-    const found = this.#commits[index]
-    if (found === undefined) throw new Error(`there is no commit ${index}`)
-    return found
-  }
-
-  push(index: number): void {
-    this.#git(['update-ref', 'refs/heads/main', this.commit(index)])
-  }
-
-  deleteBranch(): void {
-    this.#git(['update-ref', '-d', 'refs/heads/main'])
-  }
-
-  #git(args: readonly string[], input = ''): string {
-    return execFileSync('git', ['-C', this.folder, ...args], { input, encoding: 'utf8' }).trim()
-  }
 }
 
 /** By namespace. */

@@ -14,8 +14,8 @@ import type { Operator } from './operator.ts'
  *
  * @returns the path of the program
  */
-export async function buildOperator({ name, module, program, files = {} }: Operator): Promise<string> {
-  const hash = createHash('sha256').update(JSON.stringify([module, program, files]))
+export async function buildOperator({ name, module, program, files = {}, replaced = {} }: Operator): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify([module, program, files, ...Object.entries(replaced)]))
   const binary = join(cacheFolder, `${operatorPrefix}${name}-${hash.digest('hex').slice(0, 16)}`)
   if (existsSync(binary)) return binary
 
@@ -27,7 +27,7 @@ export async function buildOperator({ name, module, program, files = {} }: Opera
       mkdirSync(dirname(join(copy, path)), { recursive: true })
       writeFileSync(join(copy, path), content)
     }
-    await useReleasedModules(copy)
+    await useReleasedModules(copy, replaced)
     const flags = [process.env['GOFLAGS'], '-mod=mod'].join(' ').trim()
     await goBuild(binary, copy, `./${program}`, [], { GOFLAGS: flags })
   } finally {
@@ -44,13 +44,19 @@ export async function moduleFolder(module: string): Promise<string> {
   return folder
 }
 
-/** Folders that a go.mod names as replacements are missing in the published module: their releases are used. */
-async function useReleasedModules(folder: string): Promise<void> {
+/**
+ * Folders that a go.mod names as replacements are missing in the published module: their releases are used.
+ * @param replaced versions of modules, by their paths
+ */
+async function useReleasedModules(folder: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   const { Replace } = JSON.parse(await run('go', ['mod', 'edit', '-json'], { cwd: folder })) as {
     Replace?: { Old: { Path: string }; New: { Path: string } }[]
   }
   const local = (Replace ?? []).filter(({ New }) => New.Path.startsWith('.'))
   for (const { Old } of local) await run('go', ['mod', 'edit', `-dropreplace=${Old.Path}`], { cwd: folder })
+  for (const [path, version] of Object.entries(replaced)) {
+    await run('go', ['mod', 'edit', `-replace=${path}=${path}@${version}`], { cwd: folder })
+  }
 }
 
 function makeWritable(folder: string): void {

@@ -13,8 +13,10 @@ export interface Operator {
   readonly files?: Readonly<Record<string, string>>
   /** Files of the module with its CustomResourceDefinitions, or folders of such files. */
   readonly definitions: readonly string[]
-  /** The same of another module (`path@version`). */
-  readonly otherDefinitions?: { readonly module: string; readonly paths: readonly string[] }
+  /** Modules that it requires in another version, by their paths: those that its own go.mod names are not published. */
+  readonly replaced?: Readonly<Record<string, string>>
+  /** Another one that must run too, and starts before it. */
+  readonly beside?: Operator
   /** Those of their kinds that scenarios create. */
   readonly kinds: readonly string[]
   /** Objects that must exist before it starts, by their API paths. */

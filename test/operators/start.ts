@@ -21,7 +21,7 @@ export async function startOperators(
 ): Promise<Record<string, string>> {
   const api = Api.fromFile(kubeconfigPath)
   const paths: Record<string, string> = {}
-  for (const operator of operators) {
+  for (const operator of operators.flatMap((each) => (each.beside ? [each.beside, each] : [each]))) {
     const started = performance.now()
     const program = await buildOperator(operator)
     const definitions = await definitionsOf(operator)
@@ -76,14 +76,7 @@ async function startProcess({ name, args, started }: Operator, program: string, 
 }
 
 /** The CustomResourceDefinitions of an operator, without conversion webhooks: those are not started. */
-async function definitionsOf({ module, definitions, otherDefinitions }: Operator): Promise<KubeObject[]> {
-  const own = await definitionsIn(module, definitions)
-  return otherDefinitions === undefined
-    ? own
-    : [...own, ...(await definitionsIn(otherDefinitions.module, otherDefinitions.paths))]
-}
-
-async function definitionsIn(module: string, definitions: readonly string[]): Promise<KubeObject[]> {
+async function definitionsOf({ module, definitions }: Operator): Promise<KubeObject[]> {
   const folder = await moduleFolder(module)
   const files = definitions
     .map((path) => join(folder, path))
