@@ -40,11 +40,14 @@ export const requestIntervalMs = 10_000
 /** `--during` asks at this interval: an outage of a second is seen, and a pod gets no load. */
 export const duringIntervalMs = 1_000
 
-/** So many wrong or missing answers in a row prove that a pod does not answer: the default failureThreshold of a probe. */
+/**
+ * The number of wrong or missing answers in a row that prove that a pod does not answer: the default failureThreshold of a
+ * probe.
+ */
 export const answersProven = 3
 
 /**
- * The last of the answers that prove that a pod does not answer comes so long after the first at the earliest: a cache or a
+ * The minimum time between the first and the last of the answers that prove that a pod does not answer: a cache or a
  * connection pool may need that long to fill.
  */
 export const answersProvenMs = 30_000
@@ -68,7 +71,10 @@ export const errorGapMs = 3_000
 export const maxShownAnswers = 10
 export const maxShownValues = 30
 
-/** So many values in a row that break the limit of a metric fail the gate: a single one may come from a missed scrape. */
+/**
+ * The number of values in a row that must break the limit of a metric to fail the gate: a single one may come from a missed
+ * scrape.
+ */
 export const metricProven = 2
 
 /** How long the end of the hold waits for the answers to its last questions: longer than a query may take. */
@@ -372,13 +378,13 @@ export const maxTextWaitMs = 10_000
 /** How often the clock checks that the process runs. */
 export const clockCheckMs = 1_000
 
-/** If the process did not run for so long, it was suspended, or its machine slept. */
+/** If the process has not run for this time, it was suspended, or its machine slept. */
 export const suspendedMs = 10_000
 
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
 export const rediscoveryMs = 5_000
 
-/** Time limit for the kinds of an API group: an aggregated API server that hangs delays the gate so long. */
+/** Time limit for the kinds of an API group. An aggregated API server that hangs delays the gate no longer than this. */
 export const discoveryGroupMs = 10_000
 
 /** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
@@ -493,7 +499,7 @@ export const maxCheckedRequests = 60
 
 // Values of Secrets
 
-/** Shorter values of Secrets, such as `web` and `true`, occur in any text. */
+/** Values of Secrets with fewer characters are not redacted in other text: `web` and `true` occur in any text. */
 export const minSecretCharacters = 8
 
 /** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
@@ -591,8 +597,8 @@ export const maxEvidenceEvents = 20
 export const completionMs = 1_500
 
 /**
- * How long the end of the gate waits for the list of Events, if that may date what the pods had reached before the gate. The list is
- * requested at the gate's start: most servers have answered by the verdict.
+ * How long the end of the gate waits for the list of Events, if that may show when pods reached a milestone before the
+ * gate. The list is requested at the gate's start: most servers have answered by the verdict.
  */
 export const lateEventsMs = 1_000
 
@@ -683,7 +689,7 @@ export const historyGoodRuns = 20
 /** Of fewer good runs, a median means little. */
 export const historyFewestRuns = 3
 
-/** A milestone that takes so many times its median, and so much longer, is reported as slow: less is chance. */
+/** A milestone is reported as slow if it took its median times this number, and also `notableMs` longer: less is chance. */
 export const notableRatio = 1.5
 export const notableMs = 2_000
 
@@ -748,8 +754,8 @@ export const maxManifestObjects = 5_000
 export const maxReferences = 5_000
 
 /**
- * A kind of a Helm release is skipped after so many server errors: the conversion webhook of a custom kind may be down, and
- * the release need not contain the kind.
+ * The number of server errors after which a kind of a Helm release is skipped: the conversion webhook of a custom kind may
+ * be down, and the release need not contain the kind.
  */
 export const maxKindErrors = 3
 

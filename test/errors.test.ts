@@ -33,7 +33,7 @@ it.each([
   [50, 'resources, line 50: Wrong.'],
   [51, '1 more mistake.'],
   [10_000, '9950 more mistakes.'],
-])('describeMistakes describes at most 50 of %i, and counts the others', (count, last) => {
+])('describeMistakes describes at most 50 of %i mistakes, and counts the others', (count, last) => {
   const texts = describeMistakes(mistakes(count))
   expect(texts).toHaveLength(Math.min(count, 51))
   expect(texts.at(-1)).toBe(last)

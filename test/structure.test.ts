@@ -57,7 +57,7 @@ it('modules import only from the layers before their own', () => {
   expect(wrong).toEqual([])
 })
 
-it('no file imports itself by way of others', () => {
+it('no file imports itself through other files', () => {
   const finished = new Set<string>()
   const cycles: string[] = []
   const visit = (path: string, trail: readonly string[]) => {
@@ -87,7 +87,7 @@ it('CEL and the catalogue are loaded only when they are needed', () => {
   expect(eager).toEqual([])
 })
 
-it('a gate loads what requests, hold and metrics need only with them', () => {
+it('a gate loads the modules of requests, hold and metrics only if it has one of these inputs', () => {
   const loaded = new Set(['src/action.ts', 'src/cli/wait.ts'])
   for (const path of loaded) for (const name of eagerImports(path)) loaded.add(name)
   const ofChecks =

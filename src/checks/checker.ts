@@ -200,7 +200,10 @@ export class Checker {
     }
   }
 
-  /** Names of many pods make a query too long for the URL of some servers, so it is posted where that needs no other permission. */
+  /**
+   * Sends a query to a URL by POST, because the names of many pods are too long for the URL of some servers. Through the
+   * API server it is a GET: there, a POST needs another permission.
+   */
   #sendQuery(source: MetricsSource, query: string, signal: AbortSignal): Promise<HttpAnswer> {
     const form = new URLSearchParams({ query }).toString()
     const asked: HttpQuery = {

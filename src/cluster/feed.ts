@@ -137,7 +137,7 @@ export type Observation =
  */
 export type FeedEvent = Observation & { readonly at: number }
 
-/** A cache: during an outage, the keys of all requests are read after each event. */
+/** Caches the key of each request: during an outage, all keys are read after each event. */
 const requestKeys = new WeakMap<Partial<WatchRequest>, string>()
 
 /** A key for maps: two requests for the same objects have the same key. */

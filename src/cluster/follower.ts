@@ -1,7 +1,7 @@
 import { type Clock, sleep } from './clock.ts'
 import { type FeedEvent, type Observation, requestKey, type WatchRequest } from './feed.ts'
 
-/** The part of a cluster that a follower uses. */
+/** What a follower uses of the class `Cluster`. */
 export interface WatchedCluster {
   watch(request: WatchRequest, sink: (observation: Observation) => void): void
   /** Lists these requests again. Resolves once their sinks received the differences, or the failure of a request. */

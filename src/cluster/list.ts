@@ -124,7 +124,10 @@ function isOfSecrets(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }
 
-/** The kind of the API server that a request reads. */
+/**
+ * The kind that a request reads from the API server. Two kinds of watches are Secrets there: their names, and Helm's
+ * revisions.
+ */
 export function servedKind({ apiVersion, kind }: KindName): KindName {
   return { apiVersion, kind: isOfSecrets(kind) ? 'Secret' : kind }
 }

@@ -54,7 +54,7 @@ export const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const checkObject = object()
 const objects = list(checkObject)
-/** Accepts a list of objects that all have these texts. */
+/** Accepts a list of objects in which none of these fields is missing. */
 const objectsWith = (...names: readonly string[]): Check =>
   list((value) => {
     const path = checkObject(value)

@@ -13,7 +13,7 @@ import { redactTokens, urlPasswords } from './token-shapes.ts'
 const stars = '***'
 /** How many characters of a secret find the place where it may begin. */
 const startLength = 3
-/** A part of a secret is found before the end of a cut text (`…`), if it has so many characters. */
+/** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
 const minPartLength = 6
 /** The forms of a longer secret would need much memory. The longest tokens have less than 2,000 characters. */
 const maxEncodedLength = 2_000
@@ -302,7 +302,7 @@ function unique(strings: readonly string[]): string[] {
   return [...new Set(strings)].filter((text) => text.length >= minMaskedCharacters)
 }
 
-/** A line of a longer text without a name is a key if it has so many characters, and no blank. */
+/** The minimum length of a line without a name and without blanks that is taken for a key, in a text of several lines. */
 const minKeyLength = 24
 
 /** Names of values that are shown, such as `username`: a word in one of them is no secret. */

@@ -54,7 +54,7 @@ export class Store {
   readonly #deleted = new Map<string, KubeObject>()
   /** The requests whose lists are complete, grouped by kind so that a search is fast. */
   readonly #synced = new Map<string, Numbered<WatchRequest>[]>()
-  /** A cache: each assessment asks for the lists of its target. */
+  /** Caches the number of each request's list: each assessment asks for the lists of its target. */
   #syncedNumbers = new WeakMap<WatchRequest, number>()
   /** The last refusal of each request. A 403 is replaced only by another 403. */
   readonly #refused = new Map<string, Numbered<Failure>>()

@@ -363,17 +363,17 @@ export class AfterReady implements AnswerBook {
   #questionsOf(check: RequestCheck, now: number): readonly Question[] {
     if (check.during)
       return this.#during.question(check, () => reachedPods(check, this.#places[check.index], this.#parts()))
-    const ask = (uid: string, pod?: AskedPod): Question[] => {
+    const questionFor = (uid: string, pod?: AskedPod): Question[] => {
       const at = this.#dueAt(check, uid, now)
       return at === undefined ? [] : [{ type: 'request', check: check.index, ...(pod && { pod }), at }]
     }
     if (check.reference === undefined) {
       const isAsked = this.isHolding || this.#openUrls.includes(check)
-      return isAsked ? ask('') : []
+      return isAsked ? questionFor('') : []
     }
     return this.#concernedBy(check)
       .flatMap(({ state }) => (state.type === 'ended' ? [] : (state.assessment?.asks ?? [])))
-      .flatMap((each) => (each.check === check.index ? each.asked.flatMap((pod) => ask(pod.uid, pod)) : []))
+      .flatMap((each) => (each.check === check.index ? each.asked.flatMap((pod) => questionFor(pod.uid, pod)) : []))
   }
 
   /** When a pod is asked next: at once, then at an interval, and a last time at the end of the hold. */

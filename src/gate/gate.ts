@@ -275,15 +275,15 @@ export class Gate {
   }
 
   /**
-   * After the verdict: the lists of Events that may date what the pods had reached before the gate. No clock and no verdict
-   * depends on them.
+   * After the verdict: the lists of Events that may show when pods reached a milestone before the gate. No clock and no
+   * verdict depends on them.
    */
   get awaitedLists(): readonly WatchRequest[] {
     if (!this.#end?.mayBeDated) return noRequests
     return this.requests.filter((each) => each.kind === eventKind.kind && this.store.listState(each) === 'pending')
   }
 
-  /** After the verdict: keeps what explains it or dates what was reached before. */
+  /** After the verdict: keeps what explains it, or shows when pods reached a milestone before the gate. */
   #handleLate(event: FeedEvent, isRead: boolean): void {
     const isDating = isEvent(event) && this.awaitedLists.length > 0
     const isInvalid = 'object' in event && objectMistake(event.object) !== undefined

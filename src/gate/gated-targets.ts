@@ -147,7 +147,10 @@ export class GatedTargets {
     const own = targetRule(target, settings)
     const rule = this.#after?.rule(own, target, index) ?? own
     const changedAt = rule.changedAt ?? specWrittenAt
-    /** A cache: most assessments follow from a change of a pod. */
+    /**
+     * The latest result of `changedAt`: most assessments follow a change of a pod, and ask for it again with the same
+     * object.
+     */
     let change:
       | { readonly object: KubeObject; readonly revisions: unknown; readonly at: number | undefined }
       | undefined
@@ -432,7 +435,7 @@ export class GatedTargets {
     return this.all.some(({ rule, state }) => rule.hasPods && isDatedShortlyBefore(state.milestones, this.#settings))
   }
 
-  /** Dates what was reached before the gate by the Events of now. */
+  /** Sets the times of milestones that were reached before the gate, by the Events that are known now. */
   date(): void {
     for (const gated of this.all)
       this.judge(gated, () => {

@@ -31,7 +31,10 @@ export function firstFailureAt(targets: readonly GatedTarget[], { onSuperseded }
   return first
 }
 
-/** Whether a target with the first outcome may be why another one with the second is not ready: it is at least as grave. */
+/**
+ * Whether a target with the outcome `cause` may be the reason why another target, with `outcome`, is not ready. Its outcome
+ * must be at least as grave.
+ */
 export function isCause(cause: TargetOutcome, outcome: TargetOutcome): boolean {
   const order: readonly TargetOutcome[] = precedence
   if (outcome === 'progressing') return cause !== 'ready'

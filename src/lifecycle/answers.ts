@@ -311,8 +311,8 @@ export function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
 }
 
 /**
- * The pods behind an object that may get traffic, of whatever revision.
- * @param gated those of the gated revision: a custom resource may have no selector
+ * The pods behind an object that may get traffic, of any revision.
+ * @param gated the pods of the gated revision: a custom resource may have no selector
  */
 export function readyPodsBehind(
   object: KubeObject,

@@ -5,7 +5,7 @@ import { type LogLine, type LogStreamRequest, logFailureOf } from '../cluster/lo
 import type { Semaphore } from '../cluster/semaphore.ts'
 import { finalLogLines, firstLogRetryMs, logSilenceMs, maxLogRetryMs, reportedLogAttempts } from '../thresholds.ts'
 
-/** The part of a cluster that reads logs. */
+/** What live logs use of the class `Cluster`. */
 export interface LogSource {
   followLog(request: LogStreamRequest, signal: AbortSignal): Promise<AsyncIterable<LogLine>>
 }

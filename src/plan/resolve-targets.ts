@@ -112,7 +112,7 @@ export async function matchSelections(
 /**
  * The revisions that Helm installs, upgrades or rolls back now: the objects of their releases may still be of the earlier
  * version, or missing.
- * @param awaited those that were awaited before: they are returned too unless each is still the newest
+ * @param awaited the revisions that the previous call returned. If Helm has replaced some of them, only these are returned.
  */
 export function pendingRevisions(
   { parsed: { input }, resolved }: Resolution,

@@ -34,7 +34,7 @@ test('the status of an answer that is not of the API is named', () => {
   expect(read('Unauthorized', 401)).toEqual({ error: 'status 401, which is no answer of the Prometheus API' })
 })
 
-test('several series are named, the first five of them', () => {
+test('of several series, the first five are named', () => {
   const all = ['200', '500', '501', '502', '503', '504', '505'].map((code) => series('1', { code, path: 'a"b' }))
   expect(read(success('vector', all))).toEqual({
     error: 'several series',

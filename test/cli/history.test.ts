@@ -33,7 +33,7 @@ describe('a history', () => {
     })
   })
 
-  test('with lines that are no gates is read without them, and they are reported', async () => {
+  test('with lines that are no gates is read without these lines, and reports them', async () => {
     writeFileSync('gates.ndjson', 'nonsense\n')
     const { code, stderr } = await waitFor('--history=gates.ndjson')
     expect(code).toBe(0)

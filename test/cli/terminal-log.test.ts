@@ -116,7 +116,7 @@ class Terminal implements Output {
 }
 
 describe('a screen', () => {
-  test('keeps printed lines, and redraws the block below them', () => {
+  test('keeps printed lines, and redraws the block below the printed lines', () => {
     const terminal = new Terminal()
     const screen = new Screen(terminal)
     screen.print([], ['first', 'second'])

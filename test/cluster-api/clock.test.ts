@@ -94,7 +94,7 @@ test('the true offset is always within the bounds, and many answers narrow them'
   expect(Math.abs(clock.ms - 250)).toBeLessThan(40)
 })
 
-test('a clock that was set meanwhile gives a new offset', () => {
+test('a clock that was set between two answers gives a new offset', () => {
   const clock = new ServerOffset()
   clock.observe(date(at), at, at + 10)
   clock.observe(date(at + 3_600_000), at + 1000, at + 1010)

@@ -185,7 +185,7 @@ describe('watching', () => {
     expect(server.requests.filter(({ path }) => path === '/apis')).toHaveLength(1)
   })
 
-  test('a kind whose CRD is installed meanwhile is found', async () => {
+  test('a kind whose CRD is installed after the start is found', async () => {
     const clock = new ManualClock()
     const { server, cluster } = await start({}, 'sesame-open', clock)
     await cluster.discover()

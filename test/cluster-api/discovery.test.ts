@@ -61,7 +61,7 @@ describe.each([true, false])('with aggregated discovery %s', (aggregatedDiscover
     })
   })
 
-  test('a group whose server is down is stale, and the others are found', async () => {
+  test('a group whose server is down is stale, and the other groups are found', async () => {
     const { server, client } = await start({ aggregatedDiscovery })
     server.discovery.serve(metrics)
     server.discovery.markStale('metrics.k8s.io/v1beta1')
@@ -83,7 +83,7 @@ describe('without aggregated discovery', () => {
     ['answers HTML', html],
     ['answers null', answering('null')],
     ['cuts its JSON', answering('{"resources": [')],
-  ])('a group that %s is stale or empty, and the others are found', async (_, answer) => {
+  ])('a group that %s is stale or empty, and the other groups are found', async (_, answer) => {
     const clock = new EventLoopClock(Date.now(), 20)
     const { server, client } = await start({ aggregatedDiscovery: false }, clock)
     server.discovery.serve(metrics)

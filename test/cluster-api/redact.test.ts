@@ -82,7 +82,7 @@ test('values of a Secret inside of another object are hashed without its apiVers
   expect(inside({ apiVersion: 'vault.example/v1' })).toContain('open-sesame')
 })
 
-test('a long text is cut, and differs from another one with the same start', () => {
+test('two long texts with the same start are cut, and still differ', () => {
   const phase = (end: string) =>
     (redact(object({ status: { phase: 'x'.repeat(50_000) + end } })) as unknown as { status: { phase: string } }).status
       .phase
@@ -156,7 +156,7 @@ test('references in the environment stay as they are', () => {
   expect(redact(object({ spec: { containers: [{ env }] } }))).toMatchObject({ spec: { containers: [{ env }] } })
 })
 
-test('equal values have equal hashes, others do not, and another process has others', () => {
+test('equal values have equal hashes, different values have different ones, and each process has its own hashes', () => {
   const value = (text: string, by = redact) =>
     (by(object({ kind: 'Secret', data: { a: text } })) as unknown as { data: { a: string } }).data.a
   expect(value('x')).toBe(value('x'))

@@ -41,7 +41,7 @@ test('a text waits until the first lists of all watches have arrived', () => {
   expect(shown).toEqual(['one', 'two'])
 })
 
-test('a list that fails holds no text, nor do lists of events', () => {
+test('a text waits neither for a list that fails, nor for a list of events', () => {
   const { clock, shown, say, synced, failed } = open([pods, secrets, events])
   say('one')
   synced(pods)
@@ -50,7 +50,7 @@ test('a list that fails holds no text, nor do lists of events', () => {
   expect(shown).toEqual(['one'])
 })
 
-test('a failure of the whole server holds no text', () => {
+test('a text does not wait for a server that fails', () => {
   const { clock, shown, say, failed } = open()
   say('one')
   failed({})
@@ -58,7 +58,7 @@ test('a failure of the whole server holds no text', () => {
   expect(shown).toEqual(['one'])
 })
 
-test('a list that never answers holds the texts for 10 s, and later ones no longer', () => {
+test('a list without an answer delays texts for 10 s, and delays later texts no more', () => {
   const { clock, shown, say, synced } = open()
   say('one')
   synced(pods)

@@ -49,7 +49,7 @@ describe('a kind that becomes unreadable after its target was ready', () => {
     expect(run([start, at(5, widgetsFail), webReady(20), back], both)).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
 
-  it('shows the failure that was hidden meanwhile', () => {
+  it('shows that the target has failed, once it is readable again', () => {
     const failedWidget = createWidget({ conditions: [{ type: 'Stalled', status: 'True', reason: 'Broken' }] }, '2')
     const back = at(60, modified(failedWidget), { ...alive, ...widget })
     expect(run([start, at(5, widgetsFail), webReady(20), back], both)).toMatchObject({ outcome: 'failed' })
@@ -147,7 +147,7 @@ describe('an outage is counted from the last success', () => {
     })
   })
 
-  it('even if its status changes meanwhile', () => {
+  it('even if its HTTP status changes', () => {
     const steps = [at(0, web.creating, allSynced), at(110, lost(70)), at(120, lost(70, 503))]
     expect(run(steps)).toMatchObject({ outcome: 'unknown', seconds: 190 })
   })

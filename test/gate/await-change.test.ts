@@ -64,7 +64,7 @@ describe('a gate that awaits a change', () => {
     ])
   })
 
-  it('treats a later change as another one', () => {
+  it('treats a change after the awaited one as another change', () => {
     const later = web.deployment(complete(), {
       metadata: { generation: 3 },
       spec: { template: createTemplate({ containers: [createContainer({ image: 'acme/web:v3' })] }) },

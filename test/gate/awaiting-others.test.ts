@@ -53,7 +53,7 @@ describe('a target that cannot be ready without another one', () => {
     })
   })
 
-  it('does not stall either where only the Service is gated', () => {
+  it('does not stall while the Deployment behind a Service is not gated, and starts slowly', () => {
     const steps = [begin, up, at(421, modified(slice(true)))]
     expect(run(steps, { targets: [targets.service] })).toMatchObject({ outcome: 'ready', seconds: 421 })
   })
@@ -66,7 +66,7 @@ describe('a target that cannot be ready without another one', () => {
     })
   })
 
-  it('has its own clock again once the other is ready', () => {
+  it('has its own clock again once the other target is ready', () => {
     expect(run([begin, up], { targets: [targets.service, targets.deployment] })).toMatchObject({
       outcome: 'timed-out',
       reason: 'no-endpoints',
@@ -76,7 +76,7 @@ describe('a target that cannot be ready without another one', () => {
     expect(run([begin, up], patient)).toMatchObject({ outcome: 'stalled', reason: 'no-endpoints', seconds: 720 })
   })
 
-  it('does not stall when the other target does, which is the cause', () => {
+  it('does not stall when the other target, its cause, stalls', () => {
     const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/1 nodes' })
     const pending = createPod({ spec: { nodeName: '' }, status: { conditions: [unschedulable] } })
     const steps = [at(0, added(service, ...workload.slice(0, 2), pending), lists)]

@@ -182,13 +182,13 @@ describe('a crash loop without a readiness probe', () => {
     })
   })
 
-  it('has no more than 30 s when the other target has a problem of its own', () => {
+  it('fails after at most 30 s when the other target has a problem of its own', () => {
     const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, added(api.deployment(progressing), api.replicaSet, api.pod(stuck))), ...beats]
     expect(run(steps, { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 33 })
   })
 
-  it('has one more start when the other target is ready at last: it may have waited for that', () => {
+  it('may start once more when the other target becomes ready: it may have waited for that target', () => {
     const next = (seconds: number) => deadStatus(4, seconds, { startedAt: iso(seconds - 1) })
     const steps = (restartedAt: number) => [
       at(0, api.creating),
@@ -415,7 +415,7 @@ describe('a failed target', () => {
     })
   })
 
-  it('ends it as soon as the others are ready within those 5 s', () => {
+  it('ends the gate as soon as the other targets are ready within those 5 s', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
       at(4, modified(api.pod(readyStatus(-10)), api.deployment(complete()))),
@@ -427,7 +427,7 @@ describe('a failed target', () => {
     })
   })
 
-  it('lets the others finish with fail-fast off', () => {
+  it('lets the other targets finish with fail-fast off', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
       at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),

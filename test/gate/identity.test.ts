@@ -555,7 +555,7 @@ describe('on-superseded pass', () => {
   const steps = [at(0, web.creating, api.creating, allSynced), at(5, apply(next))]
   const finish = at(60, modified(api.pod(readyStatus(40)), api.deployment(complete())))
 
-  it('lets the others finish', () => {
+  it('lets the other targets finish', () => {
     expect(run([...steps, finish], options('pass'))).toMatchObject({
       outcome: 'superseded',
       seconds: 60,
@@ -850,7 +850,7 @@ describe('a target that is deleted', () => {
         expect(run(steps, { targets })).toMatchObject({ outcome: 'ready', seconds: 60 })
       })
 
-      it('is ready again when the other has completed too', () => {
+      it('is ready again when its replacement has completed too', () => {
         const steps = [begin, at(20, added(done(kind, 'two', finished[kind]))), finish]
         expect(run(steps, { targets }).outcome).toBe('ready')
       })

@@ -269,7 +269,7 @@ describe('milestone-timeouts', () => {
     expect(run([at(0, allSynced)], { targets })).toMatchObject({ reason: 'not-found', seconds: 50 })
   })
 
-  it("of a reference leave the gate's others as they are", () => {
+  it("of a reference replace only the gate's times of the same milestones", () => {
     const targets = [createTarget({ clocks: { milestoneTimeoutsMs: { ready: 50_000 } } })]
     expect(run([at(0, allSynced)], { targets })).toMatchObject({ reason: 'not-found', seconds: 30 })
   })

@@ -200,7 +200,7 @@ describe('a Service that gets a selector while another target is open', () => {
     expect(entries).toContain('5 note no longer ready: the objects that its spec selects now are being listed')
   })
 
-  it('is judged by them once they are listed', () => {
+  it('is judged by the pods that it selects now, once they are listed', () => {
     const lists = at(9, list('Pod', [pod]), list('EndpointSlice', [sliceOf(pod)]), workloads, list('Event'))
     expect(run([...steps, lists], options)).toMatchObject({ outcome: 'ready', seconds: 9 })
   })

@@ -254,7 +254,7 @@ describe('a problem of one pod', () => {
   const full = condition('PodScheduled', 'False', { message: '0/1 nodes are available: 1 Insufficient cpu.' })
   const lonely = web.pod({ phase: 'Pending', conditions: [full] })
 
-  it('does not hide that the others are ready', () => {
+  it('does not hide that the other pods are ready', () => {
     const steps = [
       at(0, added(web.deployment(three, { spec: { replicas: 3 } }), web.replicaSet, lonely, ...others), allSynced),
     ]
@@ -263,7 +263,7 @@ describe('a problem of one pod', () => {
     )
   })
 
-  it('does not mention the others where none is ready', () => {
+  it('does not mention the other pods if none of them is ready', () => {
     expect(run([at(0, added(web.deployment(progressing), web.replicaSet, lonely), allSynced)]).message).toBe(
       'deployment/web: pod/web-1-a cannot be scheduled: the only node lacks cpu',
     )

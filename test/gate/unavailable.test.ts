@@ -204,7 +204,7 @@ describe('a kind that cannot be read', () => {
   const readable = [...added(web.deployment(complete(1, { availableReplicas: 0 }))), ...synced('Deployment')]
   const refusalsIn = ({ entries }: Run) => entries.filter((entry) => entry.includes('cannot be read'))
 
-  it('is one line with the others that are refused within a second, and with the rule that permits them', () => {
+  it('is logged in one line with other kinds that are refused within a second, with the RBAC rule that permits all of them', () => {
     const steps = [
       at(0, readable, denied('Pod', 'pods', ''), denied('ReplicaSet', 'replicasets', 'apps')),
       at(0.5, denied('Event', 'events', '')),

@@ -24,7 +24,7 @@ const unjudged = {
   seconds: 1,
 }
 
-test('an error of a rule ends its target as unknown, and the others are gated until they end', () => {
+test('an error of a rule ends its target as unknown, and the other targets are gated until they end', () => {
   const {
     outcome,
     message,

@@ -142,7 +142,7 @@ test('what a later run of the same commit wrote is left to that run', async () =
   expect(written.deploymentStatuses.at(-1)).toMatchObject({ state: 'in_progress' })
 })
 
-test('what was deleted meanwhile is not missed', async () => {
+test('a check, comment or deployment that was deleted before is no failure', async () => {
   const left = (await open()).filter(({ extra }) => ['check', 'comment'].includes(extra))
   written.checks.length = 0
   written.comments.length = 0
@@ -150,7 +150,7 @@ test('what was deleted meanwhile is not missed', async () => {
   expect([closed, warnings]).toEqual([[], []])
 })
 
-test('a temporary failure is tried again, another one is a warning', async () => {
+test('a request that failed temporarily is sent again, and any other failure is a warning', async () => {
   const left = await open()
   const refused = new Set<string>()
   github.refuse = ({ operation }) => {

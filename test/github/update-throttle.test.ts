@@ -176,7 +176,7 @@ it('the outcome on GitHub waits for a secondary rate limit to end', async () => 
   expect(failures).toEqual([])
 })
 
-it('the outcome on GitHub has 4 s left when the job is cancelled meanwhile', async () => {
+it('the outcome on GitHub is tried for at most 4 s after the job was cancelled', async () => {
   const { clock, closed, extra, extras, failures, job, pass } = setUp()
   extra.answer = fails(httpError(403, { 'retry-after': '60' }))
   const finished = extras.finish(createTimeline(), job.signal)

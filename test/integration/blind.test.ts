@@ -77,7 +77,7 @@ test('a first list that hangs at a deadline is made anew, and what it shows coun
   expect(secondsOf(timeline)).toBeGreaterThan(59)
 })
 
-test('an API that comes back within two minutes decides nothing, and the stall clock stood still meanwhile', async () => {
+test('an API that comes back within two minutes decides nothing, and the stall clock is stopped until then', async () => {
   const back = Promise.withResolvers<void>()
   const timeline = await gate({}, () => {
     void server.stop()

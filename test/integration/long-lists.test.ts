@@ -50,7 +50,7 @@ function secondsOf({ startedAt, finishedAt }: EndedTimeline): number {
 const unknown = { outcome: 'unknown', reason: 'api-unreachable' }
 
 describe('a list that does not end', () => {
-  test('in time leaves the outcome unknown soon after the timeout, although each page is an answer', async () => {
+  test('before the timeout makes the outcome unknown soon after it, although each page is an answer', async () => {
     addPages({ pages: 90, pageMs: 1_000 })
     const startedAt = clock.now()
     const { verdict } = await gate({ timeout: '8s' })

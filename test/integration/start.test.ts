@@ -29,7 +29,7 @@ async function gateFinished(firstModule: string, raw: Readonly<Record<string, st
   }
 }
 
-test('a finished rollout opens no watch, and loads no module of Node that only others need', async () => {
+test('a finished rollout opens no watch, and loads no module of Node that only other gates need', async () => {
   const listed = "process.on('exit', () => console.log(process.moduleLoadList.join('\\n')))"
   const { exitCode, log, watches } = await gateFinished(listed)
   expect(exitCode).toBe(0)

@@ -150,7 +150,7 @@ describe('a CustomResourceDefinition', () => {
     })
   })
 
-  it('fails when another one has had its names for 10 s', () => {
+  it('fails when another definition has used its names for 10 s', () => {
     const taken = condition('NamesAccepted', 'False', { reason: 'KindConflict', lastTransitionTime: iso(50) })
     const status = { conditions: [taken] }
     expect(judge(crdRule, status, {}, 59)).toMatchObject({ status: 'progressing', recheckAt: moment(60) })

@@ -180,7 +180,7 @@ describe('the taints that the controller tolerates for its pods', () => {
   })
   const network = { key: 'node.kubernetes.io/network-unavailable', effect: 'NoSchedule' }
 
-  it('do not include the NoSchedule taint of a lost node: the other one of two nodes decides', () => {
+  it('do not include the NoSchedule taint of a lost node: the other node decides', () => {
     const lost = tainted({ key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' }, false)
     expect(judge(createSet({ status: done(1) }), [createNode('n1'), lost, running, unready])).toMatchObject({
       status: 'ready',
@@ -228,7 +228,7 @@ describe('a DaemonSet does not wait for a node', () => {
     })
   })
 
-  it('that is not ready while another one is cordoned and has its new pod', () => {
+  it('that is not ready while another node is cordoned and has its new pod', () => {
     const present = [...nodes, createNode('n3', { cordoned: true }), createNode('n4', { ready: false })]
     const updated = [ready, agent('n2', readyStatus(2)), agent('n3', readyStatus(3)), agent('n4', pending)]
     const status = done(4, { numberReady: 3, numberAvailable: 3 })
@@ -270,7 +270,7 @@ describe('a DaemonSet does not wait for a node', () => {
   })
 })
 
-it('a DaemonSet reports a terminating pod that blocks the others beyond its grace period', () => {
+it('a DaemonSet reports a terminating pod that blocks its other pods beyond its grace period', () => {
   const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
   const present = [createNode('n1'), createNode('n2', { ready: false }), agent('n1', readyStatus(-90), 'old'), stuck]

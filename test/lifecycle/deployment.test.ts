@@ -780,7 +780,7 @@ describe('what keeps a Deployment from having pods at all', () => {
       ])
     })
 
-    it('a denial is proven by another one after 3 s, since the gate began', () => {
+    it('a denial is proven by another denial 3 s later, both since the gate began', () => {
       const { deployment, event } = refused(denial)
       expect(assess(deployment, [oldSet, event(1)]).status).toBe('progressing')
       expect(assess(deployment, [oldSet, event(9, -60)]).status).toBe('progressing')

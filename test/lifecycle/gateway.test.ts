@@ -55,7 +55,7 @@ describe('a Gateway', () => {
     })
   })
 
-  it('is ready by the older names of its conditions, if it has no others', () => {
+  it('is ready by the older names of its conditions, if it has only those', () => {
     expect(
       gateway({ conditions: [reportedCondition('Scheduled', 'True'), reportedCondition('Ready', 'True')] }).status,
     ).toBe('ready')

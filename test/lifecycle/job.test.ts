@@ -167,7 +167,7 @@ describe('a Job', () => {
       })
     })
 
-    it('does not work once they have completed, and names the container that keeps the pod', () => {
+    it('does not work once its own containers have completed, and names the container that keeps the pod', () => {
       const { stallHold, problems } = judge(job, [injected(terminated(0, 20))])
       expect(stallHold).toBeUndefined()
       expect(problems).toMatchObject([
@@ -175,7 +175,7 @@ describe('a Job', () => {
       ])
     })
 
-    it('does not blame that container while they have failed', () => {
+    it('does not blame the added container if its own containers have failed', () => {
       const { problems } = judge(job, [injected(terminated(1, 20))])
       expect(problems.map(({ reason }) => reason)).not.toContain('sidecar-running')
     })
@@ -315,7 +315,7 @@ describe('a Job has a stall hold', () => {
     expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBe('its containers are running')
   })
 
-  it('not while one of its containers has failed, although another one runs', () => {
+  it('not while one of its containers has failed, although another container runs', () => {
     const spec = { restartPolicy: 'Never', containers: [createContainer(), createContainer({ name: 'proxy' })] }
     const containerStatuses = [
       createStatus({ state: terminated(1, 5) }),

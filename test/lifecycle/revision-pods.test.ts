@@ -163,7 +163,7 @@ describe('all pods have settled', () => {
     expect(settled(60, -1)).toEqual({ done: true })
   })
 
-  it('not while two of them settle: they are examined again when the first has settled', () => {
+  it('not while two of them settle: they are examined again when the first of the two has settled', () => {
     const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
     expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })

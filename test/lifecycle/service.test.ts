@@ -209,7 +209,7 @@ describe('a Service of several ports', () => {
     })
   })
 
-  it('is not ready while one of them has none, and names it', () => {
+  it('is not ready while one port has no endpoint, and names the port', () => {
     expect(judge(service, [http, sliceOf(http, 8080)]).problems).toMatchObject([
       {
         message:

@@ -34,11 +34,11 @@ describe('a container that crashed until another target was ready', () => {
     expect(examine(42, 36)).toBe(false)
   })
 
-  it('has failed when it dies again although the other is ready', () => {
+  it('has failed when it dies again although the other target is ready', () => {
     expect(examine(44, 36, crashLoopStatus(4, 44))).toBe(true)
   })
 
-  it('fails when the other was ready before it started last', () => {
+  it('fails when the other target was ready before its last start', () => {
     expect(examine(31, 5)).toBe(true)
   })
 
@@ -69,7 +69,7 @@ describe('a missing object', () => {
     return reported(examinePod(pod, context({ now, objects: [pod, ...events], podHistories }))).problems[0]
   }
 
-  it('has its minute from the first refusal, which the status shows late', () => {
+  it('is proven a minute after the first refusal, which the status shows late', () => {
     expect(examine(62, refused(2, 61))?.proven).toBe(false)
     expect(examine(62, refused(2, 62))).toMatchObject({
       proven: true,
@@ -77,11 +77,11 @@ describe('a missing object', () => {
     })
   })
 
-  it('has a new minute when another object is missing', () => {
+  it('is not proven for another minute when another object is missing', () => {
     expect(examine(71, refused(2, 71, 'configmap "settings" not found'))?.proven).toBe(false)
   })
 
-  it('has its minute from the start of the gate when it was missing before', () => {
+  it('is proven a minute after the start of the gate if it was missing before', () => {
     expect(examine(60, refused(-600, 59))?.proven).toBe(false)
     expect(examine(60, refused(-600, 60))?.proven).toBe(true)
   })

@@ -99,7 +99,7 @@ describe('a StatefulSet is ready', () => {
     expect(judge(createSet({ status: { ...status, currentRevision: 'db-old' } }), pods).status).toBe('progressing')
   })
 
-  it('when those from the partition on are updated, and reports the others', () => {
+  it('when its pods from the partition on are updated, and reports the other pods', () => {
     const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
     const status = done({ updatedReplicas: 1, currentReplicas: 1, currentRevision: 'db-old' })
     const mixed = [dbPod('db-0', readyStatus(-90), 'db-old'), dbPod('db-1', readyStatus(-90))]

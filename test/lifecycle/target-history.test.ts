@@ -2,7 +2,7 @@ import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { complete, createDeployment, moment, seenTarget } from './builders.ts'
 
 describe('the numbers of a target', () => {
-  it('change when one of them changes', () => {
+  it('change when a number in the status changes', () => {
     const history = seenTarget(
       [0, createDeployment({ status: complete(1) })],
       [7, createDeployment({ status: complete(2) })],

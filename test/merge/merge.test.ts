@@ -79,7 +79,7 @@ it('the log lines of each target are those of the single summary, also after a s
   }
 })
 
-it('a missing report is unknown, however the others ended', () => {
+it('a missing report makes the outcome unknown, however the other gates ended', () => {
   const { verdict } = mergeReports([file(ended('failed'), 'eu'), { name: 'us', path: 'us.json' }], 0)
   expect(verdict).toMatchObject({
     outcome: 'unknown',

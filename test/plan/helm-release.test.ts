@@ -162,7 +162,7 @@ describe('a pending revision of a Helm release', () => {
     expect(awaited(lines, revisions).map(displayName)).toEqual(names)
   })
 
-  it('that was awaited is judged again if another one has followed', () => {
+  it('that was awaited is judged again if another revision has followed', () => {
     const before = awaited('helm/web', history('deployed', 'pending-upgrade'))
     const after = awaited('helm/web', history('superseded', 'superseded', 'deployed'), before)
     expect(after.map(displayName)).toEqual(['helm/web.v2'])

@@ -51,7 +51,7 @@ it('a line with a selector does not wait if it matches', async () => {
   })
 })
 
-it('a line with a selector waits for its first match, and 5 s longer for the others of the same apply', async () => {
+it('a line with a selector waits for its first match, and 5 s longer for other objects of the same apply', async () => {
   expect(await match('deploy -l app=web', { Deployment: [8, 10] })).toEqual({
     endedAt: 15,
     waiting: ['deployment -l app=web'],

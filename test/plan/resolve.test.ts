@@ -280,7 +280,7 @@ it('mistakes of the lines and of their kinds are reported at once, in the order 
   expect(error.reason).toBe('kind-unknown')
 })
 
-it('mistakes have the reason of the first of them', () => {
+it('an error with several mistakes has the reason of the first mistake', () => {
   expect(errorOf(() => resolve('pod/X\ndeploymnt/web')).reason).toBe('input-invalid')
   expect(errorOf(() => resolve('pod/x\ndeploymnt/web')).reason).toBe('kind-unknown')
 })

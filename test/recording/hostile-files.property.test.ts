@@ -208,7 +208,7 @@ test.each([
   expect(stdout).toContain('✓ Rollout ready')
 })
 
-test('among several files, those that cannot be read are reported, and the others are replayed', async () => {
+test('of several recordings, unreadable ones are reported, and the other recordings are replayed', async () => {
   const directory = mkdtempSync(join(folder, 'directory-'))
   const { code, stdout, stderr } = await runCommand([
     'replay',

@@ -150,7 +150,7 @@ const bad = recordings.filter(
 )
 const good = recordings.filter(({ truth }) => truth.length === 1 && truth[0] === 'ready')
 
-test('most recordings are good or bad; the others are about the gate or another change', () => {
+test('most recordings have a good or a bad rollout; the other recordings are about the gate or another change', () => {
   expect(good.length + bad.length).toBeGreaterThan(0.85 * recordings.length)
   expect(Math.min(good.length, bad.length)).toBeGreaterThan(0.35 * recordings.length)
 })

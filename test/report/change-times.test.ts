@@ -94,7 +94,7 @@ it('a change of more than an hour ago does not move the beginning of a timeline'
   expect(buildOutputs(timeline, files)['slowest-milestone']).toBe('deployment.apps/web created 0.0s')
 })
 
-it('a target of which nothing is known but its change, as a ConfigMap, does not move the beginning for the others', () => {
+it('a target of which only the change is known, such as a ConfigMap, does not change where the timeline of the other targets begins', () => {
   const configMap = createTargetRecord({
     target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap' }),
     changedAt: at(-3_000),

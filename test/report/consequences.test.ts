@@ -33,7 +33,7 @@ describe('a target that only waits for another one', () => {
     ])
   })
 
-  it('is counted apart, and one line of the log', () => {
+  it('is counted apart, and is one line of the log', () => {
     expect(tally(timeline.targets)).toBe('2 failed, 3 waiting for another target, 2 ready')
     const line = 'service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api'
     const log = renderLog(timeline, { color: false })

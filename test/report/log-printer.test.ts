@@ -33,7 +33,7 @@ it.each([
   ['it becomes ready a second later', ready(4, 1.2)],
   ['its text is another', ready(4, 0.3, 'revision 1, 1 of 1 pod available')],
   ['it is not ready', createEntry({ target: 4, kind: 'problem', text: 'cannot be scheduled' })],
-])('a target has a line of its own if others become ready together and %s', (_, other) => {
+])('a target has a line of its own if other targets become ready together and %s', (_, other) => {
   const lines = renderEntries([...[0, 1, 2, 3].map((target) => ready(target)), other], layout)
   expect(lines).toHaveLength(2)
   expect(lines[0]).toContain('4 targets')

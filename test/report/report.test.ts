@@ -85,7 +85,7 @@ const read = (...targets: TargetRecord[]) => {
   return { text, entries: JSON.parse(text) as { target?: string; namespace?: string; more?: number }[] }
 }
 
-it('failed-resources begins with the deciding target; the others follow in the order of the input', () => {
+it('failed-resources begins with the deciding target; the other targets follow in the order of the input', () => {
   const stalled = failed('a', 1, { outcome: 'stalled', reason: 'no-progress' })
   const open = createTargetRecord({ target: createTarget({ name: 'd' }), outcome: 'progressing' })
   const { entries } = read(stalled, failed('b', 9), failed('c', 5), open, createTargetRecord())

@@ -135,7 +135,7 @@ it('with 500 targets, the first lines of the summary count the targets by outcom
   )
 })
 
-it('with 500 targets, the table of the summary shows some of each outcome, and folds the others', () => {
+it('with 500 targets, the table of the summary shows some targets of each outcome, and folds the other ones', () => {
   const table = text.slice(text.indexOf('| | Target'), text.indexOf('<details>'))
   const rows = table.match(/^\| \S+ \| \*\*/gm) ?? []
   expect(rows.length).toBeLessThanOrEqual(15)
@@ -144,7 +144,7 @@ it('with 500 targets, the table of the summary shows some of each outcome, and f
   expect(text).toContain('<details><summary>✅ 435 targets ready</summary>')
 })
 
-it('with 500 targets, the summary explains ten, and the others in a folded section', () => {
+it('with 500 targets, the summary explains ten targets that are not ready, and the other ones in a folded section', () => {
   expect(text).toContain('<details><summary>Details of 30 more targets</summary>')
   expect(text.slice(0, text.indexOf('Details of 30 more')).match(/<summary>\S+ <b>/g)).toHaveLength(10)
 })

@@ -200,7 +200,7 @@ describe('why a pod gets no traffic', () => {
     )
   })
 
-  test('the Service has no selector, and its endpoints are created by others', () => {
+  test('the Service has no selector, so Kubernetes does not create its endpoints', () => {
     const slice = {
       ...createSlice([], 5432),
       endpoints: [{ addresses: ['192.0.2.4'] }, { addresses: ['2001:db8::1'] }],

@@ -256,9 +256,9 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   if (known === undefined) return readUnknownType(condition, isWork)
   const isTrue = status.toLowerCase() === 'true'
   if (known.meaning === 'ready')
-    return isTrue ? readGoodTrue(known, condition, isWork) : readGoodOpen(known, condition, isWork)
+    return isTrue ? readGoodTrue(known, condition, isWork) : readGoodNotTrue(known, condition, isWork)
   if (/^progressing$/i.test(type)) return readProgressing(condition)
-  // Something that stopped, or progressed, until it was complete.
+  // `Progressing` or `Suspended` with a reason such as `Completed` is over, so it means nothing now.
   if (isTrue) return isDone(condition) && known.meaning !== 'failed' ? undefined : known
   const isFailedChange = known.meaning === 'progressing' && known.weight !== 'summary'
   return isFailedChange && whyOf(condition) === 'failed' ? known : undefined
@@ -301,7 +301,7 @@ function readGoodTrue(good: Reading, condition: Condition, isWork: boolean): Rea
 }
 
 /** A good condition that is False or Unknown. */
-function readGoodOpen(good: Reading, condition: Condition, isWork: boolean): Reading | undefined {
+function readGoodNotTrue(good: Reading, condition: Condition, isWork: boolean): Reading | undefined {
   const { type, reason = '' } = condition
   const tokens = tokensOf(type)
   const last = tokens.at(-1) ?? ''

@@ -61,13 +61,13 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const pods = findPods(set, context)
   const { owned, examined, present, isNew, isFinished, nodes } = pods
   const { gated } = examined
-  const isExcused = (node: string) => nodes.excuse(node) !== undefined
+  const isSkipped = (node: string) => nodes.skipReason(node) !== undefined
 
-  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isExcused, isFinished)
+  const unfinished = countSettled(examined, 0) === 0 ? [] : unfinishedNodes(owned, isSkipped, isFinished)
   // The controller does not count nodes that are gone, or that should not have a pod.
   const uncounted = Math.max(0, new Set(owned.map(nodeOf)).size - onNodes)
   const awaited = Math.max(0, desired - Math.max(0, unfinished.length - uncounted))
-  const isKept = (pod: Pod) => isFinished(pod) && isExcused(nodeOf(pod)) && nodes.isCounted(nodeOf(pod))
+  const isKept = (pod: Pod) => isFinished(pod) && isSkipped(nodeOf(pod)) && nodes.isCounted(nodeOf(pod))
   const awaitedElsewhere = Math.max(0, awaited - new Set(owned.filter(isKept).map(nodeOf)).size)
   const updated = isOnDelete ? desired : counted
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
@@ -105,7 +105,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
     ],
     notes: [
       ...(isOnDelete ? oldPodNotes(pods) : []),
-      ...(unfinished.length > 0 ? [excusedNote(unfinished.map((node) => `${node} (${nodes.excuse(node)})`))] : []),
+      ...(unfinished.length > 0 ? [skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`))] : []),
     ],
   }
   return assessWorkload(set, examined, findings, context)
@@ -132,7 +132,7 @@ function findPods(set: DaemonSet, context: RuleContext): SetPods {
   const isFinished = (pod: Pod) =>
     (isOnDelete || isNew(pod)) && !isReplaced(pod) && condition(pod, 'Ready')?.status === 'True'
   const nodes = awaitedNodes(set, owned, isFinished, context)
-  const awaitedPods = isObserved(set) ? owned.filter((pod) => nodes.excuse(nodeOf(pod)) === undefined) : []
+  const awaitedPods = isObserved(set) ? owned.filter((pod) => nodes.skipReason(nodeOf(pod)) === undefined) : []
   const gated = awaitedPods.filter((pod) => isOnDelete || isNew(pod))
   const lost = context.lostPods(set.metadata.uid).filter(isNew)
   const mayFail = (pod: Pod) => isNew(pod) && nodes.isReliable(nodeOf(pod))
@@ -142,19 +142,19 @@ function findPods(set: DaemonSet, context: RuleContext): SetPods {
 }
 
 /**
- * The number of old pods that the update still replaces. The controller's counts include excused nodes, and omit nodes that
- * should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only the pods show whether the
- * other nodes are done.
- * @param isAnyExcused whether the pod of an excused node is not finished
+ * The number of old pods that the update still replaces. The controller's counts include nodes that the gate does not
+ * await, and omit nodes that should no longer have a pod (NodeShouldRunDaemonPod, pkg/controller/daemon). For both, only
+ * the pods show whether the other nodes are done.
+ * @param hasUnfinishedSkipped whether the pod of a node that is not awaited is unfinished
  */
 function leftOverPods(
   { metadata, spec }: DaemonSet,
   { awaitedPods, isOld }: SetPods,
-  isAnyExcused: boolean,
+  hasUnfinishedSkipped: boolean,
   context: RuleContext,
 ): number {
   const canReadRevisions = context.owned(metadata.uid, 'ControllerRevision').length > 0
-  const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!isAnyExcused && !canReadRevisions)
+  const isByCounts = spec?.updateStrategy?.type === 'OnDelete' || (!hasUnfinishedSkipped && !canReadRevisions)
   return isByCounts ? 0 : awaitedPods.filter(isOld).length
 }
 
@@ -163,8 +163,8 @@ function oldPodNotes({ owned, isOld }: SetPods): readonly string[] {
   return old === 0 ? [] : [onDeleteNote(old)]
 }
 
-/** @param nodes each node with its excuse */
-function excusedNote(nodes: readonly string[]): string {
+/** @param nodes each node with the reason why it is not awaited */
+function skippedNote(nodes: readonly string[]): string {
   const more = nodes.length > 5 ? ` and ${nodes.length - 5} more nodes` : ''
   return `not waiting for ${nodes.slice(0, 5).join(', ')}${more}`
 }
@@ -218,7 +218,7 @@ function unreliableProblems(pods: readonly Pod[], context: RuleContext): readonl
 
 interface AwaitedNodes {
   /** Why a node is not awaited; undefined if it is. */
-  readonly excuse: (node: string) => string | undefined
+  readonly skipReason: (node: string) => string | undefined
   /** Whether the controller counts a node as desired. */
   readonly isCounted: (node: string) => boolean
   /** Whether the pods of a node show what the new version does: a cordoned node works, one that has just joined may not. */
@@ -254,12 +254,12 @@ function awaitedNodes(
     const node = nodes.get(name)
     return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
-  const excused = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
+  const skipReasond = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
   const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeOf(pod)) === undefined)
   return {
-    excuse: isReadyElsewhere ? reasonOf : () => undefined,
+    skipReason: isReadyElsewhere ? reasonOf : () => undefined,
     isCounted,
-    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || excused.size >= desired,
+    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || skipReasond.size >= desired,
   }
 }
 
@@ -303,16 +303,16 @@ function tolerates({ key, operator = 'Equal', value = '', effect }: Toleration, 
 }
 
 /**
- * The excused nodes whose pod is not finished. A node without a pod may be excluded by node selector or taints, and is
- * omitted.
+ * The nodes that are not awaited and whose pod is not finished. A node without a pod may be excluded by node selector or
+ * taints, and is omitted.
  */
 function unfinishedNodes(
   owned: readonly Pod[],
-  isExcused: (node: string) => boolean,
+  isSkipped: (node: string) => boolean,
   isFinished: (pod: Pod) => boolean,
 ): readonly string[] {
   const finished = new Set(owned.filter(isFinished).map(nodeOf))
-  return [...new Set(owned.map(nodeOf))].filter((node) => isExcused(node) && !finished.has(node))
+  return [...new Set(owned.map(nodeOf))].filter((node) => isSkipped(node) && !finished.has(node))
 }
 
 /** The node of a pod; before it is scheduled, that of the controller's affinity (pkg/controller/daemon/util). */

@@ -113,7 +113,7 @@ export function observeDeaths(
   }
 }
 
-/** Whether the runtime started the instance, which it dates 1970 if it did not. */
+/** Whether the container runtime started the instance. If it did not, its start has the time 1970. */
 function hasRun({ started }: KnownDeath, created: number): boolean {
   return started !== undefined && started >= created
 }
@@ -144,7 +144,7 @@ function addDeaths(
 
 /**
  * The deaths that a status contains.
- * @param death that of the present instance
+ * @param death the death of the present instance
  */
 function knownDeaths(
   status: ContainerStatus,

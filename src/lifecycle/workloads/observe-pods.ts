@@ -34,7 +34,7 @@ export class PodHistories {
   readonly #ended = new Map<string, Map<string, Pod>>()
   /** The last pod of each revision whose deletion began, by controller and revision; one that was Ready is kept. */
   readonly #removed = new Map<string, RemovedPod>()
-  /** A cache of histories, because an assessment reads each one several times. */
+  /** Caches the history of each pod, because an assessment reads it several times. */
   #histories = new WeakMap<PodObservations, PodHistory>()
 
   constructor(store: Store, gateTime: GateTime) {

@@ -67,7 +67,7 @@ interface Examination extends Pick<RuleContext, 'time' | 'settings'> {
   readonly until: number
 }
 
-/** A cache: after each change of a pod, all pods of its workload are read. */
+/** Caches the examination of each pod: after a change of one pod, all pods of its workload are examined. */
 const examinations = new WeakMap<Pod, Examination>()
 
 /** Reads a pod's state: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/ */
@@ -188,8 +188,8 @@ function momentsOf(
 }
 
 /**
- * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the runtime never
- * started it, which it dates 1970.
+ * The first known start of a container, by its status. Undefined if the clock of its node is wrong, or if the container
+ * runtime never started it: then its start has the time 1970.
  */
 function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: RuleContext): number | undefined {
   const { state, lastState } = status ?? {}

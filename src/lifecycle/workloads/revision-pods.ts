@@ -65,7 +65,7 @@ function quietNodes(pods: readonly PodState[]): readonly WatchRequest[] | undefi
   return quiet.length === 0 ? undefined : [...new Set(quiet)].slice(0, maxQuietNodes).map(nodeRequest)
 }
 
-/** Combines the same problem of several pods into one: the one that is nearest to its proof. */
+/** Combines the same problem of several pods into one: a proven one, else the one with the highest count. */
 function combineProblems(pods: readonly PodState[]): readonly Problem[] {
   const troubled = pods.filter((pod) => pod.problems.length > 0)
   const groups = Map.groupBy(

@@ -37,7 +37,7 @@ export function revisionsOf(
   return kinds.flatMap((kind) => owned(uid, kind))
 }
 
-/** A cache: workloads are assessed after each change of a pod, with the same revision objects. */
+/** Caches the template of each revision: workloads are assessed after each change of a pod, with the same revision objects. */
 const templates = new WeakMap<KubeObject, PodTemplate | undefined>()
 
 /**

@@ -9,7 +9,7 @@ export function isSameTemplate(a: PodTemplate | undefined, b: PodTemplate | unde
   return comparable(a) === comparable(b)
 }
 
-/** A cache: workloads are assessed after each change of a pod, with the same template objects. */
+/** Caches the comparable text of each template: workloads are assessed after each change of a pod, with the same templates. */
 const comparables = new WeakMap<PodTemplate, string>()
 
 /** A text that is the same for equal templates. */
