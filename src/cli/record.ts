@@ -59,7 +59,7 @@ export async function record(args: Arguments, context: CommandContext): Promise<
 function recordRollout(path: string, rollout: Rollout): Promise<number | undefined> {
   const { inputs, secrets, clock } = rollout
   return withPlan(rollout, clock.now(), async (plan, settings, cluster, exit) => {
-    const recording = startRecording(path, plan, settings, inputs, secrets.redact)
+    const recording = await startRecording(path, plan, settings, inputs, secrets.redact)
     // The gate's clocks are off: a recording continues until cancelled.
     const clocks = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: {}, failFast: false }
     let events = 0

@@ -9,7 +9,6 @@ import { redactTexts } from '../cluster/redact.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import { type Inputs, inputDefinitions } from '../inputs.ts'
-import { recordedLines } from '../plan/checks.ts'
 import type { Plan } from '../plan/resolve-targets.ts'
 import type { Target } from '../plan/target.ts'
 
@@ -101,22 +100,29 @@ export class RecordingWriter {
   }
 }
 
+/** Inputs whose lines are recorded without the values of headers. */
+const checkInputs: readonly string[] = ['requests', 'metrics-from']
+
 /**
  * Creates the recording of a gate.
  * @param redact replaces the secrets of a text
  * @throws UserError when the file cannot be written
  */
-export function startRecording(
+export async function startRecording(
   path: string,
   { targets }: Plan,
   { startedAt, serverVersion, context, serverOffsetMs }: GateSettings,
   { written }: Pick<Inputs, 'written'>,
   redact: (text: string) => string,
-): RecordingWriter {
+): Promise<RecordingWriter> {
+  // Most recordings have none: the parser is loaded for those that do.
+  const linesOf = checkInputs.some((name) => written.has(name))
+    ? (await import('../plan/checks.ts')).recordedLines
+    : undefined
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
     if (!isRecorded || text === undefined) return []
-    if (['requests', 'metrics-from'].includes(name)) return [[name, recordedLines(text)]]
+    if (checkInputs.includes(name)) return [[name, linesOf?.(text)]]
     return [[name, ['resources', 'manifests', 'metrics'].includes(name) ? text.split('\n') : text]]
   })
   try {

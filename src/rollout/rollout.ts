@@ -181,7 +181,7 @@ async function openRecording(
   if (inputs.record === undefined) return undefined
   const { startRecording } = await importWriter()
   try {
-    return startRecording(inputs.record, plan, settings, inputs, secrets.redact)
+    return await startRecording(inputs.record, plan, settings, inputs, secrets.redact)
   } catch (error) {
     if (requiresRecording || !(error instanceof UserError)) throw error
     for (const { message } of error.mistakes) exit.onWarning(message)

@@ -49,6 +49,7 @@ const textsOfChecks = [
 
 test.each([
   ['a gate without requests, hold and metrics loads none of their code', {}, []],
+  ['a gate with a recording alone loads none of their code', { record: join(folder, 'gate.ndjson') }, []],
   ['a gate with a hold loads what judges it', { hold: '1s' }, textsOfChecks.slice(0, 3)],
   ['a gate with metrics asks for them', { metrics: 'up: up > 0', 'metrics-from': 'http://127.0.0.1:1' }, textsOfChecks],
 ])('%s', async (_, inputs, expected) => {
