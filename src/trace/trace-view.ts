@@ -3,7 +3,7 @@ import { groupOf, type KubeObject, type ObjectOf, shortName, subjectText } from 
 import { hintFor } from '../diagnosis/hints.ts'
 import { nearest } from '../errors.ts'
 import { presentConditions } from '../lifecycle/conditions.ts'
-import { readCondition } from '../lifecycle/custom/status-words.ts'
+import { readCondition } from '../lifecycle/custom/status.ts'
 import { eventCount } from '../lifecycle/workloads/pod-fields.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { displayName, type Target } from '../plan/target.ts'

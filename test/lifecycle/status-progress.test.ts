@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { progressStates } from '../../src/lifecycle/custom/generic.ts'
-import { progressCounters } from '../../src/lifecycle/custom/status.ts'
+import { progressCounters, progressStates } from '../../src/lifecycle/custom/generic.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
 import { condition, moment } from './builders.ts'
 
@@ -76,14 +75,14 @@ describe('a growing number of a status', () => {
     ['is no progress if its name has no such meaning', { port: 80, lag: 12 }, {}],
     ['is no progress if it counts parts that are not ready', { unavailableReplicas: 2, notReadyNodes: 1 }, {}],
   ])('%s', (_, status, counters) => {
-    expect(Object.fromEntries(progressCounters(status))).toEqual(counters)
+    expect(Object.fromEntries(progressCounters(rollout(status as object)))).toEqual(counters)
   })
 
   it('is read from a bounded part of the status', () => {
     const many = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`ready${index}`, { ready: 1 }]))
-    expect(progressCounters(many).size).toBe(100)
-    let deep: unknown = { ready: 1 }
+    expect(progressCounters(rollout(many)).size).toBe(100)
+    let deep: object = { ready: 1 }
     for (let depth = 0; depth < 50; depth += 1) deep = { deep }
-    expect(progressCounters(deep).size).toBe(0)
+    expect(progressCounters(rollout(deep)).size).toBe(0)
   })
 })

@@ -1,4 +1,4 @@
-import { type Fields, groupOf, type KubeObject } from '../../cluster/objects.ts'
+import { groupOf, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unchangedFailureMs, unchangedFailureWhileOthersProgressMs, unclearSettles } from '../../thresholds.ts'
@@ -17,18 +17,21 @@ import { commonMilestones, conclude, observedMilestone, type Rule, statusMilesto
 import type { RuleContext } from '../rule-context.ts'
 import {
   endsByItself,
+  hasAny,
   isBadHealth,
   isError,
   isOpenRollout,
   isSchedule,
   isUnobserved,
-  progressCounters,
+  meaningOf,
   readSignals,
+  type Signal,
   type SignalSummary,
   specSuspension,
   summarizeSignals,
+  tokensOf,
+  words,
 } from './status.ts'
-import { meaningOf, type Signal, tokensOf, words } from './status-words.ts'
 
 /**
  * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
@@ -73,7 +76,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
     copiesOthers: !isBuiltIn(object.apiVersion),
     readyMessage: text || unclearText(object),
     milestones: statusMilestones(observedMilestone(object, isObserved && !isAwaited), ready, text || waiting),
-    counters: isObserved ? progressCounters(object.status) : undefined,
+    counters: isObserved ? progressCounters(object) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold: summary.isReconciling ? 'its controller is reconciling it' : undefined,
@@ -202,33 +205,71 @@ function mayEndByItself({ name, reason = '', message = '' }: Signal): boolean {
   return isOfCrossplane || dependencyError.test(`${tokensOf(reason).join(' ')}: ${message.slice(0, maxErrorLength)}`)
 }
 
-const maxDepth = 5
+/** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */
+const progressWords = words(`
+  step stage iteration iterations weight succeeded successful completed complete finished done processed progress percent
+  percentage ready available updated healthy uptodate
+`)
+/** Numbers that grow without progress: attempts, failures, generations, times and load. */
+const otherWords = words(`
+  fail failed failure failures error errors restart restarts retry retries attempt attempts backoff generation revision
+  at time timestamp seconds duration elapsed since utilization usage used cpu memory disk
+  not non unavailable unready degraded unhealthy missing outdated
+`)
+const maxCounters = 100
 /** The maximum number of states; a status of a real controller has fewer. */
 const maxStates = 1_000
+/** The maximum depth of lists and maps in a status. */
+const maxDepth = 8
+
+/** A text, a number or a condition in a status. */
+interface Leaf {
+  /** `status.phase`; of a condition, with its type. */
+  readonly path: string
+  readonly key: string
+  readonly value: unknown
+  readonly reason?: string | undefined
+}
+
+const leavesOf = oncePerObject(({ status }: KubeObject): readonly Leaf[] => leavesIn('', status, 'status', 0))
+
+function leavesIn(key: string, value: unknown, path: string, depth: number): readonly Leaf[] {
+  if (typeof value !== 'object' || value === null) return [{ path, key, value }]
+  const conditions = conditionsIn(value)
+  if (conditions.length > 0)
+    return conditions.map(({ type, status, reason }) => ({
+      path: `${path}.${type}`,
+      key: 'status',
+      value: status,
+      reason,
+    }))
+  if (depth >= maxDepth) return []
+  return Object.entries(value).flatMap(([name, each]) => leavesIn(name, each, `${path}.${name}`, depth + 1))
+}
 
 /**
  * The states in a status, of the object and its parts, and the reasons of its conditions. A new state is progress,
  * unless it is a failure.
- * @returns each with its path: `phase=Creating`, `Ready=False Scheduling`
+ * @returns each with its path: `status.phase=Creating`, `status.conditions.Ready=False Scheduling`
  */
-export function progressStates({ status }: KubeObject): readonly string[] {
-  return statesIn((status ?? {}) as Fields, '', 0).slice(0, maxStates)
+export function progressStates(object: KubeObject): readonly string[] {
+  return leavesOf(object)
+    .flatMap(({ path, key, value, reason = '' }) => {
+      const isState = typeof value === 'string' && value !== '' && /(?:phase|state|status|step|stage)$/i.test(key)
+      const hasFailed = meaningOf(String(value)) === 'failed' || meaningOf(reason) === 'failed'
+      return isState && !hasFailed ? [`${path}=${value} ${reason}`] : []
+    })
+    .slice(0, maxStates)
 }
 
-function statesIn(fields: Fields, path: string, depth: number): readonly string[] {
-  if (depth > maxDepth) return []
-  return Object.entries(fields).flatMap(([key, value]) => {
-    const at = `${path}${key}`
-    if (typeof value === 'string') return /(?:phase|state|status|step|stage)$/i.test(key) ? stateAt(at, value) : []
-    if (typeof value !== 'object' || value === null) return []
-    const conditions = conditionsIn(value)
-    return conditions.length > 0
-      ? conditions.flatMap(({ type, status, reason }) => stateAt(`${at}.${type}`, status, reason))
-      : statesIn(value as Fields, `${at}.`, depth + 1)
+/** The numbers of a status that show progress when they grow, by path: parts that are as they should be, and steps. */
+export function progressCounters(object: KubeObject): ReadonlyMap<string, number> {
+  const counters = leavesOf(object).flatMap(({ path, key, value }): [string, number][] => {
+    const [, percent, done] = /^(\d+)(?:\.\d+)?%$|^(\d+)\/\d+$/.exec(typeof value === 'string' ? value : '') ?? []
+    const count = typeof value === 'number' ? value : Number(percent ?? done)
+    if (!(count >= 0)) return []
+    const tokens = tokensOf(key)
+    return hasAny(tokens, progressWords) && !hasAny(tokens, otherWords) ? [[path, count]] : []
   })
-}
-
-function stateAt(path: string, value: string, reason = ''): readonly string[] {
-  const hasFailed = meaningOf(value) === 'failed' || meaningOf(reason) === 'failed'
-  return hasFailed || value === '' ? [] : [`${path}=${value} ${reason}`]
+  return new Map(counters.slice(0, maxCounters))
 }

@@ -17,12 +17,11 @@ import {
 import { provePersisted } from '../proof.ts'
 import { amended, commonMilestones, conclude, observedMilestone, type Rule, statusMilestones } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { genericRule, progressStates } from './generic.ts'
+import { genericRule, progressCounters, progressStates } from './generic.ts'
 import { specChangedAt } from './owned-objects.ts'
 import {
   isStatusStale,
   isUnobserved,
-  progressCounters,
   readSignals,
   type SignalSummary,
   specSuspension,
@@ -161,7 +160,7 @@ function assessOperator(object: KubeObject, check: HealthCheck, context: RuleCon
     copiesOthers: check.isWorkload,
     readyMessage: message,
     milestones: addStages(milestones, present, check, { isObserved, ready, message }),
-    counters: isObserved ? progressCounters(object.status) : undefined,
+    counters: isObserved ? progressCounters(object) : undefined,
     problems,
     failure: problems.find(({ proven }) => proven),
     stallHold:
