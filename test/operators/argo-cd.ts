@@ -233,6 +233,19 @@ const stopped = whileStopped(
   },
 )
 
+/** The commit is deployed from one of its folders, and the controller is stopped when the Application names the other one. */
+const otherFolder = whileStopped(
+  name,
+  async (fixture) => {
+    await deployed(fixture, [{ 'app/web.yaml': web(), 'next/web.yaml': web({ image: 'v2' }) }])
+    await push(fixture, second)
+    await fixture.until('the second commit runs', running(second, 'v1'))
+  },
+  async (fixture) => {
+    await fixture.patch('Application', 'shop', { spec: { source: { path: 'next' } } })
+  },
+)
+
 export const argoCdScenarios: readonly OperatorScenario[] = [
   {
     ...common,
@@ -529,6 +542,21 @@ export const argoCdScenarios: readonly OperatorScenario[] = [
     ...stopped,
     after: async (fixture) => {
       await stopped.after(fixture)
+      await common.after(fixture)
+    },
+    expect: { outcome: 'ready' },
+    decidedBy: running(second, 'v2'),
+    takesSeconds: 40,
+  },
+  {
+    ...common,
+    name: `${name}-revision-other-folder`,
+    state: 'stale',
+    note: 'the Application names another folder of the same commit while the controller is stopped',
+    inputs: {},
+    ...otherFolder,
+    after: async (fixture) => {
+      await otherFolder.after(fixture)
       await common.after(fixture)
     },
     expect: { outcome: 'ready' },
