@@ -1,6 +1,6 @@
 /** Tests import the TypeScript sources as ES modules; swc strips the types, and nothing is mocked. */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: './test/support/environment.ts',
   // Only for tests that hang; long enough for a busy machine.
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
