@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Answer } from '../../src/cluster/feed.ts'
 import { moment } from '../lifecycle/builders.ts'
-import { isThorough, parameters } from '../support/thorough.ts'
+import { runs } from '../support/thorough.ts'
 import { createGate, createTarget } from './builders.ts'
 import { createChecks } from './checks.ts'
 import { SimulatedCluster } from './simulation/cluster.ts'
@@ -80,6 +80,6 @@ it('no answer of an old pod is accepted, and none is asked, in any rolling updat
       expect(ofOld).toEqual([])
       expect(reason === 'not-held' ? 'ready' : outcome).toBe('ready')
     }),
-    { ...parameters, numRuns: isThorough ? 500 : 6 },
+    runs(6),
   )
 })

@@ -2,7 +2,7 @@ import { helmRevisions } from '../../src/cluster/feed.ts'
 import type { ApiServer } from '../support/api-server.ts'
 import { type Ending, gateRecording, type Interference, readRecording } from '../support/gate-recording.ts'
 import { hasAnswers, readExpectations, recordingPath } from '../support/recordings.ts'
-import { isThorough } from '../support/thorough.ts'
+import { sampled } from '../support/thorough.ts'
 
 const expectations = readExpectations()
 
@@ -54,7 +54,7 @@ for (const [name, { outcome }] of Object.entries(expectations)) {
   if (outcome !== 'cancelled' && !isDisturbed && !isOfHelm) names.push(name)
 }
 
-test.each(names)('a recording that a server plays ends as the recorded gate did: %s', async (name) => {
+test.each(sampled(names, 4))('a recording that a server plays ends as the recorded gate did: %s', async (name) => {
   expect(difference(name, await play(name))).toBeUndefined()
 })
 
@@ -86,9 +86,9 @@ const cutNames = [
   'update',
 ]
 
-/** All moments of a recording, or else every third, shifted for each kind of cut so that together they cover all. */
-function momentsOf({ later }: { readonly later: readonly number[] }, cut: number): number[] {
-  return [...later.keys()].filter((moment) => isThorough || later.length < 3 || (moment + cut) % 3 === 0)
+/** The moments of a recording: others for each kind of cut. */
+function momentsOf({ later }: { readonly later: readonly number[] }, cut: number): readonly number[] {
+  return sampled([...later.keys()], 24, 5 * cut + later.length)
 }
 
 describe.each(Object.entries(cuts).map(([name, cut], index) => [name, cut, index] as const))(
@@ -121,8 +121,10 @@ const streams: Readonly<Record<string, (event: SentEvent, first: SentEvent) => r
   },
 }
 
-describe.each(Object.entries(streams))('no verdict is changed by watches with %s', (_, eventsFor) => {
-  test.each(['update', 'image-not-found', 'no-readiness-probe'])('%s', async (name) => {
+const fewNames = ['update', 'image-not-found', 'no-readiness-probe']
+
+describe.each(Object.entries(streams))('no verdict is changed by watches with %s', (title, eventsFor) => {
+  test.each(sampled(fewNames, 3, title.length))('%s', async (name) => {
     let changed = 0
     const prepare = (server: ApiServer) =>
       server.intercept((request, response) => {
@@ -147,7 +149,7 @@ describe.each(Object.entries(streams))('no verdict is changed by watches with %s
 })
 
 describe('no verdict is changed by a server that was restored from a backup, with lower resource versions', () => {
-  test.each(['update', 'image-not-found', 'no-readiness-probe'])('at any moment of %s', async (name) => {
+  test.each(fewNames)('at any moment of %s', async (name) => {
     const differences: string[] = []
     for (const moment of momentsOf(await read(name), 0)) {
       const before = (event: number, server: ApiServer) => (event === moment ? server.restoreBackup() : undefined)
@@ -166,7 +168,7 @@ describe.each([
   ['is refused with 429 Too Many Requests', 429],
   ['is refused with 503 Service Unavailable', 503],
 ])('no verdict is changed when a request %s', (_, code) => {
-  test.each(['update', 'image-not-found', 'no-readiness-probe'])('whichever it is: %s', async (name) => {
+  test.each(sampled(fewNames, 3, code))('whichever it is: %s', async (name) => {
     const differences: string[] = []
     for (let nth = 0, reached = true; reached; nth++) {
       let seen = 0

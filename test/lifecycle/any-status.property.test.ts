@@ -5,7 +5,7 @@ import { catalogueFiles } from '../../src/lifecycle/custom/catalogue-files.ts'
 import { targetRule } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
-import { parameters } from '../support/thorough.ts'
+import { runs } from '../support/thorough.ts'
 import { context, seenTarget } from './builders.ts'
 
 /** Names and words that rules look for: with random ones only, no rule would read further. */
@@ -78,8 +78,7 @@ test('a custom resource with any spec and status gets an assessment with a messa
       for (const text of [message, ...problems.map(messageOf)]) expect(text).not.toMatch(/undefined|\[object|NaN|^$/)
     }),
     {
-      ...parameters,
-      numRuns: parameters.numRuns * 5,
+      ...runs(300),
       examples: unnamedParents.map((example): [typeof example] => [example]),
     },
   )

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { reportSchema } from '../../src/report/report-schema.ts'
 import { rolledOut } from '../cli/objects.ts'
 import { runCommand } from '../support/command.ts'
-import { isThorough, parameters } from '../support/thorough.ts'
+import { parameters } from '../support/thorough.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'hostile-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -152,16 +152,12 @@ async function replayBeforeGood(content: string | Buffer, name: string): Promise
   expect([0, 1, 2]).toContain(code)
 }
 
-/** Thousands of replays take some minutes. */
-const thoroughMs = 400_000
+/** Hundreds of replays take a minute. */
+const thoroughMs = 200_000
 
 test(
   'a line with a field of any type never crashes the replay, nor stops the next file',
   async () => {
-    if (isThorough) {
-      for (const mutant of mutants) await replayBeforeGood(mutant, 'mutant.ndjson')
-      return
-    }
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...mutants), (mutant) => replayBeforeGood(mutant, 'mutant.ndjson')),
       parameters,
@@ -197,9 +193,9 @@ test(
 const header = JSON.stringify(lines[0])
 
 test.each([
-  ['50 MB of empty lines in 49 KB', '', '\n', 50_000_000, 'has more than 1,000,000 lines'],
-  ['50 MB of empty lines after the header', header, '\n', 50_000_000, 'has more than 1,000,000 lines'],
-  ['a line of 50 MB', header, 'x', 50_000_000, 'the line is longer than 16 MiB'],
+  ['too many empty lines', '', '\n', 1_100_000, 'has more than 1,000,000 lines'],
+  ['too many empty lines after the header', header, '\n', 1_100_000, 'has more than 1,000,000 lines'],
+  ['a line that is too long', header, 'x', 17 << 20, 'the line is longer than 16 MiB'],
 ])('a file with %s is cut short, and the next one is replayed', async (_, start, filling, length, why) => {
   const file = join(folder, 'bomb.ndjson.gz')
   writeFileSync(file, gzipSync(Buffer.concat([Buffer.from(`${start}\n`), Buffer.alloc(length, filling)])))

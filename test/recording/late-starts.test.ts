@@ -19,7 +19,7 @@ import {
   recordingPath,
   recordingsFolder,
 } from '../support/recordings.ts'
-import { isThorough } from '../support/thorough.ts'
+import { sampled } from '../support/thorough.ts'
 
 /**
  * Gates that begin late: each recording is cut at each of its states and between them, and a gate starts there, as after a
@@ -27,8 +27,6 @@ import { isThorough } from '../support/thorough.ts'
  * rollout that is not, or end a rollout that becomes ready.
  */
 
-/** Without `CI=true`, every nth cut of a recording. */
-const sample = isThorough ? 1 : 25
 /** A state that lasts for longer is cut in its middle too. */
 const longStateMs = 2_000
 /** Cuts after the last state of a recording: before and after all containers have settled. */
@@ -97,13 +95,14 @@ function isScaledToZero(targets: readonly Target[], events: readonly FeedEvent[]
 function cutsOf(events: readonly FeedEvent[], startedAt: number): readonly number[] {
   const states = [...new Set(events.flatMap((event) => ('object' in event && event.at > startedAt ? [event.at] : [])))]
   const last = states.at(-1)
-  return [
+  const cuts = [
     ...states.flatMap((at, index) => {
       const lastsMs = (states[index + 1] ?? at) - at
       return lastsMs > longStateMs ? [at, at + lastsMs / 2] : [at]
     }),
     ...(last === undefined ? [] : afterEndMs.map((ms) => last + ms)),
-  ].filter((_, index) => index % sample === 0)
+  ]
+  return sampled(cuts, 24, events.length)
 }
 
 async function prepare({ name, folder }: Recording, overrides: Partial<GateSettings> = {}) {
@@ -155,7 +154,7 @@ test('most recordings have a good or a bad rollout; the other recordings are abo
   expect(Math.min(good.length, bad.length)).toBeGreaterThan(0.35 * recordings.length)
 })
 
-test.each(bad)('a gate that starts late is never ready on the rollout $name', async (recording) => {
+test.each(sampled(bad, 2))('a gate that starts late is never ready on the rollout $name', async (recording) => {
   const gates = await prepare(recording)
   const wrong = gates
     .filter(({ verdict }) => verdict === 'ready')
@@ -164,7 +163,7 @@ test.each(bad)('a gate that starts late is never ready on the rollout $name', as
   expect(wrong.map(({ after }) => after)).toEqual([])
 })
 
-test.each(good)('a gate that starts late does not end the good rollout $name', async (recording) => {
+test.each(sampled(good, 2))('a gate that starts late does not end the good rollout $name', async (recording) => {
   // A gate that awaits a change which came before never sees it.
   const gates = await prepare(recording, { awaitChangeMs: 0 })
   expect(gates.flatMap((gate) => (isRight(gate) ? [] : [[gate.after, gate.verdict]]))).toEqual([])

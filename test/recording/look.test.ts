@@ -20,7 +20,7 @@ import {
   recordingsFolder,
   replayRecording,
 } from '../support/recordings.ts'
-import { isThorough } from '../support/thorough.ts'
+import { isThorough, sampled } from '../support/thorough.ts'
 
 /** One look at the objects of a recording as they were at `end`, by a gate that has seen nothing before. */
 async function lookAtEnd(path: string, end: number): Promise<Timeline> {
@@ -75,11 +75,10 @@ const recordings = [recordingsFolder, operatorRecordingsFolder].flatMap((folder)
     .map((file) => file.slice(0, -'.ndjson.gz'.length))
     .map((name) => [name, recordingPath(name, folder)] as const),
 )
-const isSampled = (_: unknown, index: number) => isThorough || index % 12 === 0
 // One look asks for no requests and metrics.
 const comparable = recordings.filter(([name, path]) => needsHistory[name] === undefined && !hasAnswers(path))
 
-test.each(comparable.filter(isSampled))('one look at the end of %s finds the reasons of its gate', async (_, path) => {
+test.each(sampled(comparable, 24))('one look at the end of %s finds the reasons of its gate', async (_, path) => {
   const { timeline } = await replayRecording(path)
   const look = await lookAtEnd(path, timeline.finishedAt)
   const isOfRevision = timeline.targets.some(({ target }) => target.revisions !== undefined)
@@ -96,7 +95,7 @@ test.each(comparable.filter(isSampled))('one look at the end of %s finds the rea
   expect(reasonsOf(look)).toEqual(reasonsOf(timeline))
 })
 
-test.each(recordings.filter(isSampled))(
+test.each(sampled(recordings, 24, 8))(
   'why --json of %s at any moment matches the published schema',
   async (_, path) => {
     for (const moment of [[], ['--at=0:01'], ['--at=0:10']]) {
@@ -121,7 +120,7 @@ const needsEarlierMoments: Readonly<Record<string, string>> = {
 const viewed = comparable.filter(([name]) => needsEarlierMoments[name] === undefined)
 const moments = isThorough ? 5 : 3
 
-test.each(viewed.filter(isSampled))(
+test.each(sampled(viewed, 24, 16))(
   'one look at moments of the recording %s finds the reasons that a live look finds then',
   async (_, path) => {
     const header = await readHeader(path)

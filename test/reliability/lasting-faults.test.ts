@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { gateRecording } from '../support/gate-recording.ts'
 import { readExpectations, recordingPath } from '../support/recordings.ts'
-import { isThorough, parameters } from '../support/thorough.ts'
+import { isThorough, runs } from '../support/thorough.ts'
 import { lastingFaults, Network } from './lasting-faults.ts'
 
 const expectations = readExpectations()
@@ -52,8 +52,6 @@ function happeningsIn(name: string): fc.Arbitrary<readonly Happening[]> {
 
 import.meta.jest.setTimeout(300_000)
 
-const numRuns = isThorough ? 40 : 5
-
 describe.each(Object.entries(names))('whatever faults happen at the same time, a rollout that is %s', (right, each) => {
   test.each(each)('has this outcome: %s', async (name) => {
     // A frozen recording may stall before enough deaths are seen: in a real cluster the container dies again.
@@ -64,7 +62,7 @@ describe.each(Object.entries(names))('whatever faults happen at the same time, a
         const { outcome } = await gateWith(name, happenings)
         expect(mayBeUnknown ? [...allowed, 'unknown'] : allowed).toContain(outcome)
       }),
-      { ...parameters, numRuns },
+      runs(2),
     )
   })
 })
@@ -74,7 +72,7 @@ describe('a failing rollout is never ready while its watches are dead', () => {
     const fault = 'Open watches send nothing any more; new ones work.'
     const ready: number[] = []
     const seconds = expectations[name]?.seconds ?? 0
-    for (let at = 0.5; at < seconds; at += isThorough ? 0.5 : 4)
+    for (let at = 0.5; at < seconds; at += isThorough ? 0.5 : 10)
       if ((await gateWith(name, [{ fault, at, seconds: 1 }])).outcome === 'ready') ready.push(at)
     expect(ready).toEqual([])
   })
