@@ -113,7 +113,7 @@ export function throwMistakes(mistakes: readonly MistakeWithReason[]): void {
   )
 }
 
-/** Longer words get no suggestion: the cost of an edit distance is the product of both lengths. */
+/** The maximum length of a word that gets a suggestion: the cost of an edit distance is the product of both lengths. */
 const maxWordLength = 80
 
 /** The candidates that `word` probably misspells, nearest first. */

@@ -29,7 +29,7 @@ export interface Reporter {
 export class Exit implements Reporter {
   readonly #reporter: Reporter
   readonly #secrets: Secrets
-  /** Holds back what leaves. */
+  /** The texts that wait until the secrets in them are known. */
   readonly texts: TextQueue
   readonly #keyLines = new Map<string, KeyLines>()
 

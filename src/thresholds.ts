@@ -225,7 +225,7 @@ export const unchangedFailureMs = 120_000
 /** `unchangedFailureMs` while another target still progresses: the object may need that target. */
 export const unchangedFailureWhileOthersProgressMs = 180_000
 
-/** How many settle times a status of unknown meaning must be unchanged: its states may be those of a start. */
+/** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
 export const unclearSettles = 3
 
 /** The interval of an operator that compares its objects, if its resource names none. */
@@ -290,7 +290,7 @@ export const recentListMs = 1_000
 /** A change is this long recent: a controller writes the status of an object soon after the change of its pod. */
 export const recentChangeMs = 250
 
-/** More objects than this are not listed again after a recent change: their list would take long. */
+/** The maximum number of objects that are listed again after a recent change: a list of more takes long. */
 export const manyObjects = 100
 
 /** Time limit for asking the cluster if the inputs already have mistakes, to find further ones. */
@@ -363,7 +363,7 @@ export const maxListBytes = 256 << 20
  */
 export const maxEventsOfObject = 300
 
-/** Only a server that is not an API server sends more: a page of 500 objects is far smaller. */
+/** The maximum size of an answer: a page of 500 objects is far smaller, so a longer answer is not from an API server. */
 export const maxAnswerBytes = 128 << 20
 
 /**
@@ -505,7 +505,10 @@ export const minSecretCharacters = 8
 /** `minSecretCharacters` for a value with a name of secrets, such as `password`, unless it consists of words. */
 export const minNamedSecretCharacters = 6
 
-/** Longer values are files or Helm releases, which logs do not quote. */
+/**
+ * The maximum length of a value that is redacted in other text: longer values are files or Helm releases, which logs do not
+ * quote.
+ */
 export const maxSecretCharacters = 10_000
 
 /** How long the end of the gate waits for the first lists, before texts leave. */
@@ -514,7 +517,7 @@ export const textFinishMs = 2_000
 /** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
 export const textFinishWhenCancelledMs = 500
 
-/** Shorter strings are not masked, to keep the log readable. */
+/** The minimum length of a string that is masked: shorter ones would make the log unreadable. */
 export const minMaskedCharacters = 4
 
 // Logs of containers
@@ -528,7 +531,7 @@ export const liveLogHeadLines = 500
 /** How much of the first lines is shown without delay. */
 export const liveLogHeadBytes = 128 << 10
 
-/** Later lines are collected, and the newest of them are shown at this interval. */
+/** After the first lines of a live log, the newest lines are shown at this interval. */
 export const liveLogIntervalMs = 10_000
 
 /** How many of the newest lines are shown at each interval, and of the last ones at the end. */
@@ -540,7 +543,7 @@ export const liveLogStreams = 20
 /** Lines written longer than this before the gate's start are not read, because they belong to earlier rollouts. */
 export const logsBeforeStartMs = 10 * 60_000
 
-/** Longer lines are cut. A line with a stack trace usually fits. */
+/** The maximum length of a line of a log: a longer one is cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
 
 /** The most of the last log lines of a container that is kept as evidence. */
@@ -634,13 +637,16 @@ export const outcomeLimitWhenCancelledMs = 4_000
 /** Time limit for all requests. Waits for most secondary rate limits to end. */
 export const closeLimitMs = 60_000
 
-/** Later steps may pass outputs as environment variables or arguments, whose size the operating system limits. */
+/**
+ * The maximum size of an output with a list: later steps may pass it as an environment variable or argument, whose size the
+ * operating system limits.
+ */
 export const failedResourcesBytes = 64 * 1024
 
 /** The minimum duration of a gate for which the summary contains a diagram. */
 export const shortestDiagramMs = 2_000
 
-/** Shorter waits of a target are not shown in its details. */
+/** The minimum time of a wait that the details of a target show. */
 export const shortestWaitMs = 100
 
 /** How many annotations a gate writes: GitHub shows ten annotations of a step; two are left for the step itself. */
@@ -682,21 +688,24 @@ export const maxShownChanges = 20
 /** How long spans may take to send: a cancelled job has 7.5 s in all. */
 export const spansExportMs = 3_000
 
-/** How many gates a history keeps, and of how many good ones of a target the median is taken: those of the last weeks. */
+/** How many gates a history keeps, and of how many good gates of a target it takes the median: about the last weeks. */
 export const historyGates = 200
 export const historyGoodRuns = 20
 
-/** Of fewer good runs, a median means little. */
+/** The minimum number of good runs for a median: of fewer, it means little. */
 export const historyFewestRuns = 3
 
 /** A milestone is reported as slow if it took its median times this number, and also `notableMs` longer: less is chance. */
 export const notableRatio = 1.5
 export const notableMs = 2_000
 
-/** A longer file is no history: 200 gates of 500 targets need less. */
+/** The maximum size of the file of a history: 200 gates of 500 targets need less. */
 export const maxHistoryBytes = 64 * 1024 * 1024
 
-/** An older lock of a history is of a process that was killed: replacing the file takes milliseconds. */
+/**
+ * The age at which the lock of a history counts as left by a process that was killed: replacing the file takes
+ * milliseconds.
+ */
 export const historyLockMs = 60_000
 
 /** How many lines of a log the summary shows before and after the one that looks like the error: context and stack. */

@@ -122,7 +122,7 @@ export class Access {
     return { ...place, message }
   }
 
-  /** Whether none of this is denied. */
+  /** Whether the API server denies none of these permissions. */
   async #permits(questions: readonly AccessQuestion[]): Promise<boolean> {
     const answers = await Promise.all(questions.map((question) => this.#cluster.permits(question)))
     return !answers.includes(false)

@@ -84,7 +84,7 @@ export class Checker {
     this.#askDue()
   }
 
-  /** Aborts everything. */
+  /** Stops asking, and aborts all requests. */
   close(): void {
     this.#isClosed = true
     this.#cancelTimer()

@@ -1,4 +1,4 @@
-/** A longer line is only read so far. */
+/** How many characters of a line are read. */
 const longestRead = 4_096
 /** Numeric levels of pino and bunyan: 50 is error, 60 is fatal (https://getpino.io/#/docs/api?id=levels). */
 const pinoError = 50

@@ -112,7 +112,7 @@ export function isTransient(error: unknown): boolean {
   return error instanceof ConnectionError && !error.certificate && !finalCodes.has(error.code)
 }
 
-/** The same request would fail again. */
+/** The codes of errors that the same request would cause again. */
 const finalCodes: ReadonlySet<string> = new Set(['ECANCELED', 'EBADMSG', 'E2BIG', 'EPROXYAUTH', 'EPROXYREFUSED'])
 
 /** Whether no answer came within a time limit of this process. */

@@ -486,7 +486,7 @@ function keyOf({ metadata }: KubeObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
-/** Whether both versions are numbers, as those of every server with etcd, and the first is lower. */
+/** Whether both versions are numbers, as on every server with etcd, and the first is lower. */
 function isLower(version: string | undefined, known: string | undefined): boolean {
   return Number(version) > 0 && Number(version) < Number(known)
 }

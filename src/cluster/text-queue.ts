@@ -5,7 +5,7 @@ import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed
 /** Events quote secrets, but never make one known. */
 const quotingKind = 'Event'
 
-/** A text that waits to leave. */
+/** A text that waits until it may be printed or recorded. */
 interface Waiting {
   readonly at: number
   readonly mayQuote: boolean
@@ -53,7 +53,7 @@ export class TextQueue {
   }
 
   /**
-   * @param leave is called when the text may leave
+   * @param leave prints or records the text; called when it need not wait any longer
    * @param mayQuote whether the text may quote a secret; otherwise it waits only for the lists and for the texts before it
    */
   push(leave: () => void, mayQuote = true): void {
@@ -62,7 +62,7 @@ export class TextQueue {
   }
 
   /**
-   * Lets everything leave. Texts that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have
+   * Releases all texts. Those that may quote a secret wait for `quotedMs`, and at most `textFinishMs` for lists that have
    * not arrived.
    * @param refresh resolves when these watches have answered or failed
    */
@@ -85,14 +85,14 @@ export class TextQueue {
     this.flush()
   }
 
-  /** Lets everything leave at once. */
+  /** Releases all texts at once. */
   flush(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     for (const { leave } of this.#queue.splice(0)) leave()
   }
 
-  /** Lets leave what has waited long enough, and sets the timer for the rest. */
+  /** Releases the texts that have waited long enough, and sets the timer for the rest. */
   #release(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined

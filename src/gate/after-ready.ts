@@ -239,14 +239,14 @@ export class AfterReady implements AnswerBook {
     return fallenProblem(object, assessment, context.now)
   }
 
-  /** The end of a target that did not hold. */
+  /** The event that ends a target which did not stay ready for the whole hold. */
   notHeld(problem: Problem, now: number): TargetEvent {
     const { since = now } = this.#hold ?? {}
     const detail = { holdMs: this.#checks.holdMs, afterMs: now - since, cause: problemSentence(problem) }
     return { type: 'end', verdict: verdictOf('failed', 'not-held', detail), problem }
   }
 
-  /** The end of a target that is not ready at the end of the hold, or that was deleted in it. */
+  /** The event that ends a target which is not ready at the end of the hold, or was deleted during the hold. */
   notReady(gated: GatedTarget, now: number): TargetEvent {
     const { state } = gated
     const object = objectOf(state)
@@ -258,7 +258,7 @@ export class AfterReady implements AnswerBook {
     return this.notHeld({ ...ownProblem(gone, now), reason: 'deleted', detail: {} }, now)
   }
 
-  /** Whether the end of the hold must end the targets that are not ready. */
+  /** Called when the gate has judged its targets at the end of the hold. After that, only the last answers are awaited. */
   judgeHold(): void {
     this.#isHoldJudged = true
   }
@@ -276,7 +276,7 @@ export class AfterReady implements AnswerBook {
   }
 
   /**
-   * Goes on after everything was seen to be ready and has answered.
+   * Called when all targets are ready and all requests have been answered: begins the hold, if there is one.
    * @returns whether the gate may end; else the hold has begun
    */
   proceed(now: number): boolean {

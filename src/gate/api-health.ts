@@ -38,7 +38,7 @@ export class ApiHealth {
   #withdrawals: readonly Withdrawal[] = []
   /** The kinds that the gate is not permitted to read and that no target needs, by their plural. */
   readonly #unreadable = new Map<string, Failure>()
-  /** Those of them that the log does not contain yet, since `#refusedAt`. */
+  /** The kinds in `#unreadable` that the log does not contain yet, since `#refusedAt`. */
   readonly #newRefusals = new Set<string>()
   #refusedAt = 0
   /**
@@ -124,7 +124,7 @@ export class ApiHealth {
     return access.length === denied.length ? `${text}. ${roleRule(access)}` : `${text} (${messages.join('; ')})`
   }
 
-  /** A complete list ends the refusal of its kind. */
+  /** The log line for a kind that was refused, and that this event lists completely. */
   #restoredBy(event: FeedEvent): readonly string[] {
     const kinds = event.type === 'SYNCED' ? pluralOf(event.kind) : ''
     const refused = this.#unreadable.get(kinds)

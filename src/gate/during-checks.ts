@@ -11,7 +11,7 @@ interface During {
   /** When the next pod is asked, and when each pod was asked last, by name. */
   readonly dueAt: number
   readonly askedAt: ReadonlyMap<string, number>
-  /** The pod that is asked: until it has answered, also if it ends meanwhile, because such requests are lost. */
+  /** The pod that is asked until it has answered, even if it ends before: such lost requests count. */
   readonly asked?: AskedPod | undefined
 }
 

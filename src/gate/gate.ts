@@ -77,7 +77,7 @@ export class Gate {
   readonly #onEntry: (entry: Entry) => void
   /** The sorted deadlines of each target and of the gate. */
   readonly #deadlines = new Map<GatedTarget | 'gate', readonly Deadline[]>()
-  /** Undefined after a change that may affect it. */
+  /** The earliest deadline; undefined after a change of any deadline. */
   #earliest: NextDeadline | undefined
   #now: number
   readonly #answers = new WatchAnswers()

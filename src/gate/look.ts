@@ -50,7 +50,7 @@ function isHeldByProgress(
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
 const classes: readonly ProblemClass[] = ['terminal', 'strike', 'slow']
 
-/** Less is worse. */
+/** How grave the state of a target is: the lower the number, the graver. */
 function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   const problem = problems.find((each) => each.reason === reason)
   const ofClass = problem === undefined ? 0 : classes.indexOf(problem.class)

@@ -535,7 +535,7 @@ function fallBack(
   return { state, entries: [note(`no longer ready: ${assessment.message}`)] }
 }
 
-/** Ends a target; that of an endless gate stays as it is. */
+/** Ends a target. A target of an endless gate is left unchanged. */
 function end(
   state: UnendedState,
   { logText, ...verdict }: TargetVerdict,

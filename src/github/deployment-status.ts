@@ -12,7 +12,7 @@ import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.t
 const environmentLimit = 255
 const perPage = 100
 
-/** The payload of a deployment: which gate of which attempt has created it. */
+/** The payload of a deployment: the gate that created it, and the attempt of the workflow run. */
 interface Mark {
   readonly gate: string
   readonly mark: string

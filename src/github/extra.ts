@@ -94,8 +94,8 @@ export class Origin {
   }
 
   /**
-   * The head of the pull request if the workspace contains it or its merge commit, which pull requests do not show; else the
-   * commit in the workspace: somebody pushed after the checkout, and the new head was not deployed.
+   * The head of the pull request if the workspace contains its merge commit: pull requests do not show merge commits. Else
+   * the commit in the workspace: somebody pushed after the checkout, and the new head was not deployed.
    */
   async #headOfMergeCommit(signal: AbortSignal): Promise<string> {
     const { pullRequest, headSha = '' } = this.run

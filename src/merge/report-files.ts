@@ -6,7 +6,7 @@ import { maxReportBytes, maxReports } from '../thresholds.ts'
 import { leadsOutside } from '../workspace.ts'
 import type { ReportFile } from './merge-reports.ts'
 
-/** More mistakes of one file do not help. */
+/** The number of mistakes of one file that are reported: more do not help. */
 const mistakesPerFile = 3
 
 /**

@@ -70,7 +70,7 @@ export function historyUntil(history: ReleaseHistory, awaited: readonly Target[]
   return { ...history, revisions: history.revisions.filter(({ number }) => number <= newest) }
 }
 
-/** Whether Helm installs, upgrades or rolls back a revision with this status, or was killed meanwhile. */
+/** Whether Helm still works on a revision with this status (an install, upgrade or rollback), or was killed while it did. */
 export function isPending(status: string): boolean {
   return status.startsWith('pending-')
 }
@@ -99,7 +99,7 @@ export function kindsOfRelease(
   return [...kinds.values()]
 }
 
-/** Whether `text` can be the name of a release (`ValidateReleaseName`, Helm's pkg/chart/v2/util). */
+/** Adds a mistake if `text` cannot be the name of a release (`ValidateReleaseName`, Helm's pkg/chart/v2/util). */
 export function checkReleaseName(text: string, addMistake: AddMistake): void {
   if (text.length <= 53 && text.split('.').every((part) => label.test(part))) return
   addMistake(

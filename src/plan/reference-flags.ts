@@ -117,7 +117,7 @@ export function readFlagValues(
   return { namespace, clocks, waitFor, ...(revisions && { revisions: checkSources(revisions, addMistake) }) }
 }
 
-/** Each source has one revision. */
+/** Adds a mistake if a source has several revisions. Returns the revisions unchanged. */
 function checkSources(revisions: readonly WantedRevision[], addMistake: AddMistake): readonly WantedRevision[] {
   const sources = new Set(revisions.map(({ source }) => source))
   if (sources.size < revisions.length)

@@ -45,7 +45,7 @@ export interface StatusDetails {
     /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
     readonly release?: string
     readonly hook?: string | undefined
-    /** The revision that follows the one that has failed, as the one of a rollback does. */
+    /** The revision that follows the failed one, such as that of a rollback. */
     readonly next?: { readonly number: number; readonly status: string } | undefined
     /** The expression `failed` of the user's health check is true. */
     readonly healthCheck?: 'failed'
@@ -58,7 +58,7 @@ export interface StatusDetails {
     | { readonly awaited: 'certificate'; readonly signer: string }
 }
 
-/** A longer text does not fit into a headline. */
+/** The maximum length of a text in a headline. */
 const statedLimit = 80
 
 export const statusReasons: ReasonFamily<StatusDetails> = {

@@ -7,7 +7,7 @@ import { formatElapsed } from './target-record.ts'
 
 /** How many characters of an answer a cell of the table has. */
 const cellLimit = 100
-/** Longer words would widen a table beyond the page. */
+/** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
 const barCells = 60
 

@@ -159,7 +159,7 @@ function reportTarget(record: TargetRecord, entries: readonly Entry[], { started
 /** A moment of the timeline as the report contains it. */
 type Moment = (at: number) => string
 
-/** The moments of a target as they were: those of a merged timeline are shifted. */
+/** The moments of a target before the merge: a merged timeline shifts them. */
 export function momentsOf(
   { target }: TargetRecord,
   { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>,

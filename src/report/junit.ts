@@ -4,7 +4,7 @@ import { plainLines } from './escape.ts'
 import { conclude, headline, waitingLine } from './headline.ts'
 import { messageWithName, orderEvidence, problemCount, problemPath, stepsOf } from './target-record.ts'
 
-/** A longer piece of evidence is cut at its start: readers of JUnit show it in one box. */
+/** The maximum number of lines of a piece of evidence. It is cut at its start: readers of JUnit show it in one box. */
 const evidenceLines = 200
 
 /**

@@ -299,7 +299,7 @@ function paint(style: Style, text: string, color: boolean): string {
   return color && style !== 'none' && text !== '' ? `\x1b[${ansiCodes[style]}m${text}\x1b[0m` : text
 }
 
-/** Fewer entries are printed one by one. */
+/** The minimum number of entries that are printed as one line. */
 const fewestTogether = 4
 
 /**

@@ -39,7 +39,7 @@ interface SummaryOptions {
   readonly tracked?: TrackedFiles | undefined
   /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
-  /** The milestones of its targets beside those of earlier gates. */
+  /** The milestones of its targets, each with the median of earlier gates. */
   readonly compared?: readonly ComparedTarget[]
   /** False if GitHub draws no diagrams where the summary is shown. */
   readonly diagram?: boolean

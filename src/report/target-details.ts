@@ -40,7 +40,7 @@ export interface DetailOptions {
 }
 
 const evidenceLineLimit = 500
-/** Longer words would widen a table beyond the page. */
+/** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
 
 /**

@@ -75,11 +75,11 @@ export function clockTexts(
   safe: (text: string) => string,
 ): { readonly timeout: string; readonly stall: string } {
   const names = fullNames(targets)
-  const describe = (gateMs: number, heldMs: (target: Target) => number) => {
-    const held = targets.map((target, index) => ({ ms: heldMs(target), name: names[index] ?? '' }))
-    const [first] = held
-    if (first !== undefined && held.every(({ ms }) => ms === first.ms)) return setting(first.ms)
-    const own = held.filter(({ ms }) => ms !== gateMs)
+  const describe = (gateMs: number, timeoutOf: (target: Target) => number) => {
+    const timeouts = targets.map((target, index) => ({ ms: timeoutOf(target), name: names[index] ?? '' }))
+    const [first] = timeouts
+    if (first !== undefined && timeouts.every(({ ms }) => ms === first.ms)) return setting(first.ms)
+    const own = timeouts.filter(({ ms }) => ms !== gateMs)
     const groups = [...Map.groupBy(own, ({ ms }) => ms)].map(([ms, each]) => {
       const named = each.map(({ name }) => safe(name)).join(' and ')
       return `${setting(ms)} for ${each.length > namedTargets ? counted(each.length, 'target') : named}`

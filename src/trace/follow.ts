@@ -70,14 +70,14 @@ export class ChangesView implements View {
   readonly #listener: ChangeListener
   readonly #gate: FollowedGate | undefined
   readonly #endsWhenReady: boolean
-  /** The own requests that have reported no object. */
-  readonly #empty: Set<string>
+  /** The keys of the references' requests that have reported no object. */
+  readonly #withoutObjects: Set<string>
   /** The references by the watch that reports their objects. */
   readonly #sources: ReadonlyMap<string, readonly FollowedRequest[]>
-  /** The own requests that are listed or refused. */
+  /** The keys of the references' requests that are listed or refused. */
   readonly #listed = new Set<string>()
-  /** The changes before the overview. */
-  #held: ObjectChange[] | undefined
+  /** The changes that wait for the overview; undefined once it is shown, and without one. */
+  #waitingChanges: ObjectChange[] | undefined
   #startedAt: number | undefined
 
   /** @param options.gate judges the objects; without it there is no overview, and the view ends only when cancelled */
@@ -100,8 +100,8 @@ export class ChangesView implements View {
     this.#listener = listener
     this.#gate = gate
     this.#endsWhenReady = endsWhenReady
-    this.#empty = new Set(this.#sources.keys())
-    this.#held = gate === undefined || listener.onOverview === undefined ? undefined : []
+    this.#withoutObjects = new Set(this.#sources.keys())
+    this.#waitingChanges = gate === undefined || listener.onOverview === undefined ? undefined : []
   }
 
   get requests(): readonly WatchRequest[] {
@@ -119,7 +119,7 @@ export class ChangesView implements View {
     this.#gate?.handle(event)
   }
 
-  /** Handles an event that the watch of an own request has reported. */
+  /** Handles an event of a watch for one of the references. */
   report(event: FeedEvent, request: WatchRequest): void {
     const isOfRelease = this.#sourcesOf(request).every(({ release }) => release !== undefined)
     if (deniesAccess(event) && !isOfRelease) throw forbidden({ ...request, name: request.name ?? '' }, event)
@@ -127,14 +127,14 @@ export class ChangesView implements View {
     if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
     this.#gate?.select(event, request)
     for (const change of this.#changes.handle(event, request)) {
-      this.#empty.delete(requestKey(request))
-      if (this.#held === undefined) this.#listener.onChange(change)
-      else this.#held.push(change)
+      this.#withoutObjects.delete(requestKey(request))
+      if (this.#waitingChanges === undefined) this.#listener.onChange(change)
+      else this.#waitingChanges.push(change)
     }
     if (event.type !== 'SYNCED' && !deniesAccess(event)) return
     this.#listed.add(requestKey(request))
     if (isOfRelease) this.#reportEmptyReleases(request)
-    else if (this.#empty.has(requestKey(request))) this.#listener.onWaiting?.(request)
+    else if (this.#withoutObjects.has(requestKey(request))) this.#listener.onWaiting?.(request)
   }
 
   #sourcesOf(request: WatchRequest): readonly FollowedRequest[] {
@@ -145,13 +145,13 @@ export class ChangesView implements View {
   #reportEmptyReleases(request: WatchRequest): void {
     for (const { line, release } of this.#sourcesOf(request)) {
       const keys = this.#objects.requests.filter((each) => each.line === line).map((each) => requestKey(each.request))
-      if (release !== undefined && keys.every((key) => this.#listed.has(key) && this.#empty.has(key)))
+      if (release !== undefined && keys.every((key) => this.#listed.has(key) && this.#withoutObjects.has(key)))
         this.#listener.onWaiting?.({ ...releaseKind, namespace: release.namespace, name: release.name })
     }
   }
 
   draw(now: number): boolean {
-    if (this.#held !== undefined) this.introduce(now)
+    if (this.#waitingChanges !== undefined) this.introduce(now)
     return this.#endsWhenReady && this.#gate?.isReady(now) === true
   }
 
@@ -163,8 +163,8 @@ export class ChangesView implements View {
     const look = this.#gate?.look(now)
     if (look === undefined && !isLast && now < (this.#startedAt ?? now) + overviewMs) return
     if (look !== undefined) this.#listener.onOverview?.(look)
-    for (const change of this.#held ?? []) this.#listener.onChange(change)
-    this.#held = undefined
+    for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)
+    this.#waitingChanges = undefined
   }
 }
 

@@ -19,7 +19,7 @@ export class FollowedGate {
   /** The latest event of each object and each watch, in the order of their arrival: the next gate needs them. */
   readonly #latest = new Map<string, FeedEvent>()
   #gate: Gate
-  /** Whether the objects are not those of the gate any more. */
+  /** Whether the gate no longer judges exactly the objects that the view follows. */
   #isOutdated = false
 
   /** @param willSync whether the first list of a request is expected (see Store); by default, all are watched */

@@ -151,7 +151,7 @@ export class Trace {
     return isSelectedBy(service, before) && !isSelected ? service.metadata.uid : undefined
   }
 
-  /** The watches of what is drawn. */
+  /** The watches of the objects that are drawn. */
   get #needed(): readonly WatchRequest[] {
     return [...requestsBehind(this.#target, this.#settings), ...requestsOf(this.#gate.judgedTarget(0).gated)]
   }

@@ -115,7 +115,7 @@ describe('the gate is followed', () => {
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
   })
 
-  it('beyond its verdict for the list of Events, which may date what the pods had reached before, for a limited time', async () => {
+  it('beyond its verdict, for a limited time, for the list of Events: they show when pods reached a milestone before', async () => {
     const finish = async (...late: Observation[]) => {
       const { cluster, events, follower, gate, over, clock, pass } = follow()
       cluster.report(web.done, synced('Deployment', 'ReplicaSet', 'Pod'))
@@ -149,14 +149,14 @@ describe('the gate is followed', () => {
     expect(clock.pending).toEqual([])
   })
 
-  it('and each event is passed on with its moment before the gate handles it', async () => {
+  it('and a listener receives each event with its moment, before the gate handles it', async () => {
     const { cluster, events, pass } = follow()
     await pass(2)
     cluster.report(added(web.deployment()))
     expect(events.map(({ type, at }) => [type, at - start])).toEqual([['ADDED', 2_000]])
   })
 
-  it('and nothing is passed on after the verdict', async () => {
+  it('to its verdict, after which a listener receives no events', async () => {
     const { cluster, events, over } = follow()
     cluster.report(web.done, allSynced)
     await over
@@ -165,7 +165,7 @@ describe('the gate is followed', () => {
     expect(events).toHaveLength(before)
   })
 
-  it('and an error of the gate rejects', async () => {
+  it('until the gate throws an error: the follower rejects with it', async () => {
     const { follower, gate, over } = follow()
     gate.handle = () => {
       throw new Error('ours')
@@ -187,7 +187,7 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
-  it('what the list brings counts as in time', async () => {
+  it('a state that the list shows counts as reached before the deadline', async () => {
     const { cluster, gate, pass, events } = follow()
     cluster.report(allSynced)
     await pass(33)
@@ -198,7 +198,7 @@ describe('before a clock ends a target', () => {
     expect(events.at(-1)?.at).toBe(start + 30_000)
   })
 
-  it('silence is no answer', async () => {
+  it('a watch that does not answer delays the deadline', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(60)
@@ -218,7 +218,7 @@ describe('before a clock ends a target', () => {
     expect(report(gate)).toMatchObject({ outcome: 'unknown', reason: 'api-unreachable', seconds: 120 })
   })
 
-  it('and once it is healthy again the deadline is confirmed again', async () => {
+  it('a watch that answers again after an outage is listed again to confirm the deadline', async () => {
     const { cluster, gate, pass } = follow()
     cluster.report(synced('Deployment'))
     await pass(40)

@@ -144,12 +144,12 @@ describe('a late change of an object does not replace a newer one', () => {
     expect(storeAfter(observations).list('Job', 'shop')).toEqual([])
   })
 
-  it('and a new object may take the name of a deleted one', () => {
+  it('but a new object of the same name replaces a deleted one', () => {
     const seen = [added(old), deleted({ ...old, resourceVersion: '18' }), added(present)]
     expect(storeAfter(seen).list('Job', 'shop')).toMatchObject([{ metadata: { uid: 'new' } }])
   })
 
-  it('and an object that one watch no longer selects stays with the change that another watch reports', () => {
+  it('but an object that one watch no longer selects stays if another watch reports its change', () => {
     const moved = { ...old, resourceVersion: '18' }
     const seen = [added(old), deleted(moved), modified(moved)]
     expect(storeAfter(seen).list('Job', 'shop')).toMatchObject([{ metadata: moved }])

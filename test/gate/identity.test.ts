@@ -572,7 +572,7 @@ describe('on-superseded pass', () => {
     expect(run(back, options('pass'))).toMatchObject({ outcome: 'superseded', reason: 'rolled-back', seconds: 10 })
   })
 
-  it('does not hide that another failed', () => {
+  it('does not hide that another target failed', () => {
     const broken = api.pod({
       phase: 'Pending',
       containerStatuses: [{ name: 'app', state: { waiting: { reason: 'InvalidImageName' } } }],
@@ -857,7 +857,7 @@ describe('a target that is deleted', () => {
     })
   })
 
-  it('and never existed is not found', () => {
+  it('is deleted, but one that never existed is not found', () => {
     expect(run([at(0, synced('Deployment', 'Pod', 'ReplicaSet'))])).toMatchObject({ reason: 'not-found' })
   })
 

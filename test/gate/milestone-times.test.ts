@@ -270,13 +270,13 @@ describe('the live gate uses the same times', () => {
     expect(moments(timeline)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
   })
 
-  it('and its clocks and verdicts do not: it is ready when it is seen', () => {
+  it('only for milestones: its clocks and verdicts begin when it sees the object', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 30 })
     const { outcome, reason } = run(steps, { settings: { milestoneTimeoutsMs: { created: 30_000, ready: 1 } } })
     expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
   })
 
-  it('but never a moment before its start for what it has seen happen: objects know whole seconds', () => {
+  it('but no moment before its start for what happened since: timestamps have whole seconds', () => {
     const created = web.deployment(complete(), { metadata: { creationTimestamp: iso(0) } })
     const begin = { startedAt: start + 400 }
     const { timeline } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })

@@ -59,11 +59,11 @@ describe('the watch of pods is unavailable', () => {
     ['a deployment', at(2, added(createDeployment()))],
     ['the watch of another kind', at(2, { type: 'ALIVE', ...pods, kind: 'Service' })],
     ['a list of another kind', at(2, synced('Service'))],
-  ])('and not until %s', (_, event) => {
+  ])('also after %s', (_, event) => {
     expect(healthAfter(at(0, synced('Pod')), at(1, failed(0, 'Pod')), event).isUnavailable([pods])).toBe(true)
   })
 
-  it('and only it, when the error names its kind', () => {
+  it('while other watches are available, if the error names the kind', () => {
     const health = healthAfter(at(0, synced('Pod')), at(1, failed(0, 'Pod')))
     expect(health.isUnavailable([{ ...pods, kind: 'Service' }])).toBe(false)
   })
@@ -160,7 +160,7 @@ describe('a gate without an answer', () => {
     })
   })
 
-  it('waits with its timeout for access that was withdrawn just before', () => {
+  it('that lost its access shortly before its timeout is delayed until the access returns, or for 30 s', () => {
     const steps = [first, at(50, failed(403, 'Deployment', 'no'))]
     const settings = { timeoutMs: 60_000 }
     expect(run(steps, { settings })).toMatchObject({ outcome: 'unknown', reason: 'forbidden', seconds: 80 })

@@ -518,7 +518,7 @@ describe('a pod has a stall hold', () => {
     expect(stallHold(creating, 300, pulling, refused)).toBeUndefined()
   })
 
-  it('nor once it was pulled', () => {
+  it('but not once the image was pulled', () => {
     expect(
       stallHold(creating, 300, pulling, createEvent(creating, { container: 'app', reason: 'Pulled' })),
     ).toBeUndefined()

@@ -274,7 +274,7 @@ describe('the present version of any other kind came', () => {
     expect(changedAt(object, [], { declaresStatus })).toBe(expected)
   })
 
-  it('on the clock of the runner', () => {
+  it('at a moment that is converted to the clock of the runner', () => {
     const pod = createPod({ metadata: { creationTimestamp: iso(-60) } })
     expect(changedAt(pod, [], { serverOffsetMs: 5_000 })).toBe(-65)
   })

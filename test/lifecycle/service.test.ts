@@ -374,13 +374,13 @@ describe('a Service is assessed again', () => {
   const isConcerned = (other: KubeObject, last?: ReturnType<typeof judge>) =>
     serviceRule.isConcernedBy?.(createService(), other, last)
 
-  it('when a pod, a workload or a slice of its own changes', () => {
+  it('when one of its pods or slices, or a workload changes', () => {
     expect(isConcerned(a)).toBe(true)
     expect(isConcerned(createDeployment())).toBe(true)
     expect(isConcerned(createSlice([a]))).toBe(true)
   })
 
-  it('not when one of another Service does', () => {
+  it('not when a pod or slice of another Service changes', () => {
     const { metadata, ...slice } = createSlice([a])
     const labels = { 'kubernetes.io/service-name': 'api' }
     expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }))).toBe(false)

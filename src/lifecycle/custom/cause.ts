@@ -228,7 +228,7 @@ export function assessOwned(object: KubeObject, rule: Rule, context: RuleContext
   return rule.assess(object, { ...context, history, amendments: [] })
 }
 
-/** The problems of an owned workload, of which only those of the present spec of the custom resource may fail it. */
+/** The problems of an owned workload. Only problems of the present spec of the custom resource may fail the workload. */
 function ofPresentSpec(
   { problems, failure }: Pick<Findings, 'problems' | 'failure'>,
   owner: KubeObject,

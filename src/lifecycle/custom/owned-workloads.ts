@@ -169,8 +169,8 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
 }
 
 /**
- * How requests reach the pods behind an object that `--for` or a health check judges: the rule of its kind finds those of its
- * present revision.
+ * How requests reach the pods behind an object that `--for` or a health check judges. The rule of its kind finds the pods
+ * of its present revision.
  */
 export function servingBeside(rule: Rule): Serving | undefined {
   const { serving } = rule

@@ -315,7 +315,10 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
-/** Longer values are no labels (apimachinery, `LabelValueMaxLength`); comparing costs the product of both lengths. */
+/**
+ * The maximum length of a label's value (apimachinery, `LabelValueMaxLength`). Longer texts are not compared: that costs
+ * the product of both lengths.
+ */
 const maxLabelLength = 63
 
 /** 1 for equal words, 0 for words without common letters. */
@@ -324,7 +327,7 @@ function similarity(a: string, b: string): number {
   return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
 }
 
-/** Less similar labels are not suggested: the similarity of `wbe` and `web` is 1/3. */
+/** The minimum similarity of a label that is suggested: that of `wbe` and `web` is 1/3. */
 const minSimilarity = 0.3
 
 /**

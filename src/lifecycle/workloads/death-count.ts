@@ -165,7 +165,7 @@ function recover(readyFor: Map<number, number>, after: number, ms: number): void
   readyFor.set(after, Math.max(readyFor.get(after) ?? 0, ms))
 }
 
-/** The ready times with those of the present instance and of the one that was watched before. */
+/** Adds the ready times of the present instance, and of the instance that was watched before. */
 function observeReadyTimes(
   seen: DeathObservations,
   total: number,

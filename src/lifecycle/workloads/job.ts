@@ -72,7 +72,7 @@ function hasRun(job: Job, owned: readonly Pod[], context: RuleContext): boolean 
 /** A Job and its pods. */
 interface ExaminedJob {
   readonly isComplete: boolean
-  /** Its own failure. */
+  /** The failure that the Job's conditions report. */
   readonly ended: Problem | undefined
   readonly hasEnded: boolean
   readonly owned: readonly Pod[]

@@ -87,7 +87,8 @@ export class PodHistories {
   }
 
   /**
-   * The last pod of a revision whose deletion began, as it was before; one that was Ready, if there was one.
+   * Of the pods of a revision, the one that was deleted last, in its state before the deletion. One that was Ready takes
+   * precedence.
    * @param revision the revision of a StatefulSet; a ReplicaSet has only one
    */
   removed(controller: string | undefined, revision = ''): RemovedPod | undefined {

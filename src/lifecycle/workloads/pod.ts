@@ -64,8 +64,8 @@ function replicaSetOf({ metadata: { ownerReferences = [] } }: Pod): OwnerReferen
 }
 
 /**
- * A selector of pods matches those that exist: right after an apply, only those of the older version, which stay ready if
- * the new version never is.
+ * The warning that a pod is of an older version. A selector of pods matches only pods that exist: right after an apply,
+ * these are of the older version, and stay ready even if the new version never becomes ready.
  */
 function olderVersionWarnings(pod: Pod, context: RuleContext): readonly string[] {
   const uid = replicaSetOf(pod)?.uid
