@@ -1,3 +1,4 @@
+import { problemSentence } from '../reasons/reasons.ts'
 import { deletedMs } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
@@ -77,7 +78,10 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
   if (rule.arrival === undefined) {
     const present = state.type === 'awaiting-change' ? state.listed : undefined
     const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
-    return unchanged ?? verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs })
+    if (unchanged !== undefined) return unchanged
+    const other = present && gated.hasExpectedImages(present, present)
+    const cause = typeof other === 'object' ? problemSentence(other) : undefined
+    return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
   const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
   return problem === undefined

@@ -6,6 +6,7 @@ import { isSinceStart } from '../lifecycle/proof.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
 import { type Difference, findDifferences } from '../plan/manifest-differences.ts'
 import type { Target } from '../plan/target.ts'
+import type { Problem } from '../reasons/reasons.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 
 /** The verdict of a superseded or rolled-back target: its author, revision or differences. */
@@ -38,7 +39,7 @@ interface AwaitedChange {
   readonly wasDeleted: boolean
   readonly manifest: Target['manifest']
   /** See `Rule.hasExpectedImages`. */
-  readonly hasExpectedImages: boolean | undefined
+  readonly hasExpectedImages: boolean | Problem | undefined
   /** Whether its kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined
 }
@@ -52,7 +53,7 @@ interface AwaitedChange {
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
   const { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus } = awaited
-  if (hasExpectedImages === false) return false
+  if (hasExpectedImages !== undefined && hasExpectedImages !== true) return false
   if (listed === undefined) return true
   if (manifest !== undefined) return carriesManifest(listed, object, manifest)
   if (hasExpectedImages === true || wasDeleted) return true

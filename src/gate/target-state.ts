@@ -26,7 +26,7 @@ export interface StepContext {
   /** When the present version of this target came, by its rule and what is known of it; see `Rule.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
   /** See `Rule.hasExpectedImages`. */
-  readonly hasExpectedImages: (object: KubeObject, listed: KubeObject | undefined) => boolean | undefined
+  readonly hasExpectedImages: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined
   /** Takes the evidence snapshot of this target with these problems. */
   readonly takeSnapshot: (object: KubeObject | undefined, problems: readonly Problem[]) => EvidenceSnapshot
   /** See `Rule.undo`. */

@@ -137,7 +137,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
   /**
-   * Whether the expected images have arrived (`await-change`); undefined if any change of the object is the awaited one.
+   * Whether the expected images have arrived (`await-change`), or the problem that other ones run; undefined if any change of
+   * the object is the awaited one.
    * @param listed the object in the first list; undefined if the list does not contain it, or if its manifest is known
    * @param context undefined until the first lists of all relatives are complete
    */
@@ -145,7 +146,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
     object: Gated,
     listed: KubeObject | undefined,
     context: RuleContext | undefined,
-  ): boolean | undefined
+  ): boolean | Problem | undefined
   /**
    * All revisions of the object that exist now.
    * @param owned returns the objects of a kind that an owner owns

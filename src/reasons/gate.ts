@@ -42,7 +42,8 @@ export interface GateDetails {
   readonly superseded: (TemplateChange & { readonly differences: readonly string[] }) | RevisionChange
   /** `revision`: the number of the older revision whose template the object has again. */
   readonly 'rolled-back': (TemplateChange & { readonly revision?: number }) | RevisionChange
-  readonly 'change-not-seen': { readonly awaitChangeMs: number }
+  /** `cause`: which other image runs, if one was expected. */
+  readonly 'change-not-seen': { readonly awaitChangeMs: number; readonly cause?: string | undefined }
   /** The operator of the target has not deployed the revision that the user awaits. Durations in milliseconds. */
   readonly 'wrong-revision': {
     readonly operator: 'Argo CD' | 'Flux'
@@ -194,7 +195,8 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     hasNoMilestone: true,
     when: 'the change did not arrive within `await-change`',
     title: 'the change never arrived',
-    sentence: ({ detail: { awaitChangeMs } }) => clause(`its change did not arrive in ${duration(awaitChangeMs)}`),
+    sentence: ({ detail: { awaitChangeMs, cause } }) =>
+      clause(`its change did not arrive in ${duration(awaitChangeMs)}${cause === undefined ? '' : `: ${cause}`}`),
     hint: (facts) => {
       const { namespace, manifest } = facts.target
       const named = facts.usesFlags ? 'name its manifests with -f' : 'name its `manifests`'

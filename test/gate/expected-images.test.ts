@@ -206,6 +206,12 @@ describe('a rollout with expected images', () => {
       expect(run(steps, { settings })).toMatchObject(notArrived)
     })
 
+    it('names at the end of the clock which image runs instead', () => {
+      expect(run(running(moved), { settings }).message).toBe(
+        `deployment/web: its change did not arrive in 1 m: container app of pod/web-1-a runs ${other}, but ${built} was expected`,
+      )
+    })
+
     it('is judged from the moment at which another tag is written', () => {
       const deployment = written('acme/web:v2')
       const set = setOf('web-2', deployment)

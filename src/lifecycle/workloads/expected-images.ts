@@ -14,8 +14,8 @@ import { containersOf } from './pod-fields.ts'
  * that of the container's `imageID`. For an index, some runtimes write the platform's digest there, so the digest in the
  * pod's own `image` counts as well.
  */
-function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: number): Problem | undefined {
-  const other = expectedContainers(pods, expected).find(({ isExpected }) => !isExpected)
+function mismatchOf(containers: readonly ExpectedContainer[], now: number): Problem | undefined {
+  const other = containers.find(({ isExpected }) => !isExpected)
   if (other === undefined) return undefined
   const { pod, container, status, wanted, running } = other
   return {
@@ -26,6 +26,8 @@ function imageMismatch(pods: readonly Pod[], expected: ExpectedImages, now: numb
     proven: true,
   }
 }
+
+type ExpectedContainer = ReturnType<typeof expectedContainers>[number]
 
 /** The containers whose image is expected, with the digest that each runs; undefined if it is unknown. */
 function expectedContainers(pods: readonly Pod[], expected: ExpectedImages) {
@@ -47,16 +49,17 @@ export function withExpectedImages(rule: Rule, expected: ExpectedImages): Rule {
   const withHooks: Rule = {
     ...rule,
     hasExpectedImages: (object, listed, context) => {
-      const runs = () =>
-        context !== undefined && runExpected(podsOf(object, rule.assess(object, context), context), expected)
-      return hasArrived(podSpecOf(object), listed && podSpecOf(listed), expected, runs)
+      const specs = [podSpecOf(object), listed && podSpecOf(listed)] as const
+      const found = hasArrivedBySpec(...specs, expected)
+      if (found !== false || context === undefined) return found
+      return hasArrivedByPods(podsOf(object, rule.assess(object, context), context), expected, context.now)
     },
     watchesBeforeChange: true,
     failureOfAll: (targets, now) => missingContainers(targets, expected, now),
   }
   return amended(withHooks, (draft, object, context) => {
     if (!draft.ready) return draft
-    const failure = imageMismatch(podsOf(object, draft, context), expected, context.now)
+    const failure = mismatchOf(expectedContainers(podsOf(object, draft, context), expected), context.now)
     if (failure === undefined) return draft
     return { ...draft, ready: false, message: messageOf(failure), failure, problems: [failure, ...draft.problems] }
   })
@@ -96,23 +99,33 @@ function missingContainers(
 }
 
 /**
- * Whether the awaited change has arrived. A digest in the spec decides. A tag does not: it may have been moved, and a scale or a
- * restart leaves it as it is. With a tag, the change is another image of the container, or the pods run the expected digest, if
- * somebody wrote the tag before the gate began.
+ * Whether the spec shows that the awaited change has arrived. A digest decides. A tag does not: it may have been moved, and a
+ * scale or a restart leaves it as it is. With a tag, the change is another image of the container.
  * @param listed the pod spec in the first list
- * @param runs whether the pods of the present revision run the expected images
  */
-function hasArrived(
+function hasArrivedBySpec(
   present: PodSpec,
   listed: PodSpec | undefined,
   expected: ExpectedImages,
-  runs: () => boolean,
 ): boolean | undefined {
   const images = imagesOf(present, expected)
   const pinned = images.filter(([, image]) => digestOf(image) !== undefined)
   if (pinned.length > 0) return pinned.every(([name, image]) => digestOf(image) === expected[name])
-  if (listed === undefined || images.length === 0) return undefined
-  return !isDeepStrictEqual(images, imagesOf(listed, expected)) || runs()
+  return listed === undefined || images.length === 0
+    ? undefined
+    : !isDeepStrictEqual(images, imagesOf(listed, expected))
+}
+
+/**
+ * Whether some of these pods show which of the expected images they run, and none runs another one: somebody wrote the tag
+ * before the gate began, or restarted what has a moved tag.
+ */
+function hasArrivedByPods(pods: readonly Pod[], expected: ExpectedImages, now: number): boolean | Problem {
+  const shown = expectedContainers(pods, expected).filter(
+    ({ running, isExpected }) => isExpected || running !== undefined,
+  )
+  if (shown.length === 0) return false
+  return mismatchOf(shown, now) ?? true
 }
 
 /** The names and images of the containers whose image is expected. */
@@ -120,14 +133,6 @@ function imagesOf({ containers = [], initContainers = [] }: PodSpec, expected: E
   return [...containers, ...initContainers].flatMap(({ name, image }) =>
     Object.hasOwn(expected, name) ? [[name, image] as const] : [],
   )
-}
-
-/** Whether some of these pods show which of the expected images they run, and none runs another one. */
-function runExpected(pods: readonly Pod[], expected: ExpectedImages): boolean {
-  const shown = expectedContainers(pods, expected).filter(
-    ({ running, isExpected }) => isExpected || running !== undefined,
-  )
-  return shown.length > 0 && shown.every(({ isExpected }) => isExpected)
 }
 
 function podSpecOf(object: KubeObject): PodSpec {

@@ -61,6 +61,11 @@ export const expectedImages: Scenario[] = [
     inputs: { ...web.inputs, 'await-change': '5s', 'expect-images': `app=${other}` },
     setup: (fixture) => fixture.rollOut(deployment('web', { image, imagePullPolicy: 'Always' })),
     expect: { outcome: 'stalled', reason: 'change-not-seen' },
+    contains: {
+      message: [/its change did not arrive in 5 s: container app of \S+ runs sha256:\w+, but sha256:0+ was expected/],
+    },
+    // Its rollout is complete 5 s before the clock of the gate ends.
+    withinSeconds: 20,
     takesSeconds: 10,
   },
   {
