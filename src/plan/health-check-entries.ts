@@ -70,17 +70,14 @@ export interface HealthCheckEntry {
    */
   readonly revision?: string
   /**
-   * An object in its namespace that must be ready too, because the status shows only that this object exists. `name` is a
-   * text.
-   */
-  readonly awaits?: KindName & { readonly name: string }
-  /**
    * An object in its namespace, of one of these kinds, that its status is about. The others are expressions that return a
-   * text: its kind and name, and either its generation that the status is about, or the time of the last state and the
-   * interval (`1m`) in which the operator compares the object.
+   * text: its name, its kind if there are several, and either its generation that the status is about, or the time of the
+   * last state and the interval (`1m`) in which the operator compares the object. Without these, the status shows only that
+   * the object exists, so it must be ready too.
    */
-  readonly follows?: Record<'kind' | 'name', string> &
-    Partial<Record<'generation' | 'since' | 'every', string>> & { readonly kinds: readonly KindName[] }
+  readonly follows?: { readonly kinds: readonly KindName[]; readonly name: string } & Partial<
+    Record<'kind' | 'generation' | 'since' | 'every', string>
+  >
 }
 
 /** Which kinds an entry is about: a group or `*.suffix`, and a kind or `*`. */
@@ -106,10 +103,9 @@ export interface HealthCheck
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
-  readonly awaits?: KindName & { readonly name: TextExpression }
-  readonly follows?: Readonly<Record<'kind' | 'name', TextExpression>> &
-    Readonly<Partial<Record<'generation' | 'since' | 'every', TextExpression>>> &
-    Pick<NonNullable<HealthCheckEntry['follows']>, 'kinds'>
+  readonly follows?: { readonly kinds: readonly KindName[]; readonly name: TextExpression } & Readonly<
+    Partial<Record<'kind' | 'generation' | 'since' | 'every', TextExpression>>
+  >
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
@@ -179,9 +175,7 @@ const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
   awaitsWorkloads: flag,
   ignoresGeneration: flag,
   revision: expression,
-  awaits: textsOf(['apiVersion', 'kind', 'name'], '{apiVersion, kind, name}'),
-  follows: (value) =>
-    (isMapping(value) ? kinds(value.kinds) : 'kinds') ?? textsOf(['kind', 'name'], '{kinds, kind, name}')(value),
+  follows: (value) => (isMapping(value) ? kinds(value.kinds) : 'kinds') ?? textsOf(['name'], '{kinds, name}')(value),
 }
 
 /** Fields that an expression must not read, because their values are redacted. */
@@ -305,7 +299,7 @@ export function compileEntry(
   }
   const optionalText = (field: string, source: string | undefined) =>
     source === undefined ? undefined : textOf(field, source)
-  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, awaits, follows } = entry
+  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, follows } = entry
   return {
     ...entry,
     group: entry.group ?? groupOf(apiVersion),
@@ -319,10 +313,9 @@ export function compileEntry(
     cause: cause.map((source) => textOf('cause', source)),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) })),
     revision: optionalText('revision', revision),
-    awaits: awaits && { ...awaits, name: textOf('awaits', awaits.name) },
     follows: follows && {
       kinds: follows.kinds,
-      kind: textOf('follows', follows.kind),
+      kind: optionalText('follows', follows.kind),
       name: textOf('follows', follows.name),
       generation: optionalText('follows', follows.generation),
       since: optionalText('follows', follows.since),

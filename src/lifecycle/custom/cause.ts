@@ -30,8 +30,6 @@ export interface Behind extends KindsBehind {
    * `withOwnedWorkloads`.
    */
   awaitsWorkloads(object: KubeObject): 'all' | 'written' | 'none'
-  /** The kind and, by its status, the name of an object that must be ready too; see `withAwaitedObject`. */
-  readonly awaits?: HealthCheck['awaits']
   /** The object that its status is about; see `withFollowedObject`. */
   readonly follows?: HealthCheck['follows']
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */

@@ -1,4 +1,4 @@
-import type { KindName, KubeObject } from '../../cluster/objects.ts'
+import type { KubeObject } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
 import { formatDuration, parseDuration } from '../../duration.ts'
 import { comparisonIntervalMs } from '../../thresholds.ts'
@@ -11,25 +11,18 @@ import type { RuleContext } from '../rule-context.ts'
 import { assessOwned, type Behind, withoutProof } from './cause.ts'
 import { notReady } from './owned-workloads.ts'
 
-/** An object in the namespace of a custom resource, which the resource names. */
-interface NamedObject {
-  readonly kinds: readonly KindName[]
-  /** The kind and name of the object; undefined if the resource names none. */
-  named(object: KubeObject): { readonly kind: string; readonly name: string } | undefined
-  /**
-   * The draft of the resource with the named object.
-   * @param own the draft by the status of the resource alone
-   * @param found the named object; undefined if it does not exist
-   * @param title the named object for messages: `deployment/web`
-   */
-  judge(own: Draft, object: KubeObject, found: KubeObject | undefined, title: string, context: RuleContext): Draft
-}
-
-/** Watches the named object. Without the permission to read it, the status of the custom resource decides alone. */
-function withNamedObject(rule: Rule, { kinds, named, judge }: NamedObject): Rule {
+/**
+ * For a custom resource whose status is about another object, which it names. Without the permission to read that object,
+ * its own status decides alone.
+ */
+export function withFollowedObject(rule: Rule, { follows, ruleOf }: Behind): Rule {
+  if (follows === undefined) return rule
+  const { kinds, generation, since } = follows
+  const judge = generation === undefined && since === undefined ? afterObject(ruleOf) : afterComparison(follows)
   const requestOf = (object: KubeObject) => {
-    const { kind, name } = named(object) ?? {}
+    const kind = follows.kind === undefined ? kinds[0]?.kind : follows.kind(object)
     const known = kinds.find((each) => each.kind === kind)
+    const name = follows.name(object)
     return known === undefined || name === undefined
       ? undefined
       : { apiVersion: known.apiVersion, kind: known.kind, namespace: object.metadata.namespace, name }
@@ -56,55 +49,52 @@ function withNamedObject(rule: Rule, { kinds, named, judge }: NamedObject): Rule
   })
 }
 
-/** For a custom resource whose status shows only that another object exists: it is ready only after that object. */
-export function withAwaitedObject(rule: Rule, { awaits, ruleOf }: Behind): Rule {
-  if (awaits === undefined) return rule
-  return withNamedObject(rule, {
-    kinds: [awaits],
-    named: (object) => {
-      const name = awaits.name(object)
-      return name === undefined ? undefined : { kind: awaits.kind, name }
-    },
-    judge: (own, _object, found, title, context) => {
-      if (!own.ready) return own
-      if (found === undefined) return notReady(own, { message: `${title} does not exist yet`, recheckAt: undefined })
-      const { status, message, problems, recheckAt } = assessOwned(found, ruleOf(found).rule, context)
-      if (status === 'ready') return own
-      return { ...notReady(own, { message: `${title}: ${message}`, recheckAt }), problems: problems.map(withoutProof) }
-    },
-  })
+/**
+ * The draft of a resource with the object that it names.
+ * @param own the draft by the status of the resource alone
+ * @param found the named object; undefined if it does not exist
+ * @param title the named object for messages: `deployment/web`
+ */
+type Judge = (
+  own: Draft,
+  object: KubeObject,
+  found: KubeObject | undefined,
+  title: string,
+  context: RuleContext,
+) => Draft
+
+/** The status shows only that the named object exists: the resource is ready only after that object. */
+function afterObject(ruleOf: Behind['ruleOf']): Judge {
+  return (own, _object, found, title, context) => {
+    if (!own.ready) return own
+    if (found === undefined) return notReady(own, { message: `${title} does not exist yet`, recheckAt: undefined })
+    const { status, message, problems, recheckAt } = assessOwned(found, ruleOf(found).rule, context)
+    if (status === 'ready') return own
+    return { ...notReady(own, { message: `${title}: ${message}`, recheckAt }), problems: problems.map(withoutProof) }
+  }
 }
 
 /**
- * For a custom resource whose status is about another object: it is neither ready nor failed while that object has
- * changed since the last state, until its operator had the time to compare it: not every change causes a new state. If the
- * status contains the generation of that object, the operator has compared it once the generation is the present one.
+ * The resource is neither ready nor failed while the named object has changed since the last state, until its operator had
+ * the time to compare it: not every change causes a new state. If the status contains the generation of that object, the
+ * operator has compared it once the generation is the present one.
  */
-export function withFollowedObject(rule: Rule, { follows }: Behind): Rule {
-  if (follows === undefined) return rule
-  return withNamedObject(rule, {
-    kinds: follows.kinds,
-    named: (object) => {
-      const [kind, name] = [follows.kind(object), follows.name(object)]
-      return kind === undefined || name === undefined ? undefined : { kind, name }
-    },
-    judge: (own, object, found, title, context) => {
-      const { now, time, settings } = context
-      const changedAt = found && lastWriteOf(found, time)
-      if ((!own.ready && own.failure === undefined) || changedAt === undefined) return own
-      const hasChanged =
-        follows.generation === undefined
-          ? changedAt > (time(follows.since?.(object)) ?? Infinity)
-          : isStale(follows.generation(object), found?.metadata.generation)
-      if (!hasChanged) return own
-      const message = `${title} has changed since`
-      if (follows.generation !== undefined) return heldBack(own, { message, recheckAt: undefined })
-      const everyMs = parseDuration(follows.every?.(object) ?? '', () => undefined) ?? comparisonIntervalMs
-      const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
-      const interval = `its controller compares it every ${formatDuration(everyMs)}`
-      return proven ? own : heldBack(own, { message: `${message}, and ${interval}`, recheckAt })
-    },
-  })
+function afterComparison({ generation, since, every }: NonNullable<Behind['follows']>): Judge {
+  return (own, object, found, title, { now, time, settings }) => {
+    const changedAt = found && lastWriteOf(found, time)
+    if ((!own.ready && own.failure === undefined) || changedAt === undefined) return own
+    const hasChanged =
+      generation === undefined
+        ? changedAt > (time(since?.(object)) ?? Infinity)
+        : isStale(generation(object), found?.metadata.generation)
+    if (!hasChanged) return own
+    const message = `${title} has changed since`
+    if (generation !== undefined) return heldBack(own, { message, recheckAt: undefined })
+    const everyMs = parseDuration(every?.(object) ?? '', () => undefined) ?? comparisonIntervalMs
+    const { proven, recheckAt } = provePersisted(changedAt, everyMs + settings.settleTimeMs, now)
+    const interval = `its controller compares it every ${formatDuration(everyMs)}`
+    return proven ? own : heldBack(own, { message: `${message}, and ${interval}`, recheckAt })
+  }
 }
 
 /** A draft, ready or failed, of a status that may be about the object before its change. */
