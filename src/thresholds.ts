@@ -29,7 +29,7 @@ export const maxDurationMs = 168 * 3_600_000
 /** The largest number that an input accepts: a larger one is a typing error. */
 export const maxNumber = 1_000
 
-/** `--timeout` of a line of `requests`: five times that of a probe. */
+/** The default of `--timeout` in a line of `requests`: five times the default timeout of a probe. */
 export const defaultRequestTimeoutMs = 5_000
 
 // After ready: requests, hold, metrics
@@ -91,17 +91,21 @@ export const deathsProvenMs = 30_000
 /** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
 
-/** A missing image is proven by this refusal of the registry: a push may race the first. */
+/** The number of refusals of a registry that prove that an image is missing: a push may race the first. */
 export const notFoundRefusals = 2
 
-/** A refusal for missing authorization is proven by this one: credentials may be replaced during the apply. */
+/**
+ * The number of refusals that prove that the authorization to pull is missing: credentials may be replaced during the
+ * apply.
+ */
 export const unauthorizedRefusals = 3
 
 /** How long a missing Secret or ConfigMap may take to appear: operators create them late. */
 export const missingObjectMs = 60_000
 
 /**
- * If the kubelet could not create a container, it retries after 10 to 15 s (backOffPeriod and its jitter, pkg/kubelet).
+ * The time in which the kubelet has certainly retried to create a container: it does so after 10 to 15 s (backOffPeriod and
+ * its jitter, pkg/kubelet).
  */
 export const kubeletRetryMs = 20_000
 
@@ -134,28 +138,35 @@ export const firstPullBackOffMs = 10_000
 
 // Pods, nodes and volumes
 
-/** Schedulers and kubelets acknowledge a new pod after about a second. */
+/** The time after which a pod that no scheduler or kubelet has acknowledged has a problem: most need about a second. */
 export const acknowledgedMs = 10_000
 
-/** After the toleration, the controller still has to delete the pod, and its owner to replace it. */
+/**
+ * How long a pod on a lost node may stay after its toleration has ended: the controller deletes it, and its owner replaces
+ * it.
+ */
 export const replacedMs = 10_000
 
 /**
- * The node controller marks a lost node after 50 s (`--node-monitor-grace-period` of kube-controller-manager); nothing else
- * reports a pod of the node that was not ready before.
+ * The time without a report about a pod after which its node is asked for. The node controller marks a lost node after 50 s
+ * (`--node-monitor-grace-period` of kube-controller-manager); nothing else reports a pod of the node that was not ready
+ * before.
  */
 export const quietNodeMs = 120_000
 
-/** If nothing is reported about the pods of many nodes, the nodes are hardly the cause. */
+/**
+ * The maximum number of nodes that are asked for because nothing is reported about their pods: if there are more, the nodes
+ * are hardly the cause.
+ */
 export const maxQuietNodes = 5
 
 /**
- * The kubelet doubles the time between two attempts to mount a volume, up to this limit (exponentialbackoff,
+ * The longest time between two attempts of the kubelet to mount a volume; it doubles up to this limit (exponentialbackoff,
  * pkg/util/goroutinemap).
  */
 export const mountRetryMs = 122_000
 
-/** After the grace period the kubelet ends a container, and deletes the pod shortly after. */
+/** How long after its grace period a pod may still exist: the kubelet ends its containers, and deletes it shortly after. */
 export const overdueDeletionMs = 10_000
 
 /**
@@ -256,7 +267,7 @@ export const failFastMs = 5_000
  */
 export const deletedMs = 5_000
 
-/** One apply creates the objects of a selector one after the other, so the first match may not be the only one. */
+/** How long the gate waits for further matches of a selector: one apply creates its objects one after the other. */
 export const selectorCompleteMs = 5_000
 
 /** After this time without an entry, a heartbeat lists the open targets: a log that is silent for longer looks stuck. */
@@ -342,18 +353,21 @@ export const watchSilenceMs = 30_000
 /** The shortest time that the server is asked to keep a watch open. With the spread, a watch ends within a minute. */
 export const minWatchSeconds = 45
 
-/** Watches end at different times within this one, so that they are not all opened at once. */
+/** Watches end at random times in this interval after `minWatchSeconds`, so that they are not all opened again at once. */
 export const watchSpreadSeconds = 16
 
 /** The interval of the lists that replace a watch which is forbidden, or fails while lists succeed. */
 export const watchForbiddenPollMs = 5_000
 
-/** No page proves that the list ends. The 150,000 pods of the largest cluster that Kubernetes supports are 300 pages. */
+/**
+ * The maximum number of pages of a list: no page proves that the list ends. The 150,000 pods of the largest cluster that
+ * Kubernetes supports are 300 pages.
+ */
 export const maxListPages = 1_000
 
 /**
- * Some 30,000 pods of 8 KB, in all pages together: far more than a namespace has, and as much as the memory of a runner
- * holds.
+ * The maximum size of a list, in all pages together: some 30,000 pods of 8 KB. That is far more than a namespace has, and
+ * as much as the memory of a runner holds.
  */
 export const maxListBytes = 256 << 20
 
@@ -405,22 +419,22 @@ export const unreportedRetriesMs = 2_000
  */
 export const maxWatchLineBytes = 16 << 20
 
-/** An error of the API server is a Status, which is far smaller. */
+/** The maximum size of an error of the API server. It is a Status, which is far smaller. */
 export const maxErrorBytes = 64 << 10
 
-/** A message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
+/** The maximum size of a message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
 export const maxMessageBytes = 1 << 20
 
 /** Questions to pods and metrics at a time: those to 1,000 pods must not disturb the API server. */
 export const maxConcurrentQuestions = 16
 
-/** When a question that the API server did not let through is asked again. */
+/** The wait before a pod or metric is asked again after the API server has refused to forward the question. */
 export const questionRetryMs = 5_000
 
 /** How much of a body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
 
-/** The answer to a query is one number. Several series, which are a mistake, may be more. */
+/** The maximum size of the answer to a query. It is one number; several series, which are a mistake, may be more. */
 export const maxMetricAnswerBytes = 1 << 20
 
 /** How many series are named if a query returns several. */
@@ -441,15 +455,15 @@ export const listSilenceMs = 30_000
 export const answerTimeoutMs = 10_000
 
 /**
- * A deadline waits for a refresh, so a refresh has a time limit: twice the time of the last list, within these limits. Pages
- * are no proof that the list ends.
+ * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
+ * is twice the time of the last list, but at least this.
  */
 export const minRefreshMs = 10_000
 
 /** The longest time limit of a refresh. */
 export const maxRefreshMs = 2 * 60_000
 
-/** The most that counts of a list that a refresh interrupted: it may never end. */
+/** The maximum time that is taken for the duration of a list that a refresh interrupted: it may never end. */
 export const maxPartialListMs = 15_000
 
 /** If the server does not end a watch after `timeoutSeconds`, the reflector ends it this much later. */
@@ -476,7 +490,7 @@ export const maxWatchBackOffMs = 5_000
 /** The longest wait that the server may request (Retry-After). */
 export const maxRetryAfterMs = 30_000
 
-/** Refused requests seldom succeed later. They are still repeated, because access may be granted or a CRD installed. */
+/** The wait before a refused request is repeated. It seldom succeeds later, but access may be granted or a CRD installed. */
 export const refusedBackOffMs = 20_000
 
 /** The wait before the next request for a kind that does not exist: its CRD may be installed by the apply. */
@@ -511,7 +525,7 @@ export const minNamedSecretCharacters = 6
  */
 export const maxSecretCharacters = 10_000
 
-/** How long the end of the gate waits for the first lists, before texts leave. */
+/** How long the end of the gate waits for the first lists, before it prints the waiting texts. */
 export const textFinishMs = 2_000
 
 /** `textFinishMs` in a cancelled job, which the runner kills 10 s after its cancellation. */
@@ -546,7 +560,7 @@ export const logsBeforeStartMs = 10 * 60_000
 /** The maximum length of a line of a log: a longer one is cut. A line with a stack trace usually fits. */
 export const logLineBytes = 4_000
 
-/** The most of the last log lines of a container that is kept as evidence. */
+/** The maximum size of the last log lines of a container that are kept as evidence. */
 export const maxTailBytes = 64 << 10
 
 /** Time limit for reading the last lines of a log. */
@@ -584,13 +598,13 @@ export const lastLogLinesWhenCancelledMs = 300
 
 // Evidence
 
-/** If hundreds of targets fail, the logs of this many containers are enough. */
+/** The maximum number of containers whose logs are read as evidence: enough if hundreds of targets fail. */
 export const maxEvidenceContainers = 24
 
-/** If hundreds of targets fail, the states of this many nodes of their pods are enough. */
+/** The maximum number of nodes whose states are read as evidence: enough if hundreds of targets fail. */
 export const maxEvidenceNodes = 8
 
-/** The logs of this many containers of a target are enough. */
+/** The maximum number of containers of one target whose logs are read as evidence. */
 export const maxContainersOfTarget = 3
 
 /** How many events of a target are shown: more would hide the cause. */
@@ -676,7 +690,10 @@ export const outcomeTimeoutMs = 30_000
 /** The wait before an update on GitHub is tried again; it doubles. */
 export const firstUpdateRetryMs = 1_000
 
-/** GitHub sometimes refuses a good token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586 */
+/**
+ * The number of refusals in a row after which a token that worked counts as withdrawn. GitHub sometimes refuses a good
+ * token for a moment: https://github.com/Azure/azure-rest-api-specs/issues/39586
+ */
 export const maxGithubRefusals = 3
 
 /** How many problems the details of a target contain. */
@@ -811,8 +828,8 @@ export const replayCancelMs = 3_600_000
 export const maxRecordedLineCharacters = 16 << 20
 
 /**
- * How many lines a recording may have: far more than a gate of a week on a large cluster writes: a short compressed file
- * may contain endless lines.
+ * How many lines a recording may have. A gate of a week on a large cluster writes far fewer; a short compressed file may
+ * contain endless lines.
  */
 export const maxRecordedLines = 1_000_000
 

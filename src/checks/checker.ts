@@ -44,7 +44,7 @@ export class Checker {
   #listener: Listener | undefined
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
-  /** When a question may be asked again that the API server did not let through. */
+  /** When a question may be asked again, after the API server has refused to forward it. */
   readonly #retryAt = new Map<string, number>()
   #cancelTimer = () => {}
   #isClosed = false

@@ -36,7 +36,7 @@ interface SameStart {
  */
 export class Secrets {
   readonly #added = new Set<string>()
-  /** The values that `learnSecret` and `learnSetting` got, by their name. All pods of a template have the same. */
+  /** The values that were passed to `learnSecret` and `learnSetting`, by name: all pods of a template have the same values. */
   readonly #learned = new Map<string, Set<string>>()
   readonly #names = new Set<string>()
   readonly #byStart = new Map<string, SameStart>()
@@ -145,7 +145,7 @@ function startsOne(sorted: readonly string[], part: string): boolean {
   return sorted[from]?.startsWith(part) === true
 }
 
-/** Combines the last three characters: earlier ones are shifted out. */
+/** The hash of the last three characters: earlier ones are shifted out. */
 function nextHash(hash: number, code: number): number {
   return ((hash << 6) ^ code) & 0xffff
 }

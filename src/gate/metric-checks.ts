@@ -5,7 +5,7 @@ import { maxNamedSeries, metricIntervalMs, metricProven } from '../thresholds.ts
 import type { Question } from './questions.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
 
-/** The time in which everything must stay ready; metrics without `hold` are asked in one of 0 ms. In ms since the epoch. */
+/** The time in which everything must stay ready, in ms since the epoch. If there are metrics and no `hold`, it lasts 0 ms. */
 export interface Hold {
   readonly since: number
   readonly until: number

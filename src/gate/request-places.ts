@@ -111,7 +111,7 @@ export function reachedPods(check: RequestCheck, place: Place | undefined, parts
 /** Whether a line reaches the pods of a target at a port that exists, as far as the objects are known. */
 export function examinePlace(check: RequestCheck, place: Place | undefined, parts: Parts): Examined {
   if (place === undefined || place.type === 'url') return 'right'
-  // What an operator deploys may be what the line names.
+  // An operator may still deploy the object that the line names.
   const mayDeploy = parts.all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')
   if (place.type === 'mistake') return mayDeploy ? 'unknown' : { message: place.message }
   return place.type === 'target' ? examineTarget(check, place, parts) : examineSelecting(check, place, parts, mayDeploy)

@@ -44,7 +44,7 @@ export function viewSettings(settings: GateSettings): GateSettings {
   return { ...settings, isEndless: true, awaitChangeMs: 0, requireChangeMs: 0 }
 }
 
-/** The settings of one look, which has no time to wait for what explains a state. */
+/** The settings of a gate that looks once: it waits for nothing that explains a state. */
 export function lookSettings(settings: GateSettings): GateSettings {
   return { ...viewSettings(settings), isLook: true }
 }

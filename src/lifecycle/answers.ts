@@ -142,7 +142,7 @@ function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
   }
 }
 
-/** A ready target waits for none of its own milestones. */
+/** The milestone as done or skipped: a ready target waits for none of its milestones. */
 function doneOrSkipped(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }

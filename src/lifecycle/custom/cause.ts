@@ -183,7 +183,10 @@ interface AssessedObject {
   readonly assessment: Assessment
 }
 
-/** The objects behind a custom object explain it better than its own status. */
+/**
+ * What the rule of an object finds, and for a custom object what the objects behind it explain: they explain it better than
+ * its own status.
+ */
 function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, searched: Search, depth: number): Findings {
   const { problems, failure, stallHold, recheckAt } = assessment
   if (!isCustom) {

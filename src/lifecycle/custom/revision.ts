@@ -44,7 +44,7 @@ interface Attempt {
   /** `retried`: it failed, and the operator tries again by itself. */
   readonly state: 'running' | 'retried' | 'failed' | 'succeeded'
   readonly message: string
-  /** Since when it has failed, and how long a failure must stand. */
+  /** Since when it has failed, and how long a failure must persist. */
   readonly since?: string | undefined
   readonly mustStandMs: number
   /** The hook that failed. */

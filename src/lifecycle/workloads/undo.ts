@@ -82,7 +82,7 @@ function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext):
 /** The labels and annotations of objects that a GitOps operator applies again. */
 const operatorKey = /^(?:(?:kustomize|helm)\.toolkit\.fluxcd\.io|argocd\.argoproj\.io)\//
 
-/** Who would replace the undone template. */
+/** Why another controller would replace the template that an undo restores. */
 function ownerObstacle({ metadata }: KubeObject): string | undefined {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller)
   if (owner !== undefined) return `${owner.kind} ${owner.name} writes it: undo the change there`

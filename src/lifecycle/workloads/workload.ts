@@ -269,7 +269,7 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
   ]
 }
 
-/** Adds to a done milestone when the last of the pods that have reached it did so. */
+/** Adds its time to a milestone that is done: when the last of its pods reached it. */
 function withMomentOf(
   pods: readonly PodState[],
   name: 'scheduled' | 'pulled' | 'started' | 'settled',
