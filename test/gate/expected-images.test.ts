@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import {
@@ -12,11 +15,13 @@ import {
   readyStatus,
   terminated,
 } from '../lifecycle/builders.ts'
+import { replayRecording } from '../support/recordings.ts'
 import { toSubject } from '../support/subject.ts'
 import {
   added,
   allSynced,
   at,
+  createRecording,
   createTarget,
   createWorkload,
   deleted,
@@ -104,6 +109,8 @@ describe('a rollout with expected images', () => {
 
   describe('that awaits its change', () => {
     const settings = { awaitChangeMs: 60_000, expectImages: { app: built } }
+    const folder = mkdtempSync(join(tmpdir(), 'images-'))
+    afterAll(() => rmSync(folder, { recursive: true }))
     const notArrived = { outcome: 'stalled', reason: 'change-not-seen', seconds: 60 }
     const moved = `docker.io/acme/web@${other}`
     const latest = `docker.io/acme/web@${built}`
@@ -131,6 +138,16 @@ describe('a rollout with expected images', () => {
       ['is ready at once when its pods run the expected digest behind a tag', running(latest), { seconds: 0 }],
     ])('%s', (_, steps, expected) => {
       expect(run(steps, { settings })).toMatchObject({ outcome: 'ready', ...expected })
+    })
+
+    it.each<[string, FeedEvent[][], string]>([
+      ['as ready if its pods run the expected digest', running(latest), 'ready'],
+      ['as stalled if they run another one', running(moved), 'stalled'],
+    ])('replays %s', async (_, steps, outcome) => {
+      const path = join(folder, 'gate.ndjson')
+      const inputs = { 'expect-images': `app=${built}`, 'await-change': '1m' }
+      writeFileSync(path, createRecording(inputs, steps, { targets: [web.target] }))
+      expect((await replayRecording(path)).timeline.verdict.outcome).toBe(outcome)
     })
 
     it('dates what was reached before the gate when the change came before the gate', () => {
