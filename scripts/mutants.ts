@@ -12,10 +12,12 @@ import { parseSync } from '@swc/core'
  *
  *     npm run mutants                        90 mistakes at random
  *     npm run mutants -- --seed 7 --count 20 --only gate
+ *     npm run mutants -- --seed 7 --count 20 --only gate --numbers 3,11      two of them again
  *
  * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
  * filter. Of each, the nearest tests run first: those named after the file, those of its folder, then those that import it,
- * and last the slow ones. A mistake that no test notices is equivalent code, or a case without a test. A mistake whose tests
+ * and last the slow ones. A test file that fails runs again alone. A mistake that no test notices is equivalent code, or a case
+ * without a test. A mistake whose tests
  * do not end within `--minutes` (10) is listed as undecided. The checkout is copied, and stays unchanged.
  */
 
@@ -42,6 +44,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '90' },
     only: { type: 'string', default: '' },
     minutes: { type: 'string', default: '10' },
+    numbers: { type: 'string', default: '' },
   },
 })
 const [seed, count, only] = [Number(values.seed), Number(values.count), values.only]
@@ -72,6 +75,7 @@ try {
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
   const listed: string[] = []
   for (const [index, mistake] of chosen.entries()) {
+    if (values.numbers !== '' && !values.numbers.split(',').includes(`${index + 1}`)) continue
     const { isNoticed, text: verdict } = await verdictOf(mistake)
     const line = `${verdict}  ${placeOf(mistake)}`
     console.log(`${index + 1}/${chosen.length}  ${line}`)
@@ -153,7 +157,7 @@ function mistakesAt(
   }
 }
 
-/** Which tests notice a mistake: none does (`ALIVE`), or they take too long (`UNDECIDED`). */
+/** Which tests notice a mistake, and the first file of them: none does (`ALIVE`), or they take too long (`UNDECIDED`). */
 async function verdictOf(mistake: Mistake): Promise<{ readonly isNoticed: boolean; readonly text: string }> {
   const path = join(copy, mistake.file)
   const bytes = readFileSync(path)
@@ -172,12 +176,19 @@ async function verdictOf(mistake: Mistake): Promise<{ readonly isNoticed: boolea
       .split('\n')
       .filter(Boolean)
     for (const [stage, isOf] of stages) {
-      const tests = left.filter(isOf)
+      let tests = left.filter(isOf)
       left = left.filter((file) => !isOf(file))
-      if (tests.length === 0) continue
-      const { code } = await jest(['--bail', '--runTestsByPath', ...tests], endsAt)
-      if (code === null) return { isNoticed: false, text: `UNDECIDED (${stage})` }
-      if (code !== 0) return { isNoticed: true, text: stage }
+      while (tests.length > 0) {
+        const { code, stderr } = await jest(['--bail', '--runTestsByPath', ...tests], endsAt)
+        if (code === null) return { isNoticed: false, text: `UNDECIDED (${stage})` }
+        if (code === 0) break
+        const failed = failedIn(stderr)
+        // On a busy machine, a test may fail for lack of time.
+        const again = await jest(['--runTestsByPath', failed], endsAt)
+        if (again.code === null) return { isNoticed: false, text: `UNDECIDED (${stage}, ${failed})` }
+        if (again.code !== 0) return { isNoticed: true, text: `${stage} (${failed})` }
+        tests = tests.filter((file) => !file.endsWith(`/${failed}`))
+      }
     }
     return { isNoticed: false, text: 'ALIVE' }
   } finally {
@@ -185,20 +196,27 @@ async function verdictOf(mistake: Mistake): Promise<{ readonly isNoticed: boolea
   }
 }
 
+/** The first test file that failed, as jest prints it. */
+function failedIn(report: string): string {
+  const [, file] = /^FAIL (\S+)/m.exec(report) ?? []
+  if (file === undefined) throw new Error(`jest failed without a test that did:\n${report}`)
+  return file
+}
+
 /** Its code is null if the time ran out: then its workers, one of which may be in an endless loop, end with it. */
 async function jest(args: readonly string[], endsAt: number) {
   const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--silent', ...args], {
     cwd: copy,
     env: { ...process.env, NODE_OPTIONS: '--experimental-vm-modules --no-warnings' },
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
   const timer = setTimeout(() => process.kill(-Number(child.pid), 'SIGKILL'), endsAt - Date.now())
   const exit = once(child, 'exit')
-  const stdout = await text(child.stdout)
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = await exit
   clearTimeout(timer)
-  return { stdout, code: code as number | null }
+  return { stdout, stderr, code: code as number | null }
 }
 
 function placeOf({ file, from, to, text, what }: Mistake): string {
