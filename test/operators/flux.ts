@@ -9,7 +9,7 @@ import { state } from '../cluster/layout.ts'
 import { type ContainerOptions, deployment, slowStart } from '../cluster/objects.ts'
 import type { Operator, OperatorScenario } from './operator.ts'
 import { type Files, Repository } from './repository.ts'
-import { deploymentRuns } from './states.ts'
+import { deploymentRuns, whileStopped } from './states.ts'
 
 const name = 'flux'
 const artifacts = '127.0.0.1:5991'
@@ -41,7 +41,13 @@ export const flux: Operator = {
   definitions: ['config/crd/bases'],
   beside: sourceController,
   kinds: ['Kustomization'],
-  args: () => ['--metrics-addr=:0', '--health-addr=:0', '--requeue-dependency=2s', '--http-retry=1'],
+  args: () => [
+    '--metrics-addr=:0',
+    '--health-addr=:0',
+    '--requeue-dependency=2s',
+    '--http-retry=1',
+    '--feature-gates=CancelHealthCheckOnNewRevision=true',
+  ],
   started: /Starting workers/,
 }
 
@@ -222,6 +228,15 @@ const ofShop =
 const applied = (index: number): ClusterState =>
   ofShop(({ lastAppliedRevision }, id) => (lastAppliedRevision?.endsWith(id(index)) ? Date.now() : undefined))
 
+/** Flux waits for the health of the revision. */
+const checked = (index: number): ClusterState =>
+  ofShop(({ conditions, lastAttemptedRevision }, id) => {
+    const isChecked = conditions?.some(({ message }: { message: string }) =>
+      message.startsWith('Running health checks'),
+    )
+    return isChecked && lastAttemptedRevision?.endsWith(id(index)) ? Date.now() : undefined
+  })
+
 /** The revision is applied, and its pod is ready. */
 const running = (index: number, image: string): ClusterState => all(applied(index), deploymentRuns('web', image))
 
@@ -274,15 +289,29 @@ const pushesSecond = {
   },
 } as const
 
-/** The scenario pushes another revision while the pods of the awaited one start. */
-const pushesOther = (index: number) => ({
+/** The scenario pushes another revision while the pods of the awaited one start, 3 s after this state of that one. */
+const pushesOther = (index: number, reached: ClusterState = applied(second)) => ({
   during: async (fixture: Fixture) => {
     await pushesSecond.during(fixture)
-    await fixture.until('the second revision is applied', applied(second))
+    await fixture.until('the second revision is deployed', reached)
     await fixture.wait(3)
     await push(fixture, index)
   },
 })
+
+/** The commit is deployed from one of its folders, and kustomize-controller is stopped when the other one is named. */
+const otherFolder = whileStopped(
+  name,
+  async (fixture) => {
+    const inFolder = Object.entries(web({ image: 'v2' })).map(([path, content]) => [`next/${path}`, content])
+    await deployed(fixture, [{ ...web(), ...Object.fromEntries(inFolder) }])
+    await push(fixture, second)
+    await fixture.until('the second commit runs', running(second, 'v1'))
+  },
+  async (fixture) => {
+    await fixture.patch('Kustomization', 'shop', { spec: { path: './next' } })
+  },
+)
 
 export const fluxScenarios: readonly OperatorScenario[] = [
   {
@@ -349,6 +378,17 @@ export const fluxScenarios: readonly OperatorScenario[] = [
   },
   {
     ...common,
+    ...pushesOther(third, checked(second)),
+    name: `${name}-revision-cancelled`,
+    state: 'changed-during',
+    note: 'a newer commit cancels the health checks of the awaited one, and is applied',
+    setup: (fixture) => deployed(fixture, [web(slow), web({ image: 'v3' })], { wait: true, timeout: '5m' }),
+    expect: { outcome: 'superseded', reason: 'superseded' },
+    decidedBy: applied(third),
+    takesSeconds: 25,
+  },
+  {
+    ...common,
     ...pushesOther(first),
     name: `${name}-revision-rolled-back`,
     state: 'changed-during',
@@ -398,6 +438,20 @@ export const fluxScenarios: readonly OperatorScenario[] = [
     },
     expect: { outcome: 'stalled', reason: 'wrong-revision' },
     cause: 'it is suspended',
+  },
+  {
+    ...common,
+    ...giveUp,
+    name: `${name}-revision-dependency-missing`,
+    state: 'failing',
+    note: 'the Kustomization depends on another one that does not exist, so the pushed commit is not applied',
+    setup: async (fixture) => {
+      await deployed(fixture)
+      await fixture.patch('Kustomization', 'shop', { spec: { dependsOn: [{ name: 'database' }] } })
+      await push(fixture, second)
+    },
+    expect: { outcome: 'stalled', reason: 'wrong-revision' },
+    cause: '/database',
   },
   {
     ...common,
@@ -499,5 +553,19 @@ export const fluxScenarios: readonly OperatorScenario[] = [
     cause: 'Deployment/',
     decidedBy: failedFor10s,
     takesSeconds: 60,
+  },
+  {
+    ...common,
+    name: `${name}-revision-other-folder`,
+    state: 'stale',
+    note: 'the Kustomization names another folder of the same commit while its controller is stopped',
+    ...otherFolder,
+    after: async (fixture) => {
+      await otherFolder.after(fixture)
+      await common.after(fixture)
+    },
+    expect: { outcome: 'ready' },
+    decidedBy: running(second, 'v2'),
+    takesSeconds: 40,
   },
 ]
