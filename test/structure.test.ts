@@ -127,7 +127,7 @@ it('a folder of lifecycle imports only folders before it, and what all rules sha
 })
 
 // The reasons of probes interpret what an app answers to a probe.
-it('HTTP statuses of the API server are interpreted in one file, those of GitHub in another', () => {
+it('HTTP statuses of the API server are interpreted in one file, and statuses of GitHub in another', () => {
   const statuses = /(?:[!=<>]=+|[<>]|case) [45]\d\d\b/
   const isElsewhere = (path: string) =>
     path !== 'src/cluster/failures.ts' &&

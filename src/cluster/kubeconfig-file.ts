@@ -67,7 +67,7 @@ export function readKubeconfig(
   const inCluster = serviceAccount(places)
   if (inCluster && context === inClusterContext) return inCluster
   const listed = places.env['KUBECONFIG']?.trim()
-  if (listed) return readList(listed, places.home)
+  if (listed) return readPathList(listed, places.home)
   const standard = join(places.home, '.kube', 'config')
   if (places.home !== '' && existsSync(standard)) return { ...readFile(standard), source: '~/.kube/config' }
   const remedy =
@@ -149,7 +149,8 @@ function looksLikePath(text: string): boolean {
   return /^[^\s{}"']{1,256}$/.test(text) && /^[./~]|^[A-Za-z]:[\\/]|[\\/.]/.test(text) && !/:\S*:/.test(text)
 }
 
-function readList(listed: string, home: string): KubeconfigDocument {
+/** Reads the files that $KUBECONFIG names, merged as kubectl merges them. */
+function readPathList(listed: string, home: string): KubeconfigDocument {
   if (listed.includes('\n') || listed.startsWith('{')) return { ...interpret(listed, home), source: '$KUBECONFIG' }
   const paths = listed.split(delimiter).filter((path) => path !== '')
   const existing = paths.filter((path) => existsSync(path))

@@ -243,7 +243,7 @@ async function* unpackChunks(path: string, chunkBytes: number): AsyncGenerator<B
   let failure: Error | undefined
   let proceed = () => {}
   gunzip.on('data', (bytes: Buffer) => ready.push(bytes))
-  // Bytes after the end of the data are ignored; gunzip would never report that they were written.
+  // Whether the compressed data has ended. The bytes after it are not written to gunzip, which would never call back.
   let hasEnded = false
   gunzip.on('end', () => {
     hasEnded = true

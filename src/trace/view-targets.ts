@@ -105,7 +105,7 @@ export function isMeant({ release }: FollowedRequest, object: KubeObject): boole
   return release === undefined || isOfRelease(object, release)
 }
 
-/** Named objects as those that a view follows. */
+/** The targets as the objects that a view follows. */
 export function followTargets(targets: readonly Target[]): FollowedObjects {
   const requests = targets.map((target, index) => ({ line: index + 1, request: targetWatch(target) }))
   return { requests, isExcluded: () => false }

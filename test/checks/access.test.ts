@@ -243,7 +243,7 @@ test('a path cannot leave the proxy', async () => {
   expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1:8080/proxy/secrets')
 })
 
-test('the certificate of a pod is not verified, that of a URL is', async () => {
+test('the certificate of a URL is verified, and the certificate of a pod is not', async () => {
   const { server, access } = await start()
   const port = await listen(createTlsServer(await selfSignedCertificate(), (_, response) => response.end('v2')))
   server.ports.listen({ namespace: 'shop', name: 'web-1' }, 8443, port)

@@ -170,7 +170,7 @@ describe('requests', () => {
     expect(JSON.stringify(gate.observations)).not.toContain('corre')
   })
 
-  test('headers are sent, and replace those of this program', async () => {
+  test('are sent with the headers of the user, which replace the same headers of this program', async () => {
     const app = await startApp(({ response }) => response.end())
     const gate = await start({
       requests: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,

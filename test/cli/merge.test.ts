@@ -15,7 +15,7 @@ beforeEach(() => {
 
 const merge = (...args: readonly string[]) => runCommand(['merge', ...args])
 
-it('prints a line for each gate, the outcome and the evidence; the exit code is that of wait', async () => {
+it('prints a line for each gate, the outcome and the evidence; its exit codes are the same as those of the command wait', async () => {
   const { code, stdout, stderr } = await merge('eu=eu.json', 'us=us.json')
   expect(code).toBe(1)
   expect(stdout).toContain('  eu  ✓ ready in 31 s: 1 of 1 target\n  us  ✗ failed after 22 s: image-not-found: ')

@@ -74,7 +74,7 @@ test('values of a Secret inside of another object are hashed', () => {
   expect(JSON.stringify(redacted)).not.toMatch(/aHVudGVyMg|hunter2/)
 })
 
-test('values of a Secret inside of another object are hashed without its apiVersion too, but not those of another kind Secret', () => {
+test('values of a Secret inside another object are hashed even without an apiVersion, but not the values of a kind Secret of another group', () => {
   const inside = (secret: object) =>
     JSON.stringify(redact(object({ spec: { objects: [{ kind: 'Secret', ...secret, data: { key: 'open-sesame' } }] } })))
   expect(inside({})).not.toContain('open-sesame')

@@ -209,7 +209,7 @@ describe('the logs worth reading', () => {
   const failed = (...problems: readonly Parameters<typeof createProblem>[0][]) =>
     createTargetRecord({ outcome: 'failed', problems: problems.map((problem) => createProblem(problem)) })
 
-  it('are those of a container that died, once', () => {
+  it('include the log of a container that died, once', () => {
     const record = failed(
       { reason: 'crash-loop', subject: toSubject('pod/web-x') },
       { reason: 'readiness-failing', subject: toSubject('pod/web-x') },
@@ -217,7 +217,7 @@ describe('the logs worth reading', () => {
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 
-  it('are those of the container behind a problem that is not its own', () => {
+  it('include the log of the container that causes the problem of another object', () => {
     const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
     const record = failed({ reason: 'no-endpoints', headline: '', subject: toSubject('service/web'), cause })
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
@@ -227,7 +227,7 @@ describe('the logs worth reading', () => {
     expect(loggedContainers(failed({ reason: 'image-not-found' }))).toEqual([])
   })
 
-  it('are those of a few containers of one target', () => {
+  it('include only a few containers of one target', () => {
     const problems = Array.from({ length: 9 }, (_, index) => ({
       reason: 'crash-loop' as const,
       subject: toSubject('pod/web-x'),

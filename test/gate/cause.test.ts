@@ -506,7 +506,7 @@ describe('the inventory of a GitOps controller', () => {
     expect(named).toEqual([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'apps', name: 'front' }])
   })
 
-  it('needs the events of the namespaces of its objects, not those of the cluster', () => {
+  it('needs the events in the namespaces of its objects, not all events of the cluster', () => {
     const gate = createGateWith([...steps, at(13, added(apps))], { settings })
     const events = gate.requests.flatMap(({ kind, namespace }) => (kind === 'Event' ? [namespace] : []))
     expect(events).toEqual(['apps', 'shop'])

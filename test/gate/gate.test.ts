@@ -876,7 +876,7 @@ describe('--for=delete', () => {
     })
   })
 
-  it('is ready when another object has taken its name, also when that one changes', () => {
+  it('is ready when another object has taken its name, also when the other object changes', () => {
     const later = web.deployment(undefined, { metadata: { uid: 'later' } })
     const steps = [at(1, web.done, allSynced), at(40, modified(later)), at(50, modified(later))]
     expect(run(steps, options)).toMatchObject({ outcome: 'ready', seconds: 40 })

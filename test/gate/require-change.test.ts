@@ -181,7 +181,7 @@ describe('require-change', () => {
     expect(run([at(0, version(seconds), allSynced)], { settings }).outcome).toBe(outcome)
   })
 
-  it('of a reference applies only to it, and 0 turns that of the gate off', () => {
+  it('of a reference applies only to that reference, and 0 turns off the limit of the gate for it', () => {
     const outcome = (requireChangeMs: number) =>
       run([at(0, version(old), allSynced)], { settings, targets: [createTarget({ clocks: { requireChangeMs } })] })
         .outcome

@@ -597,7 +597,7 @@ describe('an Application at a revision', () => {
     expect(gate([begin(application({ revision, history: [revision] }))], target).reason).toBe(reason)
   })
 
-  it('takes the order of the checkout before that of the history', () => {
+  it('orders revisions by the checkout rather than by its history', () => {
     const target = { revisions: [{ revision: wanted, newer: [older] }] }
     const steps = [begin(application({ revision: older, history: [older, wanted, older] }))]
     expect(gate(steps, target).reason).toBe('superseded')

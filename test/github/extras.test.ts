@@ -111,7 +111,7 @@ describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployme
     ])
   })
 
-  it('the deployment is the one that triggered the run, or a new one for the right commit', async () => {
+  it('the deployment that triggered the run is used, or a new one is created for the right commit', async () => {
     const extra = makers.deployment(context)
     await extra.show(open(), never)
     await extra.show(open(), never)

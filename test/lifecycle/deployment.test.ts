@@ -178,7 +178,7 @@ describe('a Deployment whose pods cannot be read', () => {
 })
 
 describe('a Deployment whose ReplicaSets cannot be read any more', () => {
-  it('is judged by the pods of the one that was read before: they must settle, and may fail', () => {
+  it('is judged by the pods of the ReplicaSet that was read before: they must settle, and may fail', () => {
     const deployment = createDeployment({ status: complete(1) })
     const judged = (now: number, pod: KubeObject) =>
       assess(deployment, [replicaSet, pod], { now, unseen: ['ReplicaSet'] })
@@ -398,7 +398,7 @@ describe('the new ReplicaSet', () => {
     expect(message(deployment, replicaSet)).toBe('revision 1 → ReplicaSet web-1')
   })
 
-  it('is the one that the controller chose, of several with the template', () => {
+  it('is the ReplicaSet that the controller chose, if several have the template', () => {
     const twin = createReplicaSet({
       metadata: {
         name: 'web-9',

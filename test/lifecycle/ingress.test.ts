@@ -62,7 +62,7 @@ describe('an Ingress', () => {
     })
   })
 
-  it('waits for another Service if that of its backend is being deleted', () => {
+  it('waits for another Service if the Service of its backend is being deleted', () => {
     const leaving = service('api')
     leaving.metadata.deletionTimestamp = iso(1)
     expect(judge(createIngress([byNumber]), [leaving])).toMatchObject({

@@ -32,7 +32,7 @@ describe('the containers of a pod', () => {
   })
 
   // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
-  it('may end by their own restart policy, which overrides that of the pod', () => {
+  it('may end by their own restart policy, which overrides the policy of the pod', () => {
     const containers = [
       createContainer({ restartPolicy: 'OnFailure' }),
       createContainer({ name: 'server', restartPolicy: 'Always' }),

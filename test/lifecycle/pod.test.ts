@@ -178,7 +178,7 @@ describe('a bare pod', () => {
     expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exit: { exitCode: 3 } } })
   })
 
-  it('that was evicted has that reason', () => {
+  it('that was evicted has the reason of its eviction', () => {
     const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
     expect(assess(createBarePod({ status })).failure).toMatchObject({
       reason: 'evicted',
@@ -196,7 +196,7 @@ describe('a bare pod', () => {
     })
   })
 
-  it('that ran out of its own deadline has that reason, not the exit code of a container that the kubelet killed', () => {
+  it('that exceeded its activeDeadlineSeconds has the deadline as its reason, not the exit code of a container that the kubelet killed', () => {
     const status = {
       phase: 'Failed',
       reason: 'DeadlineExceeded',

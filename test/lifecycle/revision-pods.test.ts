@@ -120,7 +120,7 @@ describe('pods that are replaced', () => {
   })
 })
 
-it('a lost pod without a reason has that of its disruption, as of a node that is gone', () => {
+it('a lost pod without a reason has the reason of its disruption, such as a node that is gone', () => {
   const gone = condition('DisruptionTarget', 'True', {
     reason: 'DeletionByPodGC',
     message: 'PodGC: node no longer exists',
@@ -261,7 +261,7 @@ describe('a pod that is being deleted', () => {
     expect(problem?.message).toMatch(/: its finalizers hold it: acme\/backup$/)
   })
 
-  it('is reported for all that are stuck, by the one that was due first', () => {
+  it('is reported once for all stuck pods, with the pod that was due first', () => {
     const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), createPod()]
     expect(stuckPods(pods, context({ now: 60 }))).toMatchObject({
       problems: [{ subject: toSubject('pod/web-1'), pods: 2 }],

@@ -37,7 +37,7 @@ describe("the last change of a Deployment's template", () => {
     expect(ofReplicaSet('web-10', replicaSet('web-9', -100, '9'), replicaSet('web-10', -50, '10'))).toBe(iso(-50))
   })
 
-  it('is that of the later revision of two created in the same second', () => {
+  it('is the later of two revisions that were created in the same second', () => {
     expect(ofReplicaSet('web-2', replicaSet('web-1', -50, '1'), replicaSet('web-2', -50, '2'))).toBe(iso(-50))
   })
 

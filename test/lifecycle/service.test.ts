@@ -242,7 +242,7 @@ describe('the port of an endpoint', () => {
     expect(judge(createService({ ports: [{ ...port, protocol: 'UDP' }] }), [pod, slice]).status).toBe('progressing')
   })
 
-  it('is not that of an init container that ends', () => {
+  it('is not the port of an init container that ends', () => {
     const ports = [{ name: 'http', containerPort: 8080 }]
     const service = createService({ ports: [{ port: 80, targetPort: 'http' }] })
     const podWith = (init: object) =>

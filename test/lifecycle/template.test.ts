@@ -39,7 +39,7 @@ describe('two templates are the same', () => {
   })
 })
 
-describe('a template that is not that of pods', () => {
+describe('a template that is no pod template', () => {
   const changed = (a: unknown, b: unknown) => isFollowedChange(a as PodTemplate, b as PodTemplate)
 
   it('is followed by its metadata alone', () => {

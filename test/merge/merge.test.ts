@@ -59,7 +59,7 @@ it('annotations that changed what was gated stand in the result, each once', () 
   expect(mergeReports([file(merged, 'all')], 0).annotations).toEqual(merged.annotations)
 })
 
-it('the log lines of each target are those of the single summary, also after a second merge', () => {
+it('the log lines of each target are the same as in its single summary, also after a second merge', () => {
   const entries: Entry[] = [
     { at: at(2), target: 0, kind: 'problem', text: 'container app of pod/web-x exited with code 1' },
     { at: at(3), target: 0, kind: 'note', text: 'scaled from 2 to 3 replicas' },
@@ -141,7 +141,7 @@ it('the merged report follows the schema, names gates and contexts, and has the 
   expect(report.targets[1]).toEqual({ ...single.targets[0], gate: 'us', context: 'prod' })
 })
 
-it('a gate without a name has that of its context, or of its path where several have the same', () => {
+it('a gate without a name is named after its context, or after its path if several gates have the same context', () => {
   const names = (...files: readonly ReportFile[]) => mergeReports(files, 0).gates?.map(({ name }) => name)
   const of = (context: string, path: string) => file({ ...ended('ready'), context }, undefined, path)
   expect(names(of('eu', 'a.json'), of('us', 'b.json'))).toEqual(['eu', 'us'])
@@ -170,7 +170,7 @@ it('targets with one name in two gates are distinguished in the summary and the 
 })
 
 // What a report contains suffices to show a target as its own gate did.
-it.each(Object.keys(cases))('the details of %s are those of its own summary', (name) => {
+it.each(Object.keys(cases))('the details of %s are the same as in its own summary', (name) => {
   const { targets, startedAt, finishedAt } = caseOf(name)
   const merged = mergeReports([file(caseOf(name), 'eu')], 0)
   const shape = {

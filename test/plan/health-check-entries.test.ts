@@ -118,6 +118,6 @@ it.each([
   ['the longest suffix', 'mysql.db.example.com/v1', 'Database', 'databases'],
   ['a suffix', 'shop.example.com/v1', 'Shop', 'any'],
   ['no other group', 'example.com/v1', 'Shop', undefined],
-])('the entry for a kind is that of %s', async (_, apiVersion, kind, expected) => {
+])('the entry for a kind is the entry for %s', async (_, apiVersion, kind, expected) => {
   expect(await find(apiVersion, kind)).toBe(expected)
 })

@@ -72,7 +72,7 @@ it.each<[string, WaitFor]>([
     `'jsonpath={.status.conditions[?(@.type=="Ready")].status}=True'`,
     { type: 'jsonpath', path: '{.status.conditions[?(@.type=="Ready")].status}', value: 'True' },
   ],
-])('the flag --for=%s is read as that of kubectl wait', (text, waitFor) => {
+])('the flag --for=%s is read as kubectl wait reads it', (text, waitFor) => {
   for (const flag of [`--for=${text}`, `--for ${text}`])
     expect(parseReferences(`certificate/tls ${flag}`)).toMatchObject({ references: [{ waitFor }], mistakes: [] })
 })

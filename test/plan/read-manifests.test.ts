@@ -143,7 +143,7 @@ it.each(lines)('the line of a field %j is %i', (path, line) => {
   expect(parse(deployment).references[0]?.manifest?.lineOf(path)).toBe(line)
 })
 
-it('the line of a field that is not written is that of the nearest enclosing field', () => {
+it('a field that is not written has the line of the nearest enclosing field', () => {
   const lineOf = parse(deployment).references[0]?.manifest?.lineOf
   expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'app' }, 'resources', 'limits'])).toBe(16)
   expect(lineOf?.(['spec', 'template', 'spec', 'containers', { name: 'other' }, 'image'])).toBe(13)

@@ -68,7 +68,7 @@ describe('a container that crashes', () => {
     expect(hint('crash-loop', { exitCode })).toMatch(words)
   })
 
-  it('whose postStart hook fails has that as headline and hint, not its exit code', () => {
+  it('whose postStart hook fails has a headline and hint about the hook, not about its exit code', () => {
     expect(headline('crash-loop', { exitCode: 0, failedHook: 'PostStartHook failed' })).toBe(
       'the postStart hook of container app fails',
     )

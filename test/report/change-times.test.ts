@@ -116,7 +116,7 @@ describe('the headline when nothing has changed', () => {
     expect(headline(createTimeline({ targets }))).toBe('Ready, but nothing changed in the last 3 d · 4 targets')
   })
 
-  it('is that of a rollout if one target has changed', () => {
+  it('is the headline of a rollout if one target has changed', () => {
     const targets = [unchanged(9 * day), createTargetRecord({ changedAt: at(-5), change: 'recent' })]
     expect(headline(createTimeline({ targets }))).toMatch(/^Rollout ready in 31 s/)
   })

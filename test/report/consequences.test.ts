@@ -41,7 +41,7 @@ describe('a target that only waits for another one', () => {
     expect(log.filter((each) => each.startsWith('::group::'))).toHaveLength(2)
   })
 
-  it('has no annotation of its own: that of its cause names it', () => {
+  it('has no annotation of its own: the annotation of its cause names it', () => {
     const [first, ...others] = buildAnnotations(timeline)
     expect(first?.message).toContain('service/api, ingress/api and horizontalpodautoscaler/api wait for deployment/api')
     expect(others.map(({ title }) => title)).toEqual(['job/report: the Job failed'])

@@ -30,7 +30,7 @@ it('each milestone took the time since the previous one', () => {
   ])
 })
 
-it('the slowest is the one that took longest, of equals the first', () => {
+it('the slowest milestone is the one that took longest, and the first of several that took equally long', () => {
   const record = (moments: Record<string, number>) => createTargetRecord({ milestones: reached(moments) })
   const times = { startedAt: start, finishedAt: at(60) }
   expect(slowestStep(record({ scheduled: 2, pulled: 9, ready: 10 }), times)?.name).toBe('pulled')

@@ -46,7 +46,7 @@ interface Attempt {
   readonly message: string
   /** Since when it has failed, and how long a failure must persist. */
   readonly since?: string | undefined
-  readonly mustStandMs: number
+  readonly mustPersistMs: number
   /** The hook that failed. */
   readonly hook?: Subject | undefined
 }
@@ -227,7 +227,7 @@ function argoAttempt(state: Fields): Attempt | undefined {
     // While an operation begins, its state may still have the message of the one before.
     message: state['phase'] === 'Running' && isSuccess(state['message']) ? '' : (text(state['message']) ?? ''),
     since: text(state['finishedAt']),
-    mustStandMs: 0,
+    mustPersistMs: 0,
     hook: hook && subjectOfName(hook),
   }
 }
@@ -398,7 +398,7 @@ const readKustomization: Reader = (object, wanted) => {
       state: hasFailed ? 'failed' : isAttempted && ready?.status !== 'False' ? 'running' : 'succeeded',
       message,
       since: ready?.lastTransitionTime,
-      mustStandMs: reportedFailureMs,
+      mustPersistMs: reportedFailureMs,
     },
     history: fieldsOf(history)
       .filter(({ lastReconciledStatus }) => lastReconciledStatus === 'ReconciliationSucceeded')
@@ -438,7 +438,7 @@ const readHelmRelease: Reader = (object, wanted) => {
       state: hasFailed ? (isStalled ? 'failed' : 'retried') : ready?.status === 'Unknown' ? 'running' : 'succeeded',
       message,
       since: ready?.lastTransitionTime,
-      mustStandMs: reportedFailureMs,
+      mustPersistMs: reportedFailureMs,
     },
     history: releases
       .filter(({ status }) => status === 'deployed' || status === 'superseded')
@@ -727,9 +727,9 @@ function findJob({ namespace, name }: Pick<ObjectName, 'namespace' | 'name'>, co
 /** The failure of the attempt to deploy the wanted revision. A hook that is a Job fails as Jobs do. */
 function failureOf(object: KubeObject, attempt: Attempt, context: RuleContext): Problem {
   const { now, time, history } = context
-  const { message, hook, mustStandMs } = attempt
+  const { message, hook, mustPersistMs } = attempt
   const since = Math.min(time(attempt.since) ?? history.firstSeenAt, now)
-  const proof = provePersisted(since, mustStandMs, now)
+  const proof = provePersisted(since, mustPersistMs, now)
   if (hook?.kind === 'Job' && hook.group === 'batch') {
     const job = findJob(hook, context)
     const failure = job && assessOwned(job, jobRule as Rule, context).failure
