@@ -19,7 +19,7 @@ const sourceController: Operator = {
   name: `${name}-source`,
   module: 'github.com/fluxcd/source-controller@v1.9.6',
   program: '.',
-  // The version that it requires, v0.18.3, is not published.
+  // The version that it requires, v0.18.3, could not be downloaded.
   replaced: { 'github.com/fluxcd/pkg/artifact': 'v0.18.0' },
   definitions: ['config/crd/bases'],
   kinds: ['GitRepository', 'OCIRepository'],
@@ -46,6 +46,7 @@ export const flux: Operator = {
     '--health-addr=:0',
     '--requeue-dependency=2s',
     '--http-retry=1',
+    // Off by default: a newer revision waits until the health checks of the one before have ended.
     '--feature-gates=CancelHealthCheckOnNewRevision=true',
   ],
   started: /Starting workers/,

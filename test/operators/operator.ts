@@ -13,7 +13,7 @@ export interface Operator {
   readonly files?: Readonly<Record<string, string>>
   /** Files of the module with its CustomResourceDefinitions, or folders of such files. */
   readonly definitions: readonly string[]
-  /** Modules that it requires in another version, by their paths: those that its own go.mod names are not published. */
+  /** Modules that it requires in another version, by their paths: those that its own go.mod names could not be downloaded. */
   readonly replaced?: Readonly<Record<string, string>>
   /** Another one that must run too, and starts before it. */
   readonly beside?: Operator
