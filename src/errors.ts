@@ -72,7 +72,10 @@ export function describeMistake({ message, ...place }: Mistake): string {
   return `${describePlace(place)}: ${message}`
 }
 
-/** A reader corrects the first ones and tries again: the wrong file has thousands. */
+/**
+ * The maximum number of mistakes that are described. A reader corrects the first ones and tries again: a wrong file may
+ * have thousands.
+ */
 const maxDescribed = 50
 
 /** The texts of mistakes: of the first 50, and how many more there are. */

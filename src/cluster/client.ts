@@ -38,7 +38,10 @@ interface RequestOptions {
   readonly signal?: AbortSignal
 }
 
-/** Up to this size, finding the field sets takes longer than parsing them. The redactor removes them in any case. */
+/**
+ * The maximum size of an answer that is parsed together with its field sets: finding them would take longer. The redactor
+ * removes them in any case.
+ */
 const smallAnswerBytes = 64 << 10
 
 interface Session {

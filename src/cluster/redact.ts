@@ -30,13 +30,16 @@ const secretAnnotation = /token|passw|credential|secret[^/]*value/i
  * Maximum length of a text: the longest regular message, the termination message of a container, has 4,096 characters.
  */
 const maxTextLength = 8_192
-/** The schema of a CustomResourceDefinition, the deepest regular object, has less than 100 levels. */
+/**
+ * The maximum number of levels of an object. The schema of a CustomResourceDefinition, the deepest regular object, has less
+ * than 100.
+ */
 const maxDepth = 500
 
 /** Collects the secrets that objects contain, before their values are hashed. */
 export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'redact'>
 
-/** Hashes are cached, because all pods of a template have the same environment variables. */
+/** The maximum number of cached hashes. All pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
 
 /**

@@ -15,7 +15,10 @@ const stars = '***'
 const startLength = 3
 /** The minimum length of the part of a secret that is found before the end of a cut text (`…`). */
 const minPartLength = 6
-/** The forms of a longer secret would need much memory. The longest tokens have less than 2,000 characters. */
+/**
+ * The maximum length of a secret whose encoded forms are kept: more would need much memory. The longest tokens have less
+ * than 2,000 characters.
+ */
 const maxEncodedLength = 2_000
 /** The longest part of a secret that is searched before the end of a cut text. */
 const maxPartLength = 1_000

@@ -103,7 +103,7 @@ export function redactTokens(text: string): string {
   return passwordless.length < minTokenLength ? passwordless : passwordless.replace(anyToken, '***')
 }
 
-/** A private key of 16,384 bits has 200 lines. */
+/** The maximum number of lines of a private key: one of 16,384 bits has 200. */
 const maxKeyLines = 250
 
 /** Follows the lines of one log: the lines of a private key are replaced too, although each comes alone. */

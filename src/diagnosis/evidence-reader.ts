@@ -29,7 +29,7 @@ interface Readable {
   findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 
-/** Parallel reads are limited: a log may have megabytes before it is cut. */
+/** The maximum number of parallel reads: a log may have megabytes before it is cut. */
 const maxParallelReads = 12
 
 /**
@@ -173,6 +173,7 @@ export class EvidenceReader {
     this.#start(`node/${name}`, read, (why) => refuse(new Error(why)))
   }
 
+  /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
     const targets = this.#gate.timeline().targets.map(({ target }) => targetWatch(target))
     const denied = await this.#cluster.findDenied(readRequests(targets)).catch(() => [])

@@ -165,10 +165,13 @@ function linesOf(
     })
 }
 
-/** An event may contain a whole log, such as that of Helm. Its first lines name the failure, the last ones the cause. */
+/**
+ * How many lines at the start and at the end of a message are shown. An event may contain a whole log, such as that of
+ * Helm: its first lines name the failure, the last ones the cause.
+ */
 const firstLines = 3
 const lastLines = 3
-/** The kubelet's messages about pulls have up to 500 characters. */
+/** The maximum length of a line of a message. The kubelet's messages about pulls have up to 500 characters. */
 const longestLine = 800
 
 function shortened(message: string): string {

@@ -559,7 +559,7 @@ function end(
   }
 }
 
-/** The problems if it ends now. */
+/** The problems of a target that ends now. */
 function reportedProblems(state: UnendedState): readonly Problem[] {
   const problems = problemsIn(state)
   const overdue = state.assessment?.overdue

@@ -8,7 +8,7 @@ import type { Close, Extra, Shared } from './extra.ts'
 import { descriptionLimit, leftOpenTitle } from './texts.ts'
 import { isOfEarlierAttempt, isOfRun, markOf, requestOf } from './workflow-run.ts'
 
-/** A limit of https://docs.github.com/rest/deployments/deployments */
+/** The maximum length of the name of an environment (https://docs.github.com/rest/deployments/deployments). */
 const environmentLimit = 255
 const perPage = 100
 

@@ -5,7 +5,7 @@ import { clusterCommand } from './wording.ts'
 const serviceAccount = 'system:serviceaccount:'
 /** The Role has its own name, because a Role of SECURITY.md may exist already. */
 const roleName = 'rollout-gate-reader'
-/** The commands for more namespaces would fill the log. */
+/** The maximum number of namespaces for which commands are shown: more would fill the log. */
 const maxRoles = 4
 
 /** The kubectl commands that grant all this access: one Role with its binding for each user and namespace. */

@@ -194,7 +194,10 @@ export async function* readLines(path: string): AsyncGenerator<string> {
   if (last !== '') yield last
 }
 
-/** Above the limits of a redacted object, so that a recording is replayed as it was written. */
+/**
+ * The maximum length of a text in a recording: above the limits of a redacted object, so that a recording is replayed as it
+ * was written.
+ */
 const maxTextLength = 16_384
 const maxDepth = 1_000
 

@@ -16,9 +16,9 @@ export interface Annotation {
   readonly startLine?: number
 }
 
-/** GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
+/** The maximum length of an annotation. GitHub accepts 4,096 characters; fewer are readable beside a line of code. */
 const characterLimit = 1_500
-/** A pull request shows annotations in full, so each line is short; the summary has the longer text. */
+/** The maximum length of a line of an annotation: a pull request shows annotations in full. The summary has the longer text. */
 const maxLineLength = 500
 
 /**

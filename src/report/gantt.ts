@@ -9,10 +9,10 @@ import { beginOf, beginOfAll, endOf, openMilestone, outcomeLabels, stepsOf } fro
 const sectionLimit = 16
 /** If there are more targets, the diagram shows only this many ready ones: the slowest. */
 const slowestReady = 6
-/** GitHub draws no diagram of more than 50,000 characters. */
+/** The maximum length of a diagram that GitHub draws. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
-/** A bar shorter than this part of the whole is not visible. */
+/** The minimum length of a bar, as a part of the whole: a shorter one is not visible. */
 const shortestBar = 1 / 150
 const maxErrorBars = 6
 

@@ -17,7 +17,7 @@ import {
 
 /** Maximum characters of a title on GitHub: longer ones are cut there. */
 export const titleLimit = 200
-/** Leaves most of the shortest title, that of a commit status, to the outcome. */
+/** The maximum length of a note in a title: most of the shortest title, that of a commit status, is left to the outcome. */
 const noteLimit = 60
 
 /** The headline, safe to print: the title of a check, a status or an annotation. `limit`: characters. */

@@ -67,7 +67,10 @@ export interface RolloutHead extends LogHead {
 
 const maxNameWidth = 48
 const maxWordWidth = 32
-/** Lines of container logs were already cut by bytes, but escaping can make a line longer. */
+/**
+ * The maximum length of a printed line of a container log. Such lines were already cut by bytes, but escaping can make a
+ * line longer.
+ */
 const longestLogLine = 12_000
 const groupLimit = 20
 const namesTogether = 3

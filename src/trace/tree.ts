@@ -7,8 +7,8 @@ import { summarizePod, summarizeRestarts } from './pod.ts'
 import type { DepartedObject, TracedObject } from './trace.ts'
 
 /**
- * A limit is needed because owner references may form a cycle. The deepest usual tree: custom resource → Deployment →
- * ReplicaSet → Pod.
+ * The maximum depth of the tree, because owner references may form a cycle. The deepest usual tree: custom resource →
+ * Deployment → ReplicaSet → Pod.
  */
 const maxDepth = 5
 

@@ -215,7 +215,7 @@ describe('a pod that is deleted while its problem stands', () => {
 })
 
 describe('what cannot be read', () => {
-  test('of logs is part of the evidence', async () => {
+  test('is part of the evidence if it is a log', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const timeline = await gate({ resources: 'pod/migrate' })
@@ -229,7 +229,7 @@ describe('what cannot be read', () => {
     ])
   })
 
-  test('of events is a note of the target', async () => {
+  test('is a note of the target if it is the events', async () => {
     applyFailedPod()
     applyWaitingPod()
     server.deny({ verb: '*', resource: 'events' })
@@ -242,7 +242,7 @@ describe('what cannot be read', () => {
     ])
   })
 
-  test('of a previous run that never existed is not reported', async () => {
+  test('is not reported if it is the log of a previous run that never existed', async () => {
     applyFailedPod()
     expect(textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))).not.toContain('could not be read')
   })

@@ -121,7 +121,7 @@ describe('the author of a change', () => {
     expect(authorOf(by([kubectl], { ...unbound, spec }), by([kubectl]))).toBe('a scheduler (binding)')
   })
 
-  test('is the manager that scales, whose entry has no time', () => {
+  test('is the manager of a scale, although its entry in managedFields has no time', () => {
     const scaler = { manager: 'kubectl', operation: 'Update', subresource: 'scale' }
     const scaled = (replicas: number) => ({ ...by([kubectl, scaler]), spec: { replicas } })
     expect(authorOf(scaled(1), scaled(2))).toBe('kubectl (scale)')

@@ -38,7 +38,10 @@ export interface Behind extends KindsBehind {
   ruleOf(kind: KindName): { readonly rule: Rule; readonly isCustom: boolean }
 }
 
-/** Owner references may form a cycle. The deepest usual chain: Service → Configuration → Revision → Deployment. */
+/**
+ * The maximum depth of a search: owner references may form a cycle. The deepest usual chain: Service → Configuration →
+ * Revision → Deployment.
+ */
 const maxDepth = 5
 
 /** What the objects behind a custom resource contribute to its assessment. */

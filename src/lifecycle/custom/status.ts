@@ -94,7 +94,7 @@ const neutralWords = words(`
 /** Compounds of one meaning: in `FailedOver` and `FailSafe`, `fail` is no failure. */
 const compounds =
   /\b(?:(?:fail|failed|failing|timed) (?:over|back|safe|fast|open|closed|out)|up to date|in sync|in progress$)\b/gi
-/** A longer value is a sentence, not a state. */
+/** The maximum number of words in a state: a longer value is a sentence. */
 const maxTokens = 5
 const maxLength = 200
 
@@ -181,7 +181,7 @@ export function typeOf(type: string): Reading | undefined {
   const weight = tokens.length === 1 ? 'whole' : 'part'
   const meaning = optionWords.has(last) ? undefined : stepTypes.has(last) ? 'ready' : meaningOf(last)
   if (negations.has(tokens.at(-2) ?? '')) return negated(meaning)
-  // An error of this name, or none of a kind: `NoSuchHostError`, `NoUpdateAvailable`.
+  // An error whose name begins with `No` (`NoSuchHostError`), or a kind of which there is none (`NoUpdateAvailable`).
   if (first === 'no') return undefined
   if (meaning === 'suspended') return { meaning, weight: first.startsWith('reconcil') ? 'whole' : weight }
   if (meaning === 'failed' || meaningOf(first) === 'failed') {

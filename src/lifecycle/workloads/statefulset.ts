@@ -116,7 +116,7 @@ interface SetPods {
   readonly updated: number
   /** The number of updated pods below the partition. */
   readonly newBelow: number
-  /** The number of pods outside the ordinals. */
+  /** The number of pods whose ordinal is not among those that the StatefulSet wants. */
   readonly unwanted: number
 }
 
