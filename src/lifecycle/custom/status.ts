@@ -12,8 +12,8 @@ import {
 
 /*
  * How the status of a kind is read that nobody has described: as kstatus does it, for more shapes. A status is a list of
- * signals, each with a meaning and with what it is about. From top to bottom: the words of states and of the types of
- * conditions; conditions; fields; counts; work that ends; all signals of an object, and their combination; generations.
+ * signals, each with a meaning and with what it is about. The sections: words of states; conditions; fields; counts; all
+ * signals of an object (`readSignals`) and their combination (`summarizeSignals`); generations (`isUnobserved`).
  */
 
 /** The meaning of a signal: the four states of an object. */
@@ -150,7 +150,7 @@ function isEnd(state: string): boolean {
 /*
  * Conditions, of either polarity (API conventions), with the types of kstatus (Ready, Reconciling, Stalled;
  * https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus), the Gateway API (Accepted, Programmed,
- * ResolvedRefs), Crossplane (Synced).
+ * ResolvedRefs), Crossplane (Synced) and Knative (Succeeded).
  */
 
 /** Types of kstatus and their opposite, which summarize the object. */
@@ -184,9 +184,8 @@ export function typeOf(type: string): Reading | undefined {
   // An error whose name begins with `No` (`NoSuchHostError`), or a kind of which there is none (`NoUpdateAvailable`).
   if (first === 'no') return undefined
   if (meaning === 'suspended') return { meaning, weight: first.startsWith('reconcil') ? 'whole' : weight }
-  if (meaning === 'failed' || meaningOf(first) === 'failed') {
+  if (meaning === 'failed' || meaningOf(first) === 'failed')
     return { meaning: 'failed', weight: /^invalid|error/.test(name) ? 'whole' : weight }
-  }
   if (meaning !== undefined) return { meaning, weight }
   // What a controller does to the part that follows: `UpdatingConfig`.
   return isInProgress(first) ? { meaning: 'progressing', weight: 'part' } : undefined
@@ -331,7 +330,7 @@ function readUnknownConditions(object: KubeObject): readonly Signal[] {
 
 /** Fields that contain the object's state as a word. */
 const stateKeys =
-  /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)|healthstatus|statename|phasename|stage|result|outcome|verdict|condition|progress)$/i
+  /^(?:(?:current|overall|lastobserved)?(?:phase|state|status|health)(?:name)?|stage|result|outcome|verdict|condition|progress)$/i
 /** Endings of the names of fields about a state: `currentStateSummary`, `health.status`. Other fields are about a part. */
 const stateEnding = /(?:state|status|health|phase|result|sync|operation|summary|stage)$/i
 /** Fields about the change in progress, not the object's previous state. */
@@ -457,28 +456,24 @@ function withMessage(signals: readonly Signal[], { message, reason }: Fields): r
 /** A word in a status, or in an object within it. */
 function readWord(key: string, value: string, { path = '', depth = 0, isWork, spec = {} }: Scope): readonly Signal[] {
   const at = `${path}${key}`
-  const tokens = tokensOf(key)
   if (/^(?:true|false)$/i.test(value)) return readFlag(key, /^true$/i.test(value), path, true)
   if (ratioKeys.test(key) && /^[\d./]+%?$/.test(value)) return fieldSignal(at, value, readRatio(value), 'change')
-  const isActivity = tokens.some((token) => activities.test(token))
+  const isActivity = tokensOf(key).some((token) => activities.test(token))
   const meaning = readRatio(value) ?? meaningOf(value, isWork || isActivity)
   // A failure without a state.
   if (at === 'reason') return fieldSignal(at, value, meaning === 'failed' ? 'progressing' : undefined, 'error')
   const isState = stateKeys.test(key)
   const isWhole = isState || goodKeys.test(key)
   if (!isWhole && !stateEnding.test(key)) return []
-  if (isState && String(spec[key]).toLowerCase() === value.toLowerCase())
+  const isRequested = String(spec[key]).toLowerCase() === value.toLowerCase()
+  if (isState && isRequested && (meaning ?? 'suspended') === 'suspended')
     return fieldSignal(at, value, 'ready', 'whole')
-  if (isNeutral(value, meaning, { depth, isWork })) return []
+  // A step of the work, or a part that the object does not need.
+  if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return []
+  if (depth > 0 && notRequested.test(value)) return []
   if (depth === 0 && isState && meaning === undefined) return fieldSignal(at, value, 'progressing', 'unknown')
   const weight = isWhole || (isWork && isEnd(value)) ? 'whole' : changeKeys.test(key) ? 'change' : 'part'
   return fieldSignal(at, value, meaning, weight)
-}
-
-/** Whether a state shows nothing: work has only started, a part is not needed, or it is ready before the work ends. */
-function isNeutral(value: string, meaning: Meaning | undefined, { depth = 0, isWork }: Scope): boolean {
-  if (meaning === 'ready' && /^(?:created|initiali[sz]ed)$/i.test(value)) return true
-  return depth > 0 && (notRequested.test(value) || (isWork && meaning === 'ready' && !isEnd(value)))
 }
 
 /** The meaning of a ratio: `1/2`, `1/2 ready`, `40%`; undefined for other texts. */
@@ -534,7 +529,6 @@ const countWords = {
   exists: words('total matched all'),
   neutral: words('count number num of scheduled'),
 }
-const specKeys = words('replicas size instances nodes members nodeCount count')
 
 interface Count {
   readonly key: string
@@ -592,7 +586,7 @@ function specCounts(spec: Fields, noun: string): readonly number[] {
   const counts = fieldsOf(sets?.[1]).map(({ count, replicas }) => Number(count ?? replicas))
   if (counts.length > 0) return [counts.reduce((sum, count) => sum + count, 0)]
   return countsOf(spec).flatMap((each) =>
-    specKeys.has(each.key) && (each.noun === noun || (noun === '' && each.key === 'replicas')) ? [each.value] : [],
+    each.noun === noun || (noun === '' && each.key === 'replicas') ? [each.value] : [],
   )
 }
 
@@ -609,10 +603,8 @@ function keepsOldParts({ updateStrategy, strategy }: Fields): boolean {
  */
 
 /** Kinds whose objects do work that ends, such as Jobs. */
-const workKinds = /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment)$/
-/** Kinds that in some groups do such work, and in others describe it. */
-const sometimesWorkKinds =
-  /(?:Task|Analysis|Operation|Build|Test|Import|Export|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/
+const workKinds =
+  /(?:Job|JobSet|Run|Workflow|(?:Backup|Restore)(?:Session)?|Migration|Execution|Experiment|Task|Analysis|Operation|Build|Test|(?<!Service)(?:Import|Export)|Request|Transfer|Clone|Upload|Download|Action|ActionSet|Promotion|Upgrade|Scan|Maintenance)$/
 /** Conditions that only such work has. */
 const workConditions = /^(?:Completed?|Succeeded|Finished)$/
 /** Fields of a spec that only such work has, as in a Job. */
@@ -684,8 +676,7 @@ export function isSchedule({ kind, spec }: KubeObject): boolean {
 /** Whether the kind, the spec or the status of an object shows that its work ends, as of a Job: a failed state is its end. */
 export function endsByItself(object: KubeObject): boolean {
   const isOpen = ({ name, value }: ConditionSignal) => workConditions.test(name) && value !== 'True'
-  const isWork = sometimesWorkKinds.test(object.kind) || presentConditionSignals(object).some(isOpen)
-  return isJobLike(object) || (isWork && !isSchedule(object))
+  return isJobLike(object) || (presentConditionSignals(object).some(isOpen) && !isSchedule(object))
 }
 
 function isJobLike(object: KubeObject): boolean {
