@@ -17,8 +17,8 @@ import { parseSync } from '@swc/core'
  * A mistake is a negated condition, a dropped operand, a dropped statement, another comparison, min for max, or a skipped
  * filter. Of each, the nearest tests run first: those named after the file, those of its folder, then those that import it,
  * and last the slow ones. A test file that fails runs again alone. A mistake that no test notices is equivalent code, or a case
- * without a test. A mistake whose tests
- * do not end within `--minutes` (10) is listed as undecided. The checkout is copied, and stays unchanged.
+ * without a test. A mistake whose tests do not end within `--minutes` (10) is listed as undecided. The checkout is copied, and
+ * stays unchanged.
  */
 
 interface Mistake {

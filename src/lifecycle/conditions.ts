@@ -7,7 +7,7 @@ import { provePersisted } from './proof.ts'
 import type { RuleContext } from './rule-context.ts'
 
 /** The value if it is a list, else an empty list. */
-export function listOf(value: unknown): readonly unknown[] {
+function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 

@@ -170,7 +170,7 @@ const notRequested =
 const doneReasons = words('available completed complete succeeded successful finished done healthy expected')
 
 /** The meaning of a type when it is True; undefined for unknown types. The last word decides: `DatabaseReady`. */
-export function typeOf(type: string): Reading | undefined {
+function typeOf(type: string): Reading | undefined {
   const tokens = tokensOf(type).filter((token, index) => index === 0 || !neutralWords.has(token))
   const [first = '', last = ''] = [tokens[0], tokens.at(-1)]
   const name = tokens.join('')
