@@ -11,7 +11,7 @@ import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** With more names, every new target would change the name of the check. */
+/** The maximum number of targets in the name of a check: with more, every new target would change it. */
 const namedTargets = 3
 const nameLimit = 200
 

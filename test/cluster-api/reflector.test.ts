@@ -341,7 +341,7 @@ describe('silence', () => {
     expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod'])
   })
 
-  test('a server that does not answer that list either is reported as unavailable, once, until it is back', async () => {
+  test('a server that does not answer the small list after silence is reported as unavailable, once, until it is back', async () => {
     const setting = await setUp()
     follow(setting)
     await setting.clock.untilPending(silenceMs, overdueMs)

@@ -159,7 +159,7 @@ describe('a Service before crashing pods, while a Deployment with the same label
   it.each<[string, readonly KubeObject[], readonly KubeObject[]]>([
     ['a ReplicaSet of its own', [ownSet], []],
     ['a DaemonSet', [], [daemonSet]],
-  ])('is not ready either while %s has no pod yet', (_, sets, daemonSets) => {
+  ])('is not ready while %s has no pod yet', (_, sets, daemonSets) => {
     expect(judge([], sets, daemonSets)).toMatchObject({ outcome: 'stalled', reason: 'no-endpoints' })
   })
 

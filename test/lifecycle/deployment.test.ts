@@ -168,7 +168,7 @@ describe('a Deployment whose pods cannot be read', () => {
     expect(assess(deployment, [replicaSet, newPod('a', crashLoopStatus(4, 5))], { unseen }).status).toBe('progressing')
   })
 
-  it('still names the new ReplicaSet, unless that cannot be read either', () => {
+  it('still names the new ReplicaSet, unless ReplicaSets cannot be read', () => {
     const deployment = createDeployment({ status: complete(1, { updatedReplicas: 0 }) })
     const state = (options: ContextOptions, objects: KubeObject[]) =>
       assess(deployment, objects, options).milestones.find(({ name }) => name === 'replicaset')

@@ -96,7 +96,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
     expect(assessment.message).toBe('its status may be older than its spec: waiting for its controller')
   })
 
-  it('is ready when its status is the same after that', () => {
+  it('is ready when its status is the same after that time', () => {
     expect(assess(changed, waitSeconds - 2)).toMatchObject({ status: 'ready' })
   })
 
@@ -112,7 +112,7 @@ describe.each<[string, Sample & { readonly rule?: Rule }, waitSeconds: number]>(
     })
   })
 
-  it('is not ready before that either when its spec changes during the wait', () => {
+  it('has the whole time again when its spec changes during the wait', () => {
     const first = create(sample, { managedFields: writtenAt(-100, -50) })
     const next = sample.generation === undefined ? {} : { generation: sample.generation + 1 }
     const second = {

@@ -87,7 +87,7 @@ describe('a word for a state', () => {
     },
   )
 
-  it('is the worse one of a good state and a remark', () => {
+  it('with a remark has the worse meaning of the state and the remark', () => {
     expect(meaningOf('Active (Degraded)')).toBe('failed')
     expect(meaningOf('Ready: upgrading')).toBe('progressing')
     expect(meaningOf('Running (3/3)')).toBe('ready')

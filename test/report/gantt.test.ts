@@ -47,7 +47,7 @@ it('milestones too short to see are part of the next one', () => {
   expect(lines(timeline).at(-1)).toBe('ready :0, 31000')
 })
 
-it('a long gate counts minutes', () => {
+it('the axis of a long gate is in minutes', () => {
   const timeline = createTimeline({
     finishedAt: at(1_200),
     targets: [createTargetRecord({ endedAt: at(1_200), milestones: reached({ ready: 1_200 }) })],

@@ -208,7 +208,8 @@ export function readCondition(condition: Condition, isWork = false): Reading | u
   const known = typeOf(type)
   const why = meaningOf(reason)
   if (known === undefined) {
-    // An unknown type has a meaning only by its reason, or if a state is its status: `Install` is `InProgress`.
+    // An unknown type has a meaning only if its reason is one of progress, or if its status is a state: `Install:
+    // InProgress`.
     const isUnderway = why === 'progressing' && !hasAny(tokensOf(reason), negations)
     const meaning =
       status === 'false' ? (isUnderway ? why : undefined) : status === 'true' ? undefined : meaningOf(status, isWork)
