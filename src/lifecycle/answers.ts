@@ -103,6 +103,8 @@ interface Asking {
   /** The pods of the gated revision that stay, in the order in which they are asked. */
   readonly pods: readonly Pod[]
   readonly ports: ReadonlyMap<string, number>
+  /** Those that have answered the line. */
+  readonly right: readonly Pod[]
   /** No pod is wanted. */
   readonly isSkipped: boolean
   readonly isAnswered: boolean
@@ -172,13 +174,14 @@ function askingOf(
           return number === undefined ? [] : [[uidOf(pod), number]]
         }),
   )
-  const isEnough = (pod: Pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times
+  const right = pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
   return {
     check,
     pods,
     ports,
+    right,
     isSkipped: pods.length === 0 && serving.isEmpty(object, context),
-    isAnswered: pods.length > 0 && (check.eachPod ? pods.every(isEnough) : pods.some(isEnough)),
+    isAnswered: right.length > 0 && (!check.eachPod || right.length === pods.length),
   }
 }
 
@@ -288,7 +291,7 @@ function askOf(asking: Asking, { serving, book }: Facts): Ask {
 
 /** Without `--each-pod`, one pod is asked until it is replaced: only answers of one pod in a row prove something. */
 function next(
-  { check, pods }: Asking,
+  { check, pods, right }: Asking,
   ready: readonly AskedPod[],
   { isOrdered }: Serving,
   book: AnswerBook,
@@ -298,7 +301,7 @@ function next(
     return ready.toSorted((a, b) => lastAt(b) - lastAt(a)).slice(0, 1)
   }
   if (book.isHolding) return ready
-  const needs = pods.map(uidOf).filter((uid) => (book.answers(check, uid)?.right ?? 0) < check.times)
+  const needs = pods.filter((pod) => !right.includes(pod)).map(uidOf)
   const open = new Set(isOrdered ? needs.slice(0, 1) : needs)
   return ready.filter(({ uid }) => open.has(uid))
 }
@@ -443,8 +446,8 @@ function statusText({ expectStatus }: RequestCheck): string {
 }
 
 /** The problem of a line without an answer, if a clock ends its target. */
-function unanswered({ check, pods, ports }: Asking, object: KubeObject, { book, context }: Facts): Problem {
-  const pod = pods.find((each) => (book.answers(check, uidOf(each))?.right ?? 0) < check.times)
+function unanswered({ check, pods, ports, right }: Asking, object: KubeObject, { context }: Facts): Problem {
+  const pod = pods.find((each) => !right.includes(each))
   const subject = check.eachPod && pod !== undefined ? subjectOf(pod) : subjectOf(object)
   return {
     ...ownProblem(object, context.now),
@@ -469,24 +472,17 @@ function milestoneOf(
   if (toAnswer.every(({ isSkipped }) => isSkipped))
     return { name, state: isReady || toAnswer.length === 0 ? 'skipped' : 'open', message: '' }
   const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
-  const rights = toAnswer.map((asking) => rightPods(asking, book))
-  const done = sum(rights.map(({ length }) => length))
+  const done = sum(toAnswer.map(({ right }) => right.length))
   const total = Math.max(1, sum(toAnswer.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
   const count = { done: Math.min(done, total), total }
-  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(toAnswer, rights, book) }
-  return { name, state: 'open', count, message: isReady ? openText(open, book) : '' }
-}
-
-/** The pods that have answered a line. */
-function rightPods({ check, pods }: Asking, book: AnswerBook): readonly Pod[] {
-  return pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
+  if (isReady && open.length === 0) return { name, state: 'done', count, message: answeredText(toAnswer, book) }
+  return { name, state: 'open', count, message: isReady ? openText(open) : '' }
 }
 
 /** `GET /healthz answered with 200 by pod/web-x`. */
-function answeredText(toAnswer: readonly Asking[], rights: readonly (readonly Pod[])[], book: AnswerBook): string {
+function answeredText(toAnswer: readonly Asking[], book: AnswerBook): string {
   return toAnswer
-    .flatMap(({ check }, index) => {
-      const [pod, ...others] = rights[index] ?? []
+    .flatMap(({ check, right: [pod, ...others] }) => {
       if (pod === undefined) return []
       const { last } = book.answers(check, uidOf(pod)) ?? {}
       const who = others.length === 0 ? `pod/${pod.metadata.name}` : counted(others.length + 1, 'pod')
@@ -495,11 +491,10 @@ function answeredText(toAnswer: readonly Asking[], rights: readonly (readonly Po
     .join(', ')
 }
 
-function openText(open: readonly Asking[], book: AnswerBook): string {
+function openText(open: readonly Asking[]): string {
   return open
-    .map((asking) => {
-      const { check, pods } = asking
-      const which = check.eachPod ? ` (${rightPods(asking, book).length} of ${counted(pods.length, 'pod')})` : ''
+    .map(({ check, pods, right }) => {
+      const which = check.eachPod ? ` (${right.length} of ${counted(pods.length, 'pod')})` : ''
       return `waiting for the answer to ${requestOf(check)}${which}`
     })
     .join(', ')
@@ -507,11 +502,7 @@ function openText(open: readonly Asking[], book: AnswerBook): string {
 
 function messageOfAnswers(draft: Draft, toAnswer: readonly Asking[], open: readonly Asking[], { book }: Facts): string {
   if (!draft.ready || toAnswer.length === 0) return draft.message
-  if (open.length > 0) return openText(open, book)
-  const text = answeredText(
-    toAnswer,
-    toAnswer.map((asking) => rightPods(asking, book)),
-    book,
-  )
+  if (open.length > 0) return openText(open)
+  const text = answeredText(toAnswer, book)
   return text === '' ? draft.message : `${draft.message} · ${text}`
 }
