@@ -199,8 +199,16 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
   return `${where}${name}${is}${reason ? ` (${reason})` : ''}${message ? `: ${message}` : ''}`
 }
 
+/** The text of several signals. Of messages that contain each other, only the first is quoted. */
 export function signalsText(signals: readonly StatusSignal[]): string {
-  return signals.map(signalText).join(', ')
+  const quoted: string[] = []
+  const texts = signals.map((signal) => {
+    const message = String(signal.message ?? '')
+    const isQuoted = quoted.some((text) => text.includes(message) || message.includes(text))
+    if (!isQuoted && message !== '') quoted.push(message)
+    return signalText(isQuoted ? { ...signal, message: undefined } : signal)
+  })
+  return texts.join(', ')
 }
 
 function notReconciledHint(facts: HintFacts<StatusDetails['not-reconciled']>): string {

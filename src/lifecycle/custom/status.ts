@@ -755,17 +755,15 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
     // Stalled=True reports that the controller has given up; a False condition beside it contains the cause.
     const isStalled = meaning === 'failed' && decisive[0]?.weight === 'summary'
     const causes = signals.filter(({ condition, value, message }) => condition && value === 'False' && message)
-    return { meaning, signals: quoteOnce(isStalled ? [...decisive, ...causes] : decisive), isReconciling }
+    return { meaning, signals: isStalled ? [...decisive, ...causes] : decisive, isReconciling }
   }
   // A condition that is True or Unknown, a state or a count shows that the controller is still working.
   const isWorking = signals.some((each) => each.meaning === 'progressing' && !isError(each) && each.value !== 'False')
   // Ready=False (ServerReady=False) is no failure, whatever its reason: many controllers set it at each attempt.
   const errors =
     isReconciling || isWorking ? [] : decisive.filter((each) => isError(each) && !/ready$/i.test(each.name))
-  if (errors.length > 0)
-    return { meaning: 'failed', signals: quoteOnce(errors.map((each) => ({ ...each, weight: 'error' }))) }
-  const quoted = decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a)))
-  return { meaning, signals: quoteOnce(quoted), isReconciling }
+  if (errors.length > 0) return { meaning: 'failed', signals: errors.map((each) => ({ ...each, weight: 'error' })) }
+  return { meaning, signals: decisive.toSorted((a, b) => Number(isError(b)) - Number(isError(a))), isReconciling }
 }
 
 /**
@@ -791,16 +789,6 @@ export function isOpenRollout({ meaning, name, value = '', condition }: Signal):
 /** Whether a condition is not good, and its reason is a failure: Synced=False with the reason `SyncError`. */
 export function isError({ meaning, value, reason = '', condition }: Signal): boolean {
   return condition !== undefined && meaning === 'progressing' && value !== 'Unknown' && meaningOf(reason) === 'failed'
-}
-
-function quoteOnce(signals: readonly Signal[]): readonly Signal[] {
-  const quoted: string[] = []
-  return signals.map((each) => {
-    const message = String(each.message ?? '')
-    if (quoted.some((text) => text.includes(message) || message.includes(text))) return { ...each, message: undefined }
-    if (message !== '') quoted.push(message)
-    return each
-  })
 }
 
 /*
