@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -70,6 +70,8 @@ const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8'
 const chosen = shuffled(files.flatMap(mistakesIn), seed).slice(0, count)
 
 const copy = mkdtempSync(join(tmpdir(), 'rollout-gate-mutants-'))
+// Some tests run the program as another user.
+chmodSync(copy, 0o755)
 try {
   cpSync(root, copy, { recursive: true, filter: (path) => !/\/(?:node_modules|\.git|build)$/.test(path) })
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
