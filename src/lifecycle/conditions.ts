@@ -80,8 +80,11 @@ export interface ConditionSignal extends StatusSignal {
   readonly condition?: Condition
 }
 
+/** A condition of a status, as a signal. */
+export type StatusCondition = ConditionSignal & { readonly condition: Condition }
+
 /** @param part the part of the object that the condition is about: `listener https` */
-export function conditionSignal(condition: Condition, part?: string): ConditionSignal {
+export function conditionSignal(condition: Condition, part?: string): StatusCondition {
   const { type, status, reason, message } = condition
   return { part, name: type, value: status, reason, message, condition }
 }

@@ -8,6 +8,7 @@ import {
   isOfPresentGeneration,
   isStale,
   observedGenerations,
+  type StatusCondition,
 } from '../conditions.ts'
 
 /*
@@ -269,7 +270,7 @@ function isDone(reason: string): boolean {
 const conditionHolders = ['parents', 'ancestors', 'listeners']
 
 /** The conditions of an object and its parts, of any generation. */
-function conditionSignals({ status }: KubeObject): readonly ConditionSignal[] {
+function conditionSignals({ status }: KubeObject): readonly StatusCondition[] {
   const fields = (status ?? {}) as Readonly<Record<string, Fields | undefined>>
   const own = [fields['conditions'], fields['conditionedStatus']?.['conditions']].flatMap((list) =>
     conditionsIn(asList(list)).map((each) => conditionSignal(each)),
@@ -293,19 +294,17 @@ function asList(conditions: unknown): unknown {
 }
 
 /** The conditions of the present generation. If the status is older, only those with the present generation. */
-function presentConditionSignals(object: KubeObject): readonly ConditionSignal[] {
+function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
   return conditionSignals(object).filter(
     ({ condition }) =>
-      condition !== undefined &&
-      isOfPresentGeneration(condition, object) &&
-      !(isOld && condition.observedGeneration === undefined),
+      isOfPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
   )
 }
 
 function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
   return presentConditionSignals(object).flatMap((signal) => {
-    const reading = signal.condition && readCondition(signal.condition, isWork)
+    const reading = readCondition(signal.condition, isWork)
     if (reading === undefined) return []
     const weight = signal.part !== undefined && reading.weight !== 'accepted' ? 'part' : reading.weight
     return [{ ...signal, ...reading, weight }]
@@ -320,7 +319,7 @@ function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] 
 function readUnknownConditions(object: KubeObject): readonly Signal[] {
   const present = presentConditionSignals(object)
   const [first] = present
-  const isDated = present.some(({ condition }) => condition?.observedGeneration !== undefined)
+  const isDated = present.some(({ condition }) => condition.observedGeneration !== undefined)
   const isUnknown = present.every(({ name }) => typeOf(name) === undefined)
   return first === undefined || !isDated || !isUnknown ? [] : [{ ...first, meaning: 'progressing', weight: 'unknown' }]
 }
@@ -844,7 +843,7 @@ function isReporterStale({ status, metadata: { generation } }: KubeObject): bool
  */
 export function isUnobserved(object: KubeObject): boolean {
   if (isRequestOpen(object) || isReporterStale(object)) return true
-  const conditions = conditionSignals(object).flatMap(({ condition }) => condition ?? [])
+  const conditions = conditionSignals(object).map(({ condition }) => condition)
   const isPresent = (each: Condition) => isOfPresentGeneration(each, object)
   const summaries = conditions.filter((each) => typeOf(each.type)?.weight === 'summary' && isPresent(each))
   // The generation of a condition overrides that of the status.
