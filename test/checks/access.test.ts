@@ -71,7 +71,7 @@ describe.each(['1.34', '1.35'])('through Kubernetes %s', (version) => {
     expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1/portforward?ports=8080')
   })
 
-  test.each(['get', 'create'])('without %s of pods/portforward, it is asked through the proxy', async (verb) => {
+  test.each(['get', 'create'])('a pod is asked through the proxy without %s of pods/portforward', async (verb) => {
     const { server, access } = await start({ version: `v${version}.0` })
     server.deny({ ...forwarding, verb })
     const requests = await runPod(server, (_, response) => response.end('v2'))

@@ -131,7 +131,7 @@ describe('requests', () => {
     })
   })
 
-  test('with a name and password', async () => {
+  test('carry a name and password', async () => {
     const server = await start()
     await connect(changed(server, { user: { username: 'bob', password: 'builder' } })).json('/version')
     expect(server.requests[0]?.headers).toMatchObject({
@@ -139,7 +139,7 @@ describe('requests', () => {
     })
   })
 
-  test('large answers come gzipped and are unpacked', async () => {
+  test('unpack a large answer, which is gzipped', async () => {
     const server = await start()
     for (let index = 0; index < 300; index++) {
       server.apply({
@@ -154,7 +154,7 @@ describe('requests', () => {
     expect(list.items).toHaveLength(300)
   })
 
-  test.each(['gzip', 'GZIP', 'x-gzip'])('an answer with the coding %s is unpacked', async (coding) => {
+  test.each(['gzip', 'GZIP', 'x-gzip'])('unpack an answer with the coding %s', async (coding) => {
     const url = await startPlain((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': coding })
       response.end(gzipSync('{"kind":"PodList"}'))
@@ -256,7 +256,7 @@ describe('credentials', () => {
     expect(masked).toContain('second-token')
   })
 
-  test('that cannot be read again: the refusal stays, with the cause', async () => {
+  test('that cannot be read again are refused, with the cause', async () => {
     const server = await start({ tokens: [] })
     let readings = 0
     const client = connect(() => (readings++ === 0 ? server.kubeconfig({ token: 'first-token' }) : ' '))

@@ -107,7 +107,7 @@ describe('where the kubeconfig comes from', () => {
     expect(load({ context: 'third' }, env).context).toBe('third')
   })
 
-  test('without it ~/.kube/config is used', () => {
+  test('~/.kube/config is used without an input and $KUBECONFIG', () => {
     write('.kube/config', text({ name: 'home' }))
     expect(load()).toMatchObject({ context: 'home', source: '~/.kube/config' })
   })

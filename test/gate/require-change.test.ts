@@ -239,7 +239,7 @@ describe('require-change', () => {
   describe('with await-change', () => {
     const awaiting = { ...settings, awaitChangeMs: 120_000 }
 
-    it('is asked when the clock has run out', () => {
+    it('fails an old version when the time of await-change is over', () => {
       expect(run([at(0, version(old), allSynced)], { settings: awaiting })).toMatchObject({
         outcome: 'failed',
         reason: 'not-changed',
@@ -247,7 +247,7 @@ describe('require-change', () => {
       })
     })
 
-    it('leaves a version that is young enough, but came before the gate, to await-change', () => {
+    it('leaves the verdict to await-change if the version is young enough, but came before the gate', () => {
       expect(run([at(0, version(-60), allSynced)], { settings: awaiting })).toMatchObject({
         outcome: 'stalled',
         reason: 'change-not-seen',
@@ -255,7 +255,7 @@ describe('require-change', () => {
       })
     })
 
-    it('is asked when the change has arrived: here only a label', () => {
+    it('fails an old version when a change arrives that is only a label', () => {
       const manifest = { ...manifestOf({}), metadata: { name: 'web', labels: { a: 'b' } } }
       const labelled = version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl', 50)] }).slice(0, 1)
       const steps = [

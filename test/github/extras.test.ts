@@ -564,7 +564,7 @@ it.each([
     12,
   ],
   ['the only one, which has newer commits', [{ number: 12, head: { sha: githubSha } }], 12],
-])('the origin of a run for a fork finds the pull request by its branch: %s', async (_, pulls, number) => {
+])('the pull request of a fork is found by the branch: %s', async (_, pulls, number) => {
   answer('pulls/list', pulls)
   await makers.comment(createForkRun()).show(createTimeline(), never)
   expect(operations()).toEqual(['pulls/list', 'issues/list-comments', 'issues/create-comment'])
@@ -572,7 +572,7 @@ it.each([
   expect(github.requests.at(-1)?.path).toBe(`/api/v3/repos/acme/shop/issues/${number}/comments`)
 })
 
-it('the origin of a run for a branch of a fork without a pull request continues with the commit', async () => {
+it('the pull request of a fork is searched by the commit if the branch has none', async () => {
   answer('pulls/list', [])
   answer('repos/list-pull-requests-associated-with-commit', [])
   await makers.comment(createForkRun()).show(createTimeline(), never)

@@ -43,12 +43,12 @@ describe('a pod that no node takes', () => {
     expect(headline('unschedulable', cause({ type: 'cordoned', nodes: 1 }))).toBe('no node can take the pods')
   })
 
-  it('for a missing resource: the hint contains its requests', () => {
+  it('has its requests in the hint if nodes lack a resource', () => {
     const spec = { containers: [{ ...container, resources: { requests: { cpu: '900' } } }] }
     expect(advice({ type: 'resource', resource: 'cpu' }, spec)).toMatch(/^The pod requests 900 cpu: lower/)
   })
 
-  it('for its node selector: the hint names the labels', () => {
+  it('has the labels of its node selector in the hint', () => {
     expect(advice({ type: 'node-selector' }, { nodeSelector: { disk: 'ssd' } })).toBe(
       'The pod needs a node with the labels disk=ssd: correct nodeSelector, or label a node (`kubectl label node NODE disk=ssd`).',
     )
@@ -62,11 +62,11 @@ describe('a pod that no node takes', () => {
     ],
     [{ key: 'gpu' }, 'Tolerate the taint gpu in the pod: `tolerations: [{key: gpu, operator: Exists}]`.'],
     [{ key: 'node.kubernetes.io/not-ready' }, 'A node is marked not-ready: `kubectl describe nodes`.'],
-  ])('for the taint %j: the hint contains the toleration', (taint, words) => {
+  ])('has the toleration for the taint %j in the hint', (taint, words) => {
     expect(advice({ type: 'taint', ...taint })).toBe(words)
   })
 
-  it('for a taint that the scheduler does not name: the hint lists the taints', () => {
+  it('has the command that lists taints in the hint if the scheduler names no taint', () => {
     expect(advice({ type: 'taint' })).toContain('TAINTS:.spec.taints')
     expect(hint('unschedulable', cause({ type: 'taint' }, { type: 'taint', key: 'gpu' }))).toMatch(/^Tolerate.*\]`\.$/)
   })
@@ -87,7 +87,7 @@ describe('a pod that no node takes', () => {
       /^Create the claim data, or correct claimName: `kubectl get pvc -n shop`/,
     ],
     [{ type: 'other', message: 'on fire' }, /^Free or add capacity/],
-  ])('for %j has its own hint', (each, words) => {
+  ])('has the hint of the cause %j', (each, words) => {
     expect(advice(each)).toMatch(words)
   })
 
@@ -96,13 +96,13 @@ describe('a pod that no node takes', () => {
     expect(words).toMatch(/^The pod requests too much cpu: .* Nodes are cordoned: /)
   })
 
-  it('because of a claim that does not exist: the claim is the headline', () => {
+  it('has the claim in its headline if the claim does not exist', () => {
     expect(headline('unschedulable', cause({ type: 'missing-claim', name: 'data' }))).toBe(
       'persistentvolumeclaim/data, which the pods need, does not exist',
     )
   })
 
-  it('because of its claims: the problem of the claim, or how to list the claims', () => {
+  it('has the hint of its claim, or the command that lists the claims', () => {
     const unbound = cause({ type: 'unbound-claims', message: 'pod has unbound immediate PersistentVolumeClaims' })
     const claim = createProblem('claim-pending', {} as never, { subject: toSubject('persistentvolumeclaim/data') })
     const behind = { reason: 'claim-pending', subject: claim.subject, hint: 'Set storageClassName.' }

@@ -49,7 +49,7 @@ describe('a gate that begins after the change', () => {
     expect(headline(late())).toBe('Rollout ready in 0.2 s (its change took 42 s, before this gate) · deployment/web')
   })
 
-  it('names the slowest milestone of the change, and not the age of the object or of what is unknown', () => {
+  it('names the slowest milestone of the change, not a milestone from before the change or of unknown time', () => {
     expect(buildOutputs(late([updated]), files)['slowest-milestone']).toBe('deployment.apps/web ready 30.0s')
   })
 

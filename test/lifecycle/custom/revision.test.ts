@@ -72,7 +72,7 @@ describe('a reported revision', () => {
     ])
   })
 
-  it('is older or newer by the commits of the checkout', () => {
+  it('is older or newer than the awaited one, by the commits of the checkout', () => {
     const wanted = { revision: sha, older: ['a'.repeat(40)], newer: ['d'.repeat(40)] }
     expect(ageByCheckout(wanted, `main@sha1:${'a'.repeat(40)}`)).toBe('older')
     expect(ageByCheckout(wanted, 'ddddddd')).toBe('newer')
