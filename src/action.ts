@@ -310,7 +310,10 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/** The files to write at the end, without paths that lead out of the workspace: that mistake ends the gate, not this. */
+/**
+ * The inputs with files to write at the end, without paths that lead out of the workspace. Such a path is reported as a mistake
+ * elsewhere; here it is only left out.
+ */
 function safePaths(inputs: Inputs): Pick<Inputs, 'history' | 'junit'> {
   const unsafe = linkMistakes(inputs, workspace()).map(({ input }) => input)
   const unlessUnsafe = (input: 'history' | 'junit') => (unsafe.includes(input) ? undefined : inputs[input])

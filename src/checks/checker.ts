@@ -24,7 +24,7 @@ interface CheckerOptions {
   readonly checks: Checks
   readonly cluster: Cluster
   readonly clock: Clock
-  /** Its proxies are used for URLs. */
+  /** The environment, whose proxies are used for URLs. */
   readonly env: NodeJS.ProcessEnv
   /** Removes the secrets from a text before it is cut. */
   readonly redact: (text: string) => string

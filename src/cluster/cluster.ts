@@ -417,8 +417,8 @@ export class Cluster {
 }
 
 /**
- * Whether a request names an object without the namespace that its kind has, or of a namespace although its kind has none.
- * The author of a custom resource chooses the names in it: such a name would be looked for everywhere.
+ * Whether no object can match a request that has a name: the namespace is missing for a namespaced kind, or is set for a
+ * cluster-scoped kind. Custom resources may contain such names. They must not be searched in all namespaces.
  */
 function namesNothing({ namespaced }: ApiResource, { name, namespace }: WatchRequest): boolean {
   return name !== undefined && namespaced !== (namespace !== undefined)

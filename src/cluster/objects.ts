@@ -396,7 +396,7 @@ export interface IngressBackend {
   service?: { name?: string; port?: { name?: string; number?: number } }
 }
 
-/** Its fields are at the top level. */
+/** A StorageClass, which has no `spec`: the fields are at the top level. */
 interface StorageClass extends KubeObject {
   volumeBindingMode?: string
 }

@@ -53,7 +53,7 @@ export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecret
 }
 
 class ObjectWalk {
-  /** Node prepares a key object once, other keys for each hash. */
+  /** A key object is faster than other forms of a key: Node prepares it once, and not for each hash. */
   readonly #key: KeyObject
   readonly #known: KnownSecrets
   readonly #hashes = new Map<string, string>()
@@ -118,7 +118,7 @@ class ObjectWalk {
     return redact === undefined ? this.#walk(value) : redact(value)
   }
 
-  /** Two long texts with the same start have different hashes. What is known is replaced before the text is cut. */
+  /** Two long texts with the same start have different hashes. Known secrets are replaced before the text is cut. */
   #cutText(text: string): string {
     if (text.length <= maxTextLength) return text
     return `${this.#known.redact(text).slice(0, maxTextLength)}… ${this.#hash(text)}`

@@ -27,7 +27,7 @@ const maxPartLength = 1_000
 interface SameStart {
   /** Each secret, and whether it is replaced only where it stands alone. */
   readonly texts: Map<string, boolean>
-  /** Their lengths, the longest first: a secret that contains a shorter one is replaced as a whole. */
+  /** The lengths of the secrets, the longest first: a secret that contains a shorter one is replaced as a whole. */
   lengths: readonly number[]
   /** The same texts in order; undefined after an insertion. */
   sorted?: readonly string[] | undefined

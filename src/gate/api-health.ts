@@ -10,7 +10,7 @@ import { deniedVerdict, type Verdict, verdictOf } from './timeline.ts'
 
 /** A failing watch. Moments are milliseconds since the epoch. */
 interface Unavailable {
-  /** Its last failure, which contains the request. */
+  /** The last failure of the watch, which contains the request. */
   readonly failure: Failure
   /** The last success, as the watch reports it. In recordings without it: the first failure. */
   readonly lastSuccessAt: number

@@ -6,13 +6,14 @@ import { verdictSoFar } from './target-record.ts'
 import type { GatedTarget } from './target-state.ts'
 import { isOwnProblem } from './timeline-entries.ts'
 
-/** Finds the other target that an object is or belongs to; undefined if it belongs to the given target, or to none. */
+/** Finds the target of an object or of its owners; undefined if this is the given target, or if there is none. */
 export type FindOwner = (object: ObjectName, gated: GatedTarget) => GatedTarget | undefined
 
 /**
- * For each target that is not ready and only waits for another one, by their indexes: the target that it waits for, in the
- * end. A target is the cause of another one if the problem of the other is about its objects, or the other needs them to become
- * ready, and its own outcome is at least as grave. Targets that wait for each other have no cause.
+ * Finds the targets that are not ready only because they wait for another target. Returns the index of the awaited target by
+ * the index of the waiting one. If A waits for B and B waits for C, the cause of A is C. A target waits for the objects that its
+ * problem is about and for the objects that its rule needs. The outcome of the cause must be at least as grave as the outcome
+ * of the waiting target. Targets that wait for each other have no cause.
  */
 export function findCauses(targets: readonly GatedTarget[], ownerOf: FindOwner): ReadonlyMap<number, number> {
   const direct = new Map<number, number>()
@@ -47,7 +48,7 @@ function directCause(gated: GatedTarget, ownerOf: FindOwner): GatedTarget | unde
     .find((other) => other !== undefined && isCause(verdictSoFar(other).outcome, outcome))
 }
 
-/** The objects that a target waits for: what its problem is about, the deepest first, then what its rule needs. */
+/** The objects that a target waits for: the objects of its problem, the root cause first, then those that its rule needs. */
 function awaitedObjects(gated: GatedTarget): readonly ObjectName[] {
   const { state, target } = gated
   const { reason, problem } = verdictSoFar(gated)
@@ -65,7 +66,7 @@ function mayWait(problem: Problem): boolean {
   return classOf(problem) === 'slow' && !isDeletion && !awaitsUser && !isOwnMistake(problem)
 }
 
-/** A subject with an API version that stands for all of its group. */
+/** The name of a subject. Its API version has no version, and so means every version of the group. */
 function nameOfSubject({ group, ...name }: Subject): ObjectName {
   return { ...name, apiVersion: `${group}/` }
 }

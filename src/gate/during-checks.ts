@@ -5,17 +5,20 @@ import type { RequestCheck } from '../plan/checks.ts'
 import { duringIntervalMs } from '../thresholds.ts'
 import type { Question } from './questions.ts'
 
-/** The state of a line with `--during`. */
+/** The state of a request check with `--during`. */
 interface During {
   readonly count: DuringCount
-  /** When the next pod is asked, and when each pod was asked last, by name. */
+  /** When the next request is sent, and by pod name when the last answer of the pod came. */
   readonly dueAt: number
   readonly askedAt: ReadonlyMap<string, number>
-  /** The pod that is asked until it has answered, even if it ends before: such lost requests count. */
+  /** The pod that has to answer the present request. If the pod ends first, the lost request counts as an error. */
   readonly asked?: AskedPod | undefined
 }
 
-/** The lines with `--during`: one pod after the other is asked while the gate runs. Moments are ms since the epoch. */
+/**
+ * Request checks with `--during`: each sends requests to its pods in turn, while the gate runs. All moments are milliseconds
+ * since the epoch.
+ */
 export class DuringChecks {
   readonly #lines = new Map<number, During>()
   readonly #startedAt: number
@@ -43,7 +46,10 @@ export class DuringChecks {
     })
   }
 
-  /** What is asked next: the URL, or the pod that was asked longest ago. `reached`: the ready pods that the line reaches. */
+  /**
+   * The next request: to the URL, or to the pod that has had no request for the longest time.
+   * @param reached the ready pods that the check can reach
+   */
   question({ index, reference }: RequestCheck, reached: () => readonly AskedPod[]): readonly Question[] {
     const line = this.#of(index)
     const { dueAt: at, askedAt } = line

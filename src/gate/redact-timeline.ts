@@ -179,7 +179,7 @@ const timeline = fields<Timeline>({
   gates: each(gate),
 })
 
-/** What of a timeline leaves the process: each field that is listed here, with the texts redacted. */
+/** The part of a timeline that may leave the process: each field that is listed here, with the texts redacted. */
 export function redactTimeline<T extends Timeline>(whole: T, redact: Redact): T {
   return timeline(whole, redact) as T
 }

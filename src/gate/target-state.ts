@@ -90,7 +90,7 @@ export interface Ready extends Unended {
   readonly at: number
   /** Set while it is ready because the object is absent (`--for=delete`). */
   readonly absence?: Absence
-  /** It cannot be read, so only the report of the operator that deployed it counts. */
+  /** The object cannot be read, so only the report of the operator that deployed it counts. */
   readonly isUnread?: true
   readonly seen?: Seen
   readonly assessment?: Assessment
@@ -113,7 +113,7 @@ interface Ended {
 
 interface Absence {
   readonly since: number
-  /** It existed, and was deleted. */
+  /** The object existed, and was deleted. */
   readonly wasDeleted: boolean
   /** Whether the log already reports that it does not exist yet. */
   readonly isLogged?: boolean
@@ -121,16 +121,16 @@ interface Absence {
 
 /** The facts about the gated object. */
 export interface Seen {
-  /** Its latest version. */
+  /** The latest version of the object. */
   readonly object: KubeObject
-  /** Its latest version with the gated template. */
+  /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
-  /** Its awaited revision: since when it arrived, the object before, and whether it was deployed. */
+  /** The awaited revision: when it arrived, the object before, and whether the revision was deployed. */
   readonly arrival?: { readonly at: number; readonly before?: KubeObject | undefined; readonly wasDeployed: boolean }
-  /** It existed when the gate began. */
+  /** The object existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory
-  /** When its present version came, as its last assessment found. */
+  /** When the present version of the object came, by the last assessment. */
   readonly changedAt?: number | undefined
   /** All revisions seen, by uid: a controller may delete one as soon as the next is rolled out. */
   readonly revisions: ReadonlyMap<string, KubeObject>

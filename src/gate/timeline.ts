@@ -175,7 +175,7 @@ export interface AnswerRecord {
 export interface RequestRecord {
   /** The line as written, with `***` for the values of headers. */
   readonly text: string
-  /** It was asked from the start to the end (`--during`). */
+  /** Requests were sent from the start of the gate to its end (`--during`). */
   readonly isDuring: boolean
   readonly maxErrors?: number | undefined
   readonly asked: number
@@ -212,7 +212,7 @@ export interface CheckRecords {
   readonly hold?: HoldRecord | undefined
   /** The verdict of the requests to URLs, if they ended the gate: they belong to no target. */
   readonly urlVerdict?: Verdict | undefined
-  /** Its facts, for the hint. */
+  /** The problem behind `urlVerdict`, for the hint. */
   readonly urlProblem?: Problem | undefined
 }
 

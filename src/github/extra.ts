@@ -67,8 +67,8 @@ const pageSize = 100
 const readPulls = 'pull-requests: read'
 
 /**
- * Where a gate comes from: its commit, pull request and log. All extras of a gate share one, so that they agree. What the
- * event does not contain is looked up when it is first needed; a failed look-up is tried again.
+ * Where a gate comes from: its commit, pull request and log. All extras of a gate share one `Origin`, so that they agree. A
+ * value that the event of the workflow does not contain is looked up when it is first needed; a failed look-up is tried again.
  */
 export class Origin {
   readonly run: WorkflowRun

@@ -21,7 +21,7 @@ import type { WorkflowRun } from './workflow-run.ts'
 export interface ExtrasHooks {
   readonly onWarning: (text: string) => void
   readonly onNotice: (text: string) => void
-  /** Called when an extra begins to write to an object, also if it has to create it anew. */
+  /** Called when an extra begins to write to an object, and again when it replaces that object by a new one. */
   readonly onOpened: (opened: Opened) => void
   /** Called when an extra shows the outcome. */
   readonly onClosed: (extra: ExtraName) => void
@@ -133,8 +133,8 @@ export function openExtras(
 }
 
 /**
- * Whether what an extra of the gate would write may have started the workflow, and would start it without end: that of an
- * app's token does, that of the job's token starts no workflow
+ * Whether the workflow was started by something that this extra writes: each run would then start the next one, without end.
+ * This happens with the token of an app; the token of the job starts no workflow
  * (https://docs.github.com/actions/concepts/security/github_token).
  */
 function startsItself(extra: ExtraName, gate: string, { subject }: WorkflowRun): boolean {

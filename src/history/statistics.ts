@@ -65,7 +65,7 @@ interface HistoryStatistics {
   readonly from?: string | undefined
   readonly to?: string | undefined
   readonly ready: number
-  /** Those that failed most first. */
+  /** The targets with the most failures come first. */
   readonly targets: readonly TargetStatistics[]
 }
 

@@ -36,7 +36,7 @@ export interface Ask {
   readonly check: number
   /** The pods of the gated revision: only their answers count. */
   readonly pods: readonly { readonly name: string; readonly uid: string }[]
-  /** Those that are asked now, in this order. */
+  /** The pods to which requests are sent now, in this order. */
   readonly asked: readonly AskedPod[]
 }
 
@@ -71,7 +71,7 @@ export interface AssessedFacts {
   readonly asks?: readonly Ask[]
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean
-  /** It has done work for this change that no undo takes back: a Job. */
+  /** The object has done work that an undo does not reverse: a Job. */
   readonly hasRun?: boolean
   /** When the assessment may change without an event: milliseconds since the epoch on the runner's clock. */
   readonly recheckAt?: number

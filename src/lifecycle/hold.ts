@@ -7,10 +7,13 @@ import { explainDeath } from './workloads/kubelet-messages.ts'
 import { condition, containersOf, isReady, isReplaced, type PodContainer } from './workloads/pod-fields.ts'
 import { examinePod } from './workloads/pod-state.ts'
 
-/** The pods that were ready in the hold, by uid, with how often each of their containers died until now. */
+/**
+ * The pods that have been ready during the hold (`hold`, the time for which a ready target has to stay ready), by uid, with
+ * the deaths of each container when the pod was first seen ready.
+ */
 export type HeldPods = ReadonlyMap<string | undefined, ReadonlyMap<string, number>>
 
-/** Adds the pods that are ready now. */
+/** The held pods together with those that have become ready since. */
 export function withReadyPods(before: HeldPods, pods: readonly Pod[]): HeldPods {
   const added = pods.filter((pod) => isReady(pod) && !before.has(pod.metadata.uid))
   return added.length === 0
@@ -76,7 +79,7 @@ function unreadyProblem(pod: Pod, context: RuleContext): Problem {
   return { ...ownProblem(pod, since), reason: 'readiness-failing', detail, container: unready?.container.name }
 }
 
-/** The problem of a target without pods that is no longer ready. */
+/** What breaks the hold of a target without pods: it is no longer ready. */
 export function fallenProblem(
   object: KubeObject,
   { problems, message }: Pick<Assessment, 'problems' | 'message'>,

@@ -40,9 +40,9 @@ export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
 export type Arrival =
   | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
-  /** Its operator deploys it, or failed to. */
+  /** The operator is deploying the revision, or failed to deploy it. */
   | { readonly type: 'attempted' | 'deployed'; readonly text: string }
-  /** It was deployed, and a newer or an older one is deployed now. */
+  /** The revision was deployed, and a newer or an older one is deployed now. */
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
 
 /** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
@@ -84,17 +84,17 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
   /** Declared ports are only information: any other number may be asked too. */
   readonly acceptsAnyNumber?: true
-  /** Whether a pod is behind it, of whatever revision. */
+  /** Whether requests to the object may reach a pod of any revision. */
   selects(object: Gated, pod: Pick<Pod, 'metadata'>): boolean
-  /** The labels of the pods that it makes, as the metadata of one; without this method, it makes none. */
+  /** The labels of the pods that the object creates, as metadata; absent for a kind that creates no pods. */
   podMetadata?(object: Gated): Pick<Pod, 'metadata'>
-  /** The pods of its present revision, if its assessment does not contain them: those behind a custom resource. */
+  /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
   presentPods?(object: Gated, context: RuleContext): readonly Pod[]
-  /** The watches of the pods behind it, and of what shows whether it wants any. */
+  /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */
   relatives(object: Gated): readonly WatchRequest[]
-  /** Whether it wants no pod: it is scaled to zero. */
+  /** Whether the object is scaled to zero, and needs no pod. */
   isEmpty(object: Gated, context: RuleContext): boolean
-  /** Its pods are asked one after the other, by their ordinals. */
+  /** Requests go to one pod after another, in the order of the ordinals. */
   readonly isOrdered?: true
 }
 
@@ -104,7 +104,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly milestones: readonly MilestoneName[]
   /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
   relatives(object: Gated): readonly WatchRequest[]
-  /** Its relatives are watched while its change is awaited too: its pods are asked from the gate's start (`--during`). */
+  /** Relatives are watched before the change arrives too, because `--during` asks pods from the gate's start. */
   readonly watchesBeforeChange?: boolean
   /**
    * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are
@@ -132,7 +132,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly readsGatedPods?: boolean
   /** How requests reach its pods; absent for kinds that serve none. */
   readonly serving?: Serving<Gated>
-  /** Its objects are pods or run them: their logs can be shown. */
+  /** Objects of this kind are pods or run pods: their logs can be shown. */
   readonly hasPods?: true
   /** If set, the target is ready when the object is absent, with this message. */
   readonly readyWhenAbsent?: string
@@ -244,11 +244,11 @@ interface Found extends Omit<AssessedFacts, 'message' | 'problems' | 'notes'> {
   readonly notes?: readonly string[]
   readonly ready: boolean
   readonly readyMessage: string
-  /** Its failure is final even during its deletion, as for a Job. */
+  /** A failure of the object is final even during its deletion, as for a Job. */
   readonly isEnd?: boolean
-  /** The conditions that make it ready; an undefined entry stands for another part of its status. */
+  /** The conditions that make the object ready; an undefined entry stands for another part of the status. */
   readonly signals?: readonly (Condition | undefined)[]
-  /** Its controller may copy the state of other objects; see `staleUntil`. */
+  /** The controller may copy the state of other objects; see `staleUntil`. */
   readonly copiesOthers?: boolean | undefined
 }
 

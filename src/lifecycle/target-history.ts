@@ -4,24 +4,24 @@ import type { KubeObject } from '../cluster/objects.ts'
 /** The observations of a target since its first sight, which counts as a change. Moments are on the runner's clock. */
 export interface TargetHistory {
   readonly firstSeenAt: number
-  /** Its state at first sight. */
+  /** The object at first sight. */
   readonly first: KubeObject
-  /** Its present spec, and when that was first seen. */
+  /** The present spec, and when it was first seen. */
   readonly spec: object | undefined
   readonly specSeenAt: number
-  /** The names of the fields in its status, as one text, and when they last changed. */
+  /** The names of the fields of the status, as one text, and when they last changed. */
   readonly fields: string
   readonly fieldsMovedAt: number
-  /** Its status without times, as one text, and when that last changed. */
+  /** The status without times, as one text, and when it last changed. */
   readonly status: string
   readonly statusMovedAt: number
-  /** The numbers in its status, as one text, and when one of them last changed. */
+  /** The numbers in the status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
-  /** The states that its status has had under the present spec, by its rule, and when the last new one was seen. */
+  /** The states that the rule has read in the status since the spec last changed, and when the latest new state was seen. */
   readonly states: ReadonlySet<string>
   readonly statesMovedAt: number
-  /** The present failures in its status, by its rule, and since when each was seen. */
+  /** The failures that the rule reads in the present status, and when each was first seen. */
   readonly failures: ReadonlyMap<string, number>
 }
 

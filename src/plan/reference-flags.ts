@@ -19,10 +19,10 @@ const flagOptions = {
   timeout: { type: 'string' },
 } as const
 
-/** The value of each flag. Several of `--revision` are lines. */
+/** The value of each flag. If `--revision` is given several times, its values are joined by line breaks. */
 type Flags = ReadonlyMap<string, string>
 
-/** The flags that a line takes. The values of a `multiple` one are joined by line breaks. */
+/** The flags that a line may contain. A flag with `multiple` may be given several times; line breaks join its values. */
 export type FlagOptions = Readonly<
   Record<string, { readonly type: 'boolean' | 'string'; readonly short?: string; readonly multiple?: boolean }>
 >
@@ -30,7 +30,7 @@ export type FlagOptions = Readonly<
 /**
  * Separates flags from other words, in any order as for kubectl.
  * @param options by default the flags of a reference
- * @param owner what takes them, for messages
+ * @param owner what has the flags, for messages: `reference`
  */
 export function splitFlags(
   args: string[],
@@ -199,7 +199,7 @@ function areBracketsClosed(path: string): boolean {
 }
 
 /**
- * The mistakes of references with a longer timeout than the gate's, which would end them earlier.
+ * The mistakes of references whose timeout is longer than the gate's: the gate would end before.
  * @param gateMs the input `timeout` in milliseconds; undefined by default: then it follows the references
  * @returns one mistake for each line, in the order of the references
  */
@@ -221,7 +221,8 @@ export function timeoutMistakes(
 }
 
 /**
- * Why the gate's timeout makes that of a reference ineffective; undefined if it does not. Both in milliseconds; 0 is off.
+ * Why the timeout of a reference has no effect: the gate's timeout is shorter. Undefined if the timeout of the reference has
+ * an effect. Both in milliseconds; 0 means off.
  */
 export function explainLongTimeout(ownMs: number | undefined, gateMs: number | undefined): string | undefined {
   if (ownMs === undefined || gateMs === undefined || gateMs === 0) return undefined

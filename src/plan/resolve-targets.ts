@@ -216,7 +216,10 @@ function selectorsAsWritten<T extends ResolvedReference>(matched: readonly T[]):
   return Map.groupBy(selecting, writtenKey)
 }
 
-/** A line has one selector, or names of Helm releases. */
+/**
+ * Identifies a selector as the user wrote it: by its line, and its Helm release because a line may name several. One written
+ * selector may have become several references.
+ */
 function writtenKey({ reference, release }: ResolvedReference): string {
   return `${reference.line} ${release?.name ?? ''}`
 }

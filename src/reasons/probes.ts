@@ -7,7 +7,7 @@ export interface ProbeDetail {
    * True: the container runs, and the probe fails or has not succeeded yet. False: it was killed because of the probe.
    */
   readonly isRunning: boolean
-  /** It was ready before. */
+  /** The container was ready before. */
   readonly wasReady?: boolean
   /** The kubelet's report: empty if the probe printed nothing, absent if it has not failed yet. */
   readonly failure?: string

@@ -89,7 +89,7 @@ export interface HintFacts<Detail> {
   readonly logLine?: { readonly text: string; readonly isError: boolean }
   /** The runs of the container whose log the node no longer has: no command shows it. */
   readonly lostLogs?: { readonly present: boolean; readonly previous: boolean }
-  /** Its log contains the error of a program for another architecture: a shell starts it, and exits. */
+  /** The log contains the error of a program for another architecture: a shell starts the program, and exits. */
   readonly isOfOtherArchitecture?: boolean
   /** The pod that has the problem. */
   readonly pod?: Pod
@@ -118,19 +118,19 @@ interface ManifestField {
 
 /** What a reason is like. Code outside of this folder asks for a trait, and never for a reason. */
 interface ReasonTraits {
-  /** How many observations prove it. Without it, another rule does, or nothing. */
+  /** How many observations prove the problem; absent if their number does not decide. */
   readonly provenAfter?: number
-  /** The object may only need more time: what crashes beside it may wait for it. */
+  /** The object may only need more time: other objects may crash because they wait for it. */
   readonly mayOnlyNeedTime?: true
   /** A container died. */
   readonly isDeath?: true
   /** A policy refused the request explicitly. */
   readonly isDenial?: true
-  /** Its headline is about "it", so it needs the name of the subject. */
+  /** The headline does not name its subject ("it …"), so the name has to be added. */
   readonly isAnonymous?: true
   /** The owner of the object decides whether the object's failure is one of its own. */
   readonly ownerDecides?: true
-  /** Only a user can end it. */
+  /** Only a user can end the problem. */
   readonly awaitsUser?: true
   /** The object itself reports the failure; what it owns may explain it. */
   readonly isOwnReport?: true
@@ -139,19 +139,19 @@ interface ReasonTraits {
   readonly awaitsVolume?: true
   /** The controller has not reported anything yet. */
   readonly awaitsController?: true
-  /** Every pod and workload of the namespace may end it. */
+  /** The problem may end when any pod or workload of the namespace changes. */
   readonly awaitsAnyPod?: true
-  /** It follows from what the target waits for. While that is gated too and open, the log does not mention it. */
+  /** The problem follows from an awaited object. While that object is a target and not ready, the log omits the problem. */
   readonly isConsequence?: true
-  /** A missing Secret with the credentials of a registry causes it too. */
+  /** The problem may be caused by a missing Secret with the credentials of a registry. */
   readonly isPullSecretCause?: true
   /** The terminal or strike problem of a pod replaces it as the reason of the target. */
   readonly yieldsToPods?: true
-  /** It does not name a cause: the node of the pod may be one. */
+  /** The problem does not show its cause, which may be the node of the pod. */
   readonly leavesCauseOpen?: true
-  /** Answers to `requests` prove it. In the hold it is the reason itself, in place of `not-held`. */
+  /** Answers to `requests` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
   readonly isAnswer?: true
-  /** The hint is that of the problem of the target. */
+  /** The hint is the one of the target's problem. */
   readonly isOfProblem?: true
   /** A clock ended a target that has no problem. */
   readonly hasNoProblem?: true

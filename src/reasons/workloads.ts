@@ -87,7 +87,7 @@ export interface WorkloadDetails {
 
 /** A custom resource that is paused or suspended. */
 interface Suspension {
-  /** Its signals: `spec.paused is true`. */
+  /** The signals of the suspension: `spec.paused is true`. */
   readonly signals?: string
   /** The operator's command that resumes it, with `{kind}`, `{name}` and `{namespace}`. */
   readonly resume?: string

@@ -110,8 +110,9 @@ function logExcerpt(record: TargetRecord, limit: number): readonly string[] {
 interface Excerpt {
   readonly title: string
   readonly lines: readonly string[]
-  /** The log that it is from, and whether it is all of it. */
+  /** The whole log, from which the excerpt is. */
   readonly text: string
+  /** The excerpt is the whole log. */
   readonly isWhole: boolean
 }
 
@@ -168,7 +169,7 @@ function inCell(text: string): string {
   return prose(shortenWords(text, maxWordWidth), 200)
 }
 
-/** Milestones that are things, which there are none of; the others are states. */
+/** Milestones that are named for objects ("no endpoints"); other names are states ("not ready"). */
 const thingMilestones: ReadonlySet<string> = new Set(['replicaset', 'endpoints', 'backends', 'address', 'answers'])
 
 /** `ready 17 s`, or `not pulled after 12 s`: the milestone that took or takes longest; empty if none took time. */

@@ -184,7 +184,7 @@ export function tookMs(record: TargetRecord, { startedAt, finishedAt }: GateTime
 export interface Step {
   readonly name: string
   readonly at: number
-  /** It was reached during the gate, or its object shows when. */
+  /** The time is known: the milestone was reached during the gate, or the object contains the time. */
   readonly isKnown: boolean
   readonly tookMs: number
 }

@@ -40,7 +40,7 @@ export interface ServiceEndpoint {
 /** A pod that a Service selects, and how the Service reaches it. */
 export interface SelectedPod {
   readonly pod: Pod
-  /** Its endpoints: one for each type of address and each set of ports. */
+  /** The endpoints of the pod: one for each type of address and each set of ports. */
   readonly endpoints: readonly ServiceEndpoint[]
   /** The address of its first endpoint; without an endpoint, the pod's IP address, if known. */
   readonly address: string

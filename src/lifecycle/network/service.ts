@@ -101,7 +101,7 @@ function assessAddress(service: Service, context: RuleContext): AddressAssessmen
   const isOther =
     requested.length > 0 && entries.length > 0 && entries.every(({ ip = '' }) => !requested.includes(ip) && ip !== '')
   const other = isOther ? { has, requested } : undefined
-  const recheckAt = isOther ? addressMovesUntil(service, context) : undefined
+  const recheckAt = isOther ? otherAddressUntil(service, context) : undefined
   if (entries.length === 0 || recheckAt !== undefined) {
     const own = ownProblem(service, context.history.firstSeenAt)
     return {
@@ -128,11 +128,12 @@ function requestedAddresses({ metadata: { annotations = {} }, spec = {} }: Servi
 }
 
 /**
- * Until when an address may predate the request: if it was written after the request, or stays longer, the load balancer
- * ignores the request, as the API permits (`loadBalancerIP`, k8s.io/api/core/v1).
- * @returns milliseconds since the epoch on the runner's clock; undefined if the address is the present one
+ * How long the gate waits for a load balancer that reports another address than the Service requests. The address may still
+ * change if it was written before the request. After that, the load balancer ignores the request, which the API permits
+ * (`loadBalancerIP`, k8s.io/api/core/v1).
+ * @returns milliseconds since the epoch on the runner's clock; undefined if the address is final
  */
-function addressMovesUntil(service: Service, { now, time }: RuleContext): number | undefined {
+function otherAddressUntil(service: Service, { now, time }: RuleContext): number | undefined {
   const requestedAt = lastWriteOf(service, time) ?? -Infinity
   const isAnswered = (lastWriteOf(service, time, 'status') ?? Infinity) > requestedAt
   return isAnswered ? undefined : provePersisted(requestedAt, addressMovesMs, now).recheckAt

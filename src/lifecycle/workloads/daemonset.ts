@@ -113,7 +113,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
 
 interface SetPods {
   readonly owned: readonly Pod[]
-  /** Those on awaited nodes. */
+  /** The pods on awaited nodes. */
   readonly awaitedPods: readonly Pod[]
   readonly examined: ExaminedPods
   /** The revision of the present template. */

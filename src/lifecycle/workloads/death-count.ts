@@ -40,9 +40,9 @@ interface DeathTerms {
 
 /** The parts of a container's spec that decide what counts as a death. */
 interface RestartTraits {
-  /** It has a readiness probe. */
+  /** The container has a readiness probe. */
   readonly isProbed: boolean
-  /** Exit code 0 is its success, not a death. */
+  /** Exit code 0 is the success of the container, not a death. */
   readonly runsOnce: boolean
 }
 

@@ -172,9 +172,9 @@ export function observePod(
 
 /** The facts about a pod's workload that decide which deaths count. */
 interface PodTerms {
-  /** When its template was last changed, on the runner's clock; undefined if unknown. */
+  /** When the pod template was last changed, on the runner's clock; undefined if unknown. */
   readonly changedAt: number | undefined
-  /** Its minReadySeconds, in milliseconds. */
+  /** `minReadySeconds` of the workload, in milliseconds. */
   readonly minReadyMs: number
 }
 

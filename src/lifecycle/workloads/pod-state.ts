@@ -39,7 +39,7 @@ export interface PodState {
   readonly runningStep?: string
   /** Why the stall clock is stopped: an image is being pulled, or probes still have time. */
   readonly stallHold?: string
-  /** Its node, if that may be lost: nothing has been reported about the pod for long. */
+  /** The node of the pod, if the node may be lost: nothing has been reported about the pod for long. */
   readonly quietNode?: string
   readonly recheckAt?: number
 }

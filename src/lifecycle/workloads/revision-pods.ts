@@ -89,15 +89,18 @@ export function byImportance(a: Problem, b: Problem): number {
   return (
     classes.indexOf(classOf(a)) - classes.indexOf(classOf(b)) ||
     Number(b.proven) - Number(a.proven) ||
-    certainty(a) - certainty(b) ||
+    evidenceRank(a) - evidenceRank(b) ||
     depth(b) - depth(a) ||
     (b.pods ?? 1) - (a.pods ?? 1) ||
     a.firstSeenAt - b.firstSeenAt
   )
 }
 
-/** Problems of existing pods come before those of replaced pods. A silent kubelet may only be late: it comes last. */
-function certainty(problem: Problem): number {
+/**
+ * The order of problems by how sure they are, the surest first: existing pods, replaced pods, then pods of a node that has
+ * stopped reporting, because its reports may only be late.
+ */
+function evidenceRank(problem: Problem): number {
   if (nodeOf(problem)?.isLost === false) return 2
   return problem.isReplaced ? 1 : 0
 }
@@ -196,8 +199,8 @@ export interface StuckPods {
 }
 
 /**
- * A slow problem: pods that exist after their grace period, while their controller waits for them: it reuses the name, may
- * miss no further pod, or recreates. The kubelet deletes an ended pod
+ * A slow problem: pods that still exist after their grace period, while the controller waits for their end: it reuses the
+ * name, may have no fewer pods, or has the strategy Recreate. The kubelet deletes an ended pod
  * (https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#pod-termination), so its node does not answer, or
  * finalizers hold it. `deletionTimestamp` is the end of the grace period.
  */

@@ -33,9 +33,9 @@ import {
  * A StatefulSet: https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/ Ready by the conditions of
  * `kubectl rollout status`: the present generation is observed, all replicas are ready, and those with an ordinal from
  * the partition upwards are updated. In addition, the pods of the new revision are available and settled. With OnDelete
- * all existing pods must be ready, and old ones are reported. The status counts all existing pods (updateStatus,
+ * all existing pods must be ready, and pods of an older revision are reported. The status counts all existing pods (updateStatus,
  * pkg/controller/statefulset), including terminating ones, those below the partition, and those outside the ordinals,
- * which the controller deletes. If the gate can read pods, it omits these.
+ * which the controller deletes. If the gate can read pods, it does not count the pods of these three groups.
  */
 export const statefulSetRule: Rule<StatefulSet> = {
   milestones: [...workloadMilestones, 'updated'],
@@ -110,7 +110,7 @@ interface SetPods {
   readonly examined: ExaminedPods
   readonly old: readonly Pod[]
   readonly updateRevision: KubeObject | undefined
-  /** The name of the update revision, also if that cannot be read. */
+  /** The name of the update revision, also if its ControllerRevision cannot be read. */
   readonly revision: string | undefined
   /** The number of updated pods from the partition on. */
   readonly updated: number
@@ -148,14 +148,14 @@ function findPods(set: StatefulSet, context: RuleContext): SetPods {
   }
 }
 
-/** Whether a rollout is complete, and only other fields than the template have changed since. */
+/** Whether the template is rolled out completely, and a later change left it as it is: for example, a scale. */
 function isScaled(set: StatefulSet): boolean {
   const { currentRevision, updateRevision } = set.status ?? {}
   const isComplete = updateRevision !== undefined && currentRevision === updateRevision
   return isObserved(set) && (set.metadata.generation ?? 0) > 1 && isComplete
 }
 
-/** The stall hold of old pods: the update waits until each is ready again, as does a set with a partition. */
+/** The stall hold while an old pod becomes ready again: until then, the controller does not continue the update. */
 function oldPodsHold(oldPods: PodsState, minReadySeconds: number | undefined, context: RuleContext) {
   const hold = stallHold(oldPods, [], minReadySeconds, context)
   return hold.stallHold === undefined
@@ -246,7 +246,10 @@ function governingServiceRequests({ metadata: { namespace }, spec }: StatefulSet
   return name === '' ? [] : [{ apiVersion: 'v1', kind: 'Service', namespace, name }]
 }
 
-/** https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id */
+/**
+ * The warning that the governing Service does not exist:
+ * https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#stable-network-id
+ */
 function missingServiceWarnings(set: StatefulSet, context: RuleContext): readonly string[] {
   return governingServiceRequests(set).flatMap((request) => {
     const services = context.list(request.kind, request.namespace)
