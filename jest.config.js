@@ -5,6 +5,8 @@ export default {
   testTimeout: 60_000,
   extensionsToTreatAsEsm: ['.ts'],
   maxWorkers: '100%',
+  // A worker keeps the modules of its earlier tests. With 1 GB it takes a second to exit, and jest reports that it hangs.
+  workerIdleMemoryLimit: '400MB',
   // `npm run coverage`: the rules and the state machine, on which verdicts rest.
   collectCoverageFrom: ['src/gate/**/*.ts', 'src/lifecycle/**/*.ts'],
   coverageProvider: 'v8',
