@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import addFormats from 'ajv-formats'
 import { type Document, OpenAPIBackend } from 'openapi-backend'
 import type { Certificate } from '../support/certificates.ts'
+import { once } from '../support/recordings.ts'
 
 /** A received request. */
 export interface GitHubRequest {
@@ -72,7 +73,7 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
   const handlers = new Map<string, Handler>()
   const waiting: { readonly operation: string; readonly resolve: (request: GitHubRequest) => void }[] = []
 
-  const answer = (request: GitHubRequest, example: { readonly status: number; readonly mock: unknown }): Answer => {
+  const answer: Received['answer'] = (request, example) => {
     const [field, maximum] = lengthLimits[request.operation] ?? ['', 0]
     if (String(request.body[field] ?? '').length > maximum) {
       breaches.push(`${request.operation} ${field} is too long (maximum is ${maximum} characters)`)
@@ -81,29 +82,7 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
     const body = example.mock as Record<string, unknown>
     return handlers.get(request.operation)?.(request, body) ?? { status: example.status, body }
   }
-  const api = new OpenAPIBackend({
-    definition: description,
-    apiRoot: root,
-    quick: true,
-    coerceTypes: true,
-    ajvOpts: { strict: false, allErrors: true },
-    customizeAjv: (ajv) => addFormats.default(ajv),
-    handlers: {
-      validationFail: ({ validation, operation }) => {
-        for (const { instancePath, message, params } of validation.errors ?? []) {
-          breaches.push(`${operation.operationId} ${instancePath} ${message} ${JSON.stringify(params)}`)
-        }
-        return { status: 422, body: { message: 'Validation Failed' } }
-      },
-      notFound: ({ request }) => {
-        breaches.push(`${request.method} ${request.path} is no operation`)
-        return { status: 404, body: { message: 'Not Found' } }
-      },
-      notImplemented: ({ operation, request }, noted: GitHubRequest) =>
-        answer(noted, api.mockResponseForOperation(operation.operationId ?? request.path)),
-    },
-  })
-  await api.init()
+  const api = await readDescription(root)
 
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     respond(incoming, outgoing).catch((error) => breaches.push(String(error)))
@@ -139,7 +118,7 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
     }
     const { status, body }: Answer =
       refusal === undefined
-        ? await api.handleRequest(raw, request)
+        ? await api.handleRequest(raw, { request, breaches, answer } satisfies Received)
         : { status: refusal.status, body: { message: refusal.message ?? 'Refused' } }
     outgoing.writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...(refusal as Refusal)?.headers })
     outgoing.end(JSON.stringify(body))
@@ -161,6 +140,40 @@ export async function startGitHub(root = '/api/v3', certificate?: Certificate): 
   }
   return github
 }
+
+/** A request, and the server that received it. */
+interface Received {
+  readonly request: GitHubRequest
+  readonly breaches: string[]
+  readonly answer: (request: GitHubRequest, example: { readonly status: number; readonly mock: unknown }) => Answer
+}
+
+/** GitHub's description, which is compiled once for all servers with this root. */
+const readDescription = once(async (root) => {
+  const api = new OpenAPIBackend({
+    definition: description,
+    apiRoot: root,
+    quick: true,
+    coerceTypes: true,
+    ajvOpts: { strict: false, allErrors: true },
+    customizeAjv: (ajv) => addFormats.default(ajv),
+    handlers: {
+      validationFail: ({ validation, operation }, { breaches }: Received) => {
+        for (const { instancePath, message, params } of validation.errors ?? []) {
+          breaches.push(`${operation.operationId} ${instancePath} ${message} ${JSON.stringify(params)}`)
+        }
+        return { status: 422, body: { message: 'Validation Failed' } }
+      },
+      notFound: ({ request }, { breaches }: Received) => {
+        breaches.push(`${request.method} ${request.path} is no operation`)
+        return { status: 404, body: { message: 'Not Found' } }
+      },
+      notImplemented: ({ operation, request: { path } }, { request, answer }: Received) =>
+        answer(request, api.mockResponseForOperation(operation.operationId ?? path)),
+    },
+  })
+  return api.init()
+})
 
 /** GitHub ignores unknown fields; here they are errors. */
 function closeSchemas(): void {
