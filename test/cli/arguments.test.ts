@@ -82,7 +82,7 @@ describe('flags that stand for all references', () => {
     ['deploy -l app=shop service/web', '-l', 'service/web'],
     ['deploy --all sts', '--all', 'deploy sts'],
     ['-f k8s/ --selector app=shop', '--selector', 'an object of a manifest'],
-  ])('cannot select what has a name: %s', (line, flag, what) => {
+  ])('cannot stand together with a reference by name: %s', (line, flag, what) => {
     expect(referenceMistakesOf(line, 'wait', line.startsWith('-f'))).toEqual([
       `${flag}: It stands for all references, and ${what} has a name. Remove it, or write it with its kind, in quotes: 'deployments -l app=shop'; several kinds have commas: deploy,sts.`,
     ])

@@ -153,7 +153,7 @@ const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
 }
 
 describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
-  'the template of a $kind during the wait',
+  'a $kind whose template changes during the wait',
   ({ kind, workload, revision }) => {
     const list = (each: string): Observation => ({
       type: 'SYNCED',
@@ -290,7 +290,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
           ),
         ],
       ],
-    ])('is followed when it is restarted %s', (_, steps) => {
+    ])('goes on to be gated when it is restarted %s', (_, steps) => {
       const { outcome, entries } = runUntil(25, steps, options)
       expect(outcome).toBeUndefined()
       expect(entries).toContainEqual(expect.stringMatching(/note its template changed only in annotations/))
@@ -300,7 +300,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
     it.each<[string, FeedEvent[][]]>([
       ['by its revision as it was', []],
       ['although its revision got its next number first', [at(7.9, modified(revision('new', gated, -1, 4, '2')))]],
-    ])('is followed when a restart is undone %s', (_, steps) => {
+    ])('goes on to be gated when a restart is undone %s', (_, steps) => {
       const restart = [begin, changed(5, restarted('1')), at(5.1, added(revision('restart', restarted('1'), 5, 3)))]
       const { outcome, entries } = runUntil(25, [...restart, ...steps, changed(8, gated, 6)], options)
       expect(outcome).toBeUndefined()

@@ -85,8 +85,8 @@ function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}):
 
 const events = synced('Event')
 
-describe('a milestone that was reached before the gate has the time that the object shows', () => {
-  it('of a Deployment: creation, writes, conditions of its pods, events, and its own condition', () => {
+describe('the milestones from before the gate', () => {
+  it('have the times of a Deployment: creation, writes, conditions of pods, Events and its own condition', () => {
     const { timeline } = run([at(0, added(...finished()), events, allSynced)])
     expect(moments(timeline)).toEqual({
       created: -900,
@@ -101,17 +101,17 @@ describe('a milestone that was reached before the gate has the time that the obj
     })
   })
 
-  it('of a container without events: its start', () => {
+  it('have the start of a container without Events', () => {
     const { timeline } = run([at(0, added(...finished({ hasEvents: false })), allSynced)])
     expect(moments(timeline)).toMatchObject({ pulled: -40, started: -40 })
   })
 
-  it('of a restarted container: its first start, which only the event keeps', () => {
+  it('have the first start of a restarted container, which only the Event contains', () => {
     const { timeline } = run([at(0, added(...finished({ restartCount: 1 })), events, allSynced)])
     expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41 })
   })
 
-  it('of a container whose events are read later: their times, if they are earlier', () => {
+  it('have the times of Events that are read later, if these times are earlier', () => {
     const objects = finished({ restartCount: 1 })
     const isEvent = ({ kind }: KubeObject) => kind === 'Event'
     const other = createTarget({ name: 'api' })
@@ -123,7 +123,7 @@ describe('a milestone that was reached before the gate has the time that the obj
     expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41, ready: -20 })
   })
 
-  it('of a container whose Events are listed after the verdict: their times, and the verdict stays', () => {
+  it('have the times of Events that are listed after the verdict, and the verdict does not change', () => {
     const objects = finished({ restartCount: 1 })
     const isEvent = ({ kind }: KubeObject) => kind === 'Event'
     const before = [added(...objects.filter((each) => !isEvent(each))), synced('Deployment', 'ReplicaSet', 'Pod')]
@@ -134,19 +134,19 @@ describe('a milestone that was reached before the gate has the time that the obj
     expect(entries).toEqual(run(steps.slice(0, 1), { live: true }).entries)
   })
 
-  it('of a pod without a probe: ready after the settle time', () => {
+  it('have the end of the settle time for a pod without a probe', () => {
     const late = run([at(0, added(...finished({ isProbed: false })), allSynced)], {
       settings: { settleTimeMs: 30_000 },
     })
     expect(moments(late.timeline)).toMatchObject({ ready: -10, available: -20 })
   })
 
-  it('on the clock of the runner', () => {
+  it('have times on the clock of the runner', () => {
     const { timeline } = run([at(0, added(...finished()), allSynced)], { settings: { serverOffsetMs: 5_000 } })
     expect(moments(timeline)).toMatchObject({ observed: -65, ready: -25 })
   })
 
-  it('of a Job: its own times', () => {
+  it('have the times in the status of a Job', () => {
     const job = {
       apiVersion: 'batch/v1',
       kind: 'Job',
@@ -182,7 +182,7 @@ describe('a milestone that was reached before the gate has the time that the obj
     return moments(run([at(0, added(claim), events, synced('Pod'))], { targets }).timeline)
   }
 
-  it('of a claim: the writes of its binding', () => {
+  it('have the writes that bound a claim', () => {
     const writes = [
       wrote('kubectl', -50),
       wrote('kube-controller-manager', -41),
@@ -191,7 +191,7 @@ describe('a milestone that was reached before the gate has the time that the obj
     expect(timesOfClaim(claimWith(writes, {}))).toEqual({ created: -50, provisioned: -41, bound: -40 })
   })
 
-  it('of a claim whose use was written to its status later: the write of its volume', () => {
+  it('have the write of its volume for a claim whose use was written to the status later', () => {
     const writes = [
       wrote('kubectl', -50),
       wrote('kube-controller-manager', -41),
@@ -205,7 +205,7 @@ describe('a milestone that was reached before the gate has the time that the obj
     })
   })
 
-  it('of a custom resource: the transition of its condition, unless that is older than the last write of its spec', () => {
+  it('have the transition of a condition of a custom resource, unless the last write of the spec is newer', () => {
     const resource = (writtenAt: number) => ({
       apiVersion: 'acme.io/v1',
       kind: 'Widget',
@@ -228,7 +228,7 @@ describe('a milestone that was reached before the gate has the time that the obj
     expect(of(-20)).toEqual({ created: -900, observed: -20, ready: '(0)' })
   })
 
-  it('of a bare Pod that succeeded: the end of its containers', () => {
+  it('have the end of the containers of a bare Pod that succeeded', () => {
     const pod = createBarePod({
       metadata: { creationTimestamp: iso(-60) },
       status: { phase: 'Succeeded', containerStatuses: [createStatus({ state: terminated(0, -20) })] },
@@ -238,8 +238,8 @@ describe('a milestone that was reached before the gate has the time that the obj
   })
 })
 
-describe('what no object shows keeps the start of the gate', () => {
-  it('as for a Deployment with an unknown start of its container, or a clock in the future', () => {
+describe('a milestone whose time no object shows', () => {
+  it('has the start of the gate, as the start of a container by a clock in the future', () => {
     const [deployment, set, pod] = finished({ hasEvents: false })
     const status = {
       ...readyStatus(-20),
@@ -265,18 +265,18 @@ describe('the live gate uses the same times', () => {
     at(30, modified(web.deployment(complete()))),
   ]
 
-  it('where the object shows them, also if it is seen later', () => {
+  it('where an object shows them, also if the gate sees the object later', () => {
     const { timeline } = run(steps)
     expect(moments(timeline)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
   })
 
-  it('only for milestones: its clocks and verdicts begin when it sees the object', () => {
+  it('only for milestones: clocks and verdicts begin when the gate sees the object', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 30 })
     const { outcome, reason } = run(steps, { settings: { milestoneTimeoutsMs: { created: 30_000, ready: 1 } } })
     expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
   })
 
-  it('but no moment before its start for what happened since: timestamps have whole seconds', () => {
+  it('but shows no milestone before its start that was reached since: timestamps have whole seconds', () => {
     const created = web.deployment(complete(), { metadata: { creationTimestamp: iso(0) } })
     const begin = { startedAt: start + 400 }
     const { timeline } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })

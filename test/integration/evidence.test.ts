@@ -214,8 +214,8 @@ describe('a pod that is deleted while its problem stands', () => {
   })
 })
 
-describe('what cannot be read', () => {
-  test('is part of the evidence if it is a log', async () => {
+describe('a forbidden read', () => {
+  test('of a log is part of the evidence', async () => {
     applyFailedPod()
     server.deny({ verb: 'get', resource: 'pods/log' })
     const timeline = await gate({ resources: 'pod/migrate' })
@@ -229,7 +229,7 @@ describe('what cannot be read', () => {
     ])
   })
 
-  test('is a note of the target if it is the events', async () => {
+  test('of Events is a note of the target', async () => {
     applyFailedPod()
     applyWaitingPod()
     server.deny({ verb: '*', resource: 'events' })
@@ -242,7 +242,7 @@ describe('what cannot be read', () => {
     ])
   })
 
-  test('is not reported if it is the log of a previous run that never existed', async () => {
+  test('of the log of a previous run that never existed is not reported', async () => {
     applyFailedPod()
     expect(textOf(problemOf(await gate({ resources: 'pod/migrate' }), 'migrate'))).not.toContain('could not be read')
   })

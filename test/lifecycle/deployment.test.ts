@@ -695,7 +695,7 @@ test('a Deployment asks for its ReplicaSets and pods by its selector', () => {
   ])
 })
 
-test('old pods of a rollout that began eleven minutes ago keep their restarts', () => {
+test('restarts from before the gate do not count for the pods of a rollout that began eleven minutes ago', () => {
   const old = newPod('a', { ...crashLoopStatus(5, -30) }, { creationTimestamp: iso(-11 * minute) })
   const deployment = createDeployment({ status: complete(1, { availableReplicas: 0 }) })
   expect(assess(deployment, [replicaSet, old]).problems).toMatchObject([
