@@ -1,8 +1,9 @@
 import { runPost as post, runAction as run } from './action.ts'
 
 /**
- * Without a listener, an error of a closed pipe or a full disk would end the process, and with it the verdict. Node would
- * verify no certificate with `NODE_TLS_REJECT_UNAUTHORIZED=0`: only the kubeconfig may turn that off, for its cluster.
+ * Ignores errors of the output, such as a closed pipe or a full disk: without a listener, they would end the process before
+ * the verdict. Also ignores `NODE_TLS_REJECT_UNAUTHORIZED=0`, with which Node would verify no certificate at all: only the
+ * kubeconfig may turn off the verification, for its cluster.
  */
 function prepareProcess(): void {
   const variable = 'NODE_TLS_REJECT_UNAUTHORIZED'

@@ -182,6 +182,7 @@ interface ReferenceLine extends Line {
   readonly words: readonly string[]
   /** The words without flags. */
   readonly names: readonly string[]
+  /** The flags in the line, by name. */
   readonly own: ReadonlyMap<string, string>
 }
 
@@ -253,7 +254,7 @@ function linesOf(text: string, input: string): Line[] {
   return lines.map((line, index) => ({ text: line, place: { input, line: index + 1 } }))
 }
 
-/** Without words if the line contains no reference, as one that kubectl printed about a deletion. */
+/** Reads a line. It has no words if it contains no reference, such as a line that kubectl printed about a deletion. */
 function readLine(line: Line): ReferenceLine {
   const written = line.text.trim()
   const printed = parseKubectlLine(written)

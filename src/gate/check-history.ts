@@ -64,7 +64,7 @@ export class CheckHistory {
   }
 }
 
-/** Of each pod the last right answer, and of all the last wrong ones. */
+/** The last right answer of each pod, and the last wrong answers of all pods. */
 function keep(answers: readonly AnswerRecord[]): readonly AnswerRecord[] {
   const wrong = new Set(answers.filter(({ isRight }) => !isRight).slice(-maxRecordedAnswers))
   const right = new Map(answers.flatMap((answer) => (answer.isRight ? [[answer.pod, answer] as const] : [])))

@@ -44,14 +44,14 @@ const noRequests: readonly WatchRequest[] = []
 /** The next moment at which time alone may change something. */
 interface NextDeadline {
   readonly at: number
-  /** Whether it may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
+  /** Whether the deadline may end a target, or the gate as ready. If so, the watches of `requestsToConfirm` must answer first. */
   readonly needsAnswers: boolean
 }
 
 /** A target with what its rule may read. */
 export interface JudgedTarget {
   readonly gated: Readonly<GatedTarget>
-  /** Whether it certainly does not exist. */
+  /** Whether the object certainly does not exist. */
   readonly isAbsent: boolean
   /** What the rule of the target may read at `now`, once the target was seen. */
   contextAt(now: number): RuleContext

@@ -40,7 +40,7 @@ interface AwaitedChange {
   readonly manifest: Target['manifest']
   /** See `Rule.hasExpectedImages`. */
   readonly hasExpectedImages: boolean | Problem | undefined
-  /** Whether its kind has a status subresource; undefined if unknown. */
+  /** Whether the kind has a status subresource; undefined if unknown. */
   readonly declaresStatus: boolean | undefined
 }
 

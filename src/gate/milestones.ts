@@ -88,8 +88,8 @@ export function updateMilestones(
 }
 
 /**
- * Completes the moments of reached milestones. Of those that were reached before the gate, an event that is read later may show an
- * earlier moment than the status: the first start of a container.
+ * Completes the moments of reached milestones. For a milestone that was reached before the gate, an Event that is read later may
+ * show an earlier moment than the status: the first start of a container.
  */
 export function completeMoments(
   before: MilestoneProgress,

@@ -38,7 +38,7 @@ export type Place =
     }
   | { readonly type: 'mistake'; readonly message: string }
 
-/** What the cluster shows about the place of a line: a message names a mistake in it. */
+/** Whether a line of `requests` can reach pods, as far as the cluster shows; with a message if the line has a mistake. */
 export type Examined = 'right' | 'unknown' | Verdict | { readonly message: string }
 
 const whatServes = 'Name a Service, or a resource that runs pods.'
@@ -117,6 +117,7 @@ export function examinePlace(check: RequestCheck, place: Place | undefined, part
   return place.type === 'target' ? examineTarget(check, place, parts) : examineSelecting(check, place, parts, mayDeploy)
 }
 
+/** Examines a line whose reference is a target: its port must exist, and the target must have pods or need none. */
 function examineTarget(
   check: RequestCheck,
   { index, serving }: Place & { readonly type: 'target' },
@@ -163,7 +164,7 @@ function examineSelecting(
   return pods.includes('unknown') ? 'unknown' : (denied ?? 'right')
 }
 
-/** Whether a target has pods or wants none. If access to what leads to them is refused, they are not known. */
+/** Whether a target has pods, or needs none. A verdict if the gate may not read the objects that lead to the pods. */
 function examinePods(gated: GatedTarget, parts: Parts): 'right' | 'none' | 'unknown' | Verdict {
   const object = objectOf(gated.state)
   if (object === undefined) return 'unknown'
@@ -196,7 +197,7 @@ function examinePort(check: RequestCheck, object: KubeObject, serving: Serving):
   return typeof port === 'string' ? { message: `${shortName(object)}: ${port}` } : 'right'
 }
 
-/** Whether a target waits for nothing but answers: all its pods are known. */
+/** Whether only answers to requests are missing until the target is ready: then all its pods are known. */
 function isReadyItself({ state }: GatedTarget): boolean {
   return state.assessment?.asks !== undefined
 }

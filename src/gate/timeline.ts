@@ -54,9 +54,9 @@ export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: Reaso
 export interface MilestoneRecord {
   readonly name: string
   readonly state: 'done' | 'current' | 'pending' | 'failed' | 'skipped'
-  /** When it was reached. If it was reached before the gate, and no object shows when, this is the gate's start. */
+  /** When the milestone was reached. If this was before the gate and no object shows the time, it is the gate's start. */
   readonly at?: number
-  /** An object shows when it was reached. */
+  /** An object shows when the milestone was reached. */
   readonly source?: 'object' | undefined
   readonly message: string
 }
@@ -91,7 +91,7 @@ export type GateProblem = Problem & ProblemRecord
 
 /** The age of a target's present version. */
 export interface VersionAge {
-  /** When it came, in milliseconds since the epoch on the runner's clock; absent if unknown. */
+  /** When the version came, in milliseconds since the epoch on the runner's clock; absent if unknown. */
   readonly changedAt?: number
   /** `recent`: it is this change. `none`: it is older, and was ready at first sight or not accepted by `require-change`. */
   readonly change?: 'recent' | 'none'
@@ -99,7 +99,7 @@ export interface VersionAge {
 
 export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends Verdict<TargetOutcome>, VersionAge {
   readonly target: Target
-  /** When it ended or became ready; absent while it is open. */
+  /** When the target ended or became ready; absent while it is open. */
   readonly endedAt?: number
   /** The index in `Timeline.targets` of the target that this one only waits for: it is no failure of its own. */
   readonly causedBy?: number
@@ -148,7 +148,7 @@ export interface GateRecord extends Verdict {
   readonly path: string
   readonly context: string
   readonly serverVersion: string
-  /** When it began and ended; absent if its report is missing. */
+  /** When the gate began and ended; absent if its report is missing. */
   readonly startedAt?: number
   readonly finishedAt?: number
   readonly hint?: string
@@ -171,9 +171,9 @@ export interface AnswerRecord {
   readonly isRight: boolean
 }
 
-/** What a line of `requests` asked, and how it was answered. */
+/** A line of the input `requests`, with the answers. */
 export interface RequestRecord {
-  /** The line as written, with `***` for the values of headers. */
+  /** The line of the input `requests` as written, with `***` for the values of headers. */
   readonly text: string
   /** Requests were sent from the start of the gate to its end (`--during`). */
   readonly isDuring: boolean

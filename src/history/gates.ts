@@ -18,7 +18,7 @@ const pastTarget = z.object({
   causedBy: z.string().optional(),
   /** From its change, or the start of the gate, until it was ready or ended. */
   seconds,
-  /** How long each reached milestone took, from the one before. Empty if it was ready at first sight. */
+  /** The time of each reached milestone since the milestone before. Empty if the target was ready at first sight. */
   milestones: z.record(z.string(), seconds),
 })
 

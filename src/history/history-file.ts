@@ -59,9 +59,9 @@ function readText(path: string): string {
 }
 
 /**
- * Adds a gate to a history, and removes the oldest ones that are too many. Of jobs that do so at the same time,
- * none loses a line: each line is appended in one write, and is appended again if the file was replaced meanwhile; who
- * replaces the file adds the lines that came to the old one.
+ * Adds a gate to a history, and removes the oldest gates if there are too many. Several jobs may do this at the same
+ * time without the loss of a line: each line is appended in one write, and is appended again if the file was replaced
+ * meanwhile; the job that replaces the file adds the lines that were appended to the old file.
  * @throws the file system's error
  */
 export function appendGate(path: string, gate: PastGate): void {

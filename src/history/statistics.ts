@@ -39,14 +39,14 @@ interface TargetStatistics {
   readonly target: string
   readonly namespace: string | undefined
   readonly context: string
-  /** How often it was judged, and failed by itself. */
+  /** How often the target was judged, and failed by itself. */
   readonly runs: number
   readonly failed: number
-  /** How often it failed for each reason, the most frequent first. */
+  /** How often the target failed for each reason, the most frequent first. */
   readonly reasons: readonly { readonly reason: string; readonly count: number }[]
-  /** How long it took until it was ready, in each good run; absent without one. */
+  /** How long the target took to become ready, in each good run; absent without a good run. */
   readonly ready?: { readonly median: number; readonly p90: number; readonly each: readonly number[] }
-  /** From a failure until it was ready again; absent if that did not happen. */
+  /** From a failure until the target was ready again; absent if that did not happen. */
   readonly recovery?: { readonly median: number; readonly longest: number; readonly count: number }
   /** The medians of its milestones, the longest first: work, and waiting for others. */
   readonly work: readonly MilestoneMedian[]

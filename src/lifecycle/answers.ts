@@ -34,7 +34,7 @@ export interface DuringCount {
 
 /** What an amendment reads of the answers so far. */
 export interface AnswerBook {
-  /** Everything has answered: from here on, only wrong answers count. */
+  /** Whether the gate is in the hold: each check had its right answers, so only wrong answers decide now. */
   readonly isHolding: boolean
   answers(check: RequestCheck, uid: string): Answers | undefined
   during(check: RequestCheck): DuringCount

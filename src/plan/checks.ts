@@ -197,19 +197,19 @@ function checkMethod(method: string, addMistake: AddMistake): void {
 
 /** Flags that contradict each other, or have no effect. */
 function checkCombination(flags: ReadonlyMap<string, string>, isOutside: boolean, addMistake: AddMistake): void {
-  const without = (name: string, why: string) => {
+  const rejectFlag = (name: string, why: string) => {
     if (flags.has(name)) addMistake(`--${name} has no effect ${why}. Leave it out.`)
   }
   if (isOutside) {
-    without('namespace', 'on a URL')
-    without('scheme', 'on a URL, which contains its scheme')
-    without('each-pod', 'on a URL, which reaches any pod')
+    rejectFlag('namespace', 'on a URL')
+    rejectFlag('scheme', 'on a URL, which contains its scheme')
+    rejectFlag('each-pod', 'on a URL, which reaches any pod')
   }
   if (flags.has('during')) {
-    without('each-pod', 'with --during, which asks one pod after the other')
-    without('times', 'with --during, which asks until the gate ends')
+    rejectFlag('each-pod', 'with --during, which asks one pod after the other')
+    rejectFlag('times', 'with --during, which asks until the gate ends')
   } else {
-    without('max-errors', 'without --during')
+    rejectFlag('max-errors', 'without --during')
   }
 }
 

@@ -93,7 +93,7 @@ export interface HealthCheck
       HealthCheckEntry,
       'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'applies' | 'isWorkload' | 'awaitsWorkloads'
     > {
-  /** Whether the user wrote it. */
+  /** Whether the user wrote the health check. */
   readonly isUsers: boolean
   readonly current: Expression
   readonly failed?: Expression

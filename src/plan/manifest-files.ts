@@ -28,7 +28,7 @@ const manifestEnding = /\.(json|yaml|yml)$/
 /**
  * Reads the files of the lines: files, folders, globs; `!` excludes, `#` comments. Never throws for invalid lines or files:
  * mistakes are collected with their lines. A folder means its own files, as for `kubectl apply -f` without `--recursive`:
- * what was not applied would be `not-found`. An excluded folder means all files below it.
+ * otherwise, objects that were not applied would be `not-found`. An excluded folder means all files below it.
  *
  * Symbolic links must stay within the workspace: a pull request can add links, and the gate must not read and quote
  * other files of the machine. A path outside the workspace is read only if a line names it.
@@ -91,7 +91,7 @@ interface FilePath {
   readonly real: string
 }
 
-/** What one line names. */
+/** The files and folders that one line names. */
 interface FoundByLine {
   readonly files: FilePath[]
   /** Visited folders. They are not visited again, because links may form a loop. */

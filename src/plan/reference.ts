@@ -19,7 +19,7 @@ export interface Reference {
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly revisions?: readonly WantedRevision[]
-  /** What kubectl printed about it, if the line is kubectl's output. */
+  /** What kubectl printed about the object, if the line is kubectl's output. */
   readonly applied?: string
   /** Set if the reference comes from a manifest, which contains the exact `apiVersion` and `kind`. */
   readonly manifest?: Manifest

@@ -294,7 +294,7 @@ function keyOf(target: Target): string {
 /** A target that later lines may extend. */
 interface Draft {
   readonly target: Target & Required<Pick<Target, 'source'>>
-  /** Whether a line contains its name, not a selector. */
+  /** Whether a line contains the name of the target, not a selector. */
   readonly byName: boolean
   readonly manifest: Manifest | undefined
 }

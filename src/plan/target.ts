@@ -43,7 +43,7 @@ export interface ReleaseHistory {
 export interface ReleaseRevision {
   readonly number: number
   readonly status: string
-  /** When Helm began it, as a timestamp of the server. */
+  /** When Helm began the revision, as a timestamp of the server. */
   readonly createdAt?: string | undefined
 }
 
@@ -71,9 +71,9 @@ export interface Target {
   readonly source?: Source
   /** The revisions that its operator must have deployed (`--revision`), of one source each. */
   readonly revisions?: readonly WantedRevision[]
-  /** Set if a GitOps operator deployed it: the target that it belongs to, such as an Application. */
+  /** Set if a GitOps operator deployed the object: the target that contains the object, such as an Application. */
   readonly deployedBy?: ObjectName
-  /** What kubectl printed about it: `unchanged`, `configured`, `created`. */
+  /** What kubectl printed about the object: `unchanged`, `configured`, `created`. */
   readonly applied?: string
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string

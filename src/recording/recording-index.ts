@@ -134,7 +134,7 @@ interface KindIndex extends KindName {
 }
 
 interface IndexedObject extends ObjectMeta {
-  /** When it was first seen, in milliseconds since the epoch; undefined in the first list. */
+  /** When the object was first seen, in milliseconds since the epoch; undefined in the first list. */
   readonly createdAt?: number | undefined
 }
 

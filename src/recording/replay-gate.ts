@@ -45,7 +45,7 @@ export function inputsOf(
 }
 
 /**
- * What the recorded gate asked for after ready; undefined if it asked for nothing.
+ * The checks of the recorded gate once its targets were ready: requests, metrics and the hold. Undefined if it had none.
  * @throws UserError with the mistakes of these inputs
  */
 export async function recordedChecks(
@@ -78,7 +78,7 @@ export interface ReplayPlan extends Plan {
 
 /**
  * Resolves the targets of a replay: the user's own references, else the targets in the header, else the `resources` in the
- * header. Clocks among the overrides replace those that are recorded behind a reference.
+ * header. A clock in the overrides replaces the recorded clock of each reference.
  * @param overrides the user's own values by input name
  * @param references the user's own references; by default those of `resources` among the overrides
  * @throws UserError when the targets cannot be found
@@ -180,7 +180,7 @@ export interface ReplayHooks {
   readonly onGate?: (gate: Gate) => void
   /** By default read from the recording. */
   readonly index?: RecordingIndex
-  /** See `recordedChecks`; by default nothing is asked for. */
+  /** See `recordedChecks`; by default there are no checks. */
   readonly afterReady?: AfterReadyFactory | undefined
   /** See `ReplayPlan`. */
   readonly correctNamespace?: (event: FeedEvent) => FeedEvent

@@ -23,8 +23,8 @@ const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or
- * if none of them failed it. None if the gate was cancelled or has no targets. Of merged gates one for all: their jobs
- * annotated the targets.
+ * if the gate failed without a failed target. None if the gate was cancelled or has no targets. Merged gates have one error in
+ * all, because their jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
@@ -38,8 +38,9 @@ export function buildAnnotations(
   const { outcome } = verdict ?? {}
   const deciding = decidingTarget(timeline)
   // A URL or a metric belongs to no target.
-  const isOfNone = (outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out') && deciding === undefined
-  const isOwn = outcome === 'unknown' || outcome === 'misconfigured' || isOfNone
+  const hasNoFailedTarget =
+    (outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out') && deciding === undefined
+  const isOwn = outcome === 'unknown' || outcome === 'misconfigured' || hasNoFailedTarget
   const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []
   const names = fullNames(targets.map(({ target }) => target))
   const waiting = waitingLines(timeline)

@@ -10,7 +10,7 @@ export interface ComparedMilestone {
   /** Not reached: it has taken that long so far. */
   readonly isOpen?: true
   readonly medianMs: number
-  /** How long it took in the earlier gates, the newest last. */
+  /** How long the milestone took in the earlier gates, the newest last. */
   readonly earlierMs: readonly number[]
 }
 

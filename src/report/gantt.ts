@@ -22,8 +22,8 @@ interface Gantt {
 }
 
 /**
- * The milestones of each target as bars: red for failed, amber for in progress. Of more than 16 targets, it shows those
- * that are not ready and the slowest ready ones. Undefined if everything was done when the gate first saw it. The axis
+ * The milestones of each target as bars: red for failed, amber for in progress. If there are more than 16 targets, it
+ * shows those that are not ready and the slowest ready ones. Undefined if everything was done at first sight. The axis
  * counts plain seconds (minutes in a long gate), because `%s` is the only format of d3 that does not depend on the
  * viewer's time zone. With `dateFormat x`, 1,000 units are one second or minute of the axis.
  */

@@ -29,7 +29,7 @@ import {
 
 /** A line of a container's log, or a note about the log. Raw text: renderers escape it. */
 export interface LogOutput {
-  /** When it arrived, in milliseconds since the epoch. */
+  /** When the line arrived, in milliseconds since the epoch. */
   readonly at: number
   /** Index of the target. */
   readonly target: number

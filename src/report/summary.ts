@@ -50,8 +50,8 @@ const maxNameWidth = 60
 const maxAnnotations = 20
 
 /**
- * The job summary as GitHub Markdown, in the order of need: the outcome; of a failure the cause with its hint, the lines of
- * the log that look like the error, and what changed; the targets that are not ready; the timeline as a gantt and as text;
+ * The job summary as GitHub Markdown, the most important first: the outcome; for a failure the cause with its hint, the lines
+ * of the log that look like the error, and what changed; the targets that are not ready; the timeline as a gantt and as text;
  * then, folded, events, whole logs and the ready targets. It can also show an open gate. It ends with an empty line, because
  * several summaries may follow each other.
  */
@@ -110,11 +110,11 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
 interface NamedRecord {
   readonly record: TargetRecord
   readonly name: TargetName
-  /** The target that it only waits for. */
+  /** The target for which this target only waits. */
   readonly cause?: NamedRecord | undefined
 }
 
-/** The summary without its end. */
+/** The summary without its notes and its footer. */
 function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): string {
   const names = nameTargets(timeline.targets.map(({ target }) => target))
   const own = timeline.targets.map((record, index): NamedRecord => ({ record, name: names[index] ?? { name: '' } }))
@@ -244,7 +244,7 @@ const columns: readonly Column[] = [
   },
 ]
 
-/** The rows of some targets; a column is shown if any of all targets needs it. */
+/** The table of `records`; it has each column that any target of the gate needs. */
 function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], timeline: Timeline): string {
   const shown = columns.filter(({ isOptional, cell }) => !isOptional || named.some((row) => cell(row, timeline) !== ''))
   const line = (cells: readonly string[]) => `|${cells.join('|')}|`
@@ -289,12 +289,12 @@ function isReady({ record }: NamedRecord): boolean {
   return record.outcome === 'ready'
 }
 
-/** Ready at first sight, with a version that is older than this change. */
+/** Whether a target was ready at first sight, with a version that is older than this change. */
 function isUnchanged(each: NamedRecord): boolean {
   return isReady(each) && each.record.change === 'none'
 }
 
-/** The ready targets in the table: none if something failed, or they are many. Several unchanged ones are folded. */
+/** The ready targets in the table: none if a target failed or there are many. Several unchanged targets are folded. */
 function readyRows({ verdict }: Timeline, named: readonly NamedRecord[], shape: Shape): readonly NamedRecord[] {
   const hasFailed = verdict !== undefined && verdict.outcome !== 'ready'
   const isFolded = named.filter(isUnchanged).length > 1 ? isUnchanged : () => false
@@ -403,7 +403,7 @@ function explainedTargets(timeline: Timeline, named: readonly NamedRecord[]): re
   return [...failing.filter(({ record }) => record === deciding), ...(others.length > 1 ? [] : others)]
 }
 
-/** Below the box: the evidence that helps at once. Of the target that decided, the box has the message and the hint. */
+/** The evidence that helps at once, below the coloured box. The box has the message and hint of the target that decided. */
 function causes(timeline: Timeline, named: readonly NamedRecord[], shape: Shape, options: SummaryOptions): string[] {
   if (shape.details === 0) return []
   const explained = explainedTargets(timeline, named)
@@ -416,7 +416,7 @@ function causes(timeline: Timeline, named: readonly NamedRecord[], shape: Shape,
   })
 }
 
-/** What is known of the time between the change and the gate: a line for the milestones that a target reached together. */
+/** Milestones between the change and the gate: one line for those that a target reached at the same moment. */
 function entriesBefore({ targets, startedAt }: Timeline): Entry[] {
   return targets
     .flatMap((record, target) => {

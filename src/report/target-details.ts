@@ -99,8 +99,8 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
 }
 
 /**
- * The lines of a container's log around the one that looks like the error; its last lines if none does. Of several logs, the
- * first one with an error.
+ * The lines of a container's log around the line that looks like the error; the last lines if none does. If there are
+ * several logs, the first log with an error.
  */
 function logExcerpt(record: TargetRecord, limit: number): readonly string[] {
   const excerpt = excerptOf(record, limit)

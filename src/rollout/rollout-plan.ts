@@ -29,7 +29,7 @@ import { importChecks, type Rollout, resolveKinds, writtenTimeoutMs } from './ro
 /** A plan with the kinds of its targets. */
 export interface LivePlan extends ResolvedPlan {
   readonly kinds: readonly ApiResource[]
-  /** What is asked for after ready, with the objects that it names. */
+  /** The checks after the targets are ready, with the objects that they name. */
   readonly checks?: Checks | undefined
   /** Indexes of the targets whose logs are shown live. */
   readonly streamed: ReadonlySet<number>
@@ -39,8 +39,8 @@ export interface LivePlan extends ResolvedPlan {
 
 /**
  * Finds the targets.
- * @param awaited the revisions of Helm releases that were awaited; undefined: none is
- * @param hasFailed an awaited revision has failed: those that followed are no targets
+ * @param awaited the revisions of Helm releases for which the gate has waited until now; undefined if it does not wait for any
+ * @param hasFailed whether an awaited revision has failed: then later revisions are no targets
  */
 export async function planTargets(
   written: Rollout,
@@ -127,7 +127,7 @@ function matchWait({ inputs, clock, onRetry }: Rollout, signal: AbortSignal): Ma
   }
 }
 
-/** How to grant all access that the gate of these references lacks; undefined if no refusal names it. */
+/** How to grant all access that the gate lacks for these references; undefined if no refusal names the missing access. */
 async function grantsFor({ resolved }: Resolution, cluster: Cluster): Promise<string | undefined> {
   const gated = resolved.filter(({ reference }) => !reference.exclude)
   const requests = gated.map((entry) => ({ ...listRequest(entry), name: entry.reference.name }))

@@ -13,7 +13,7 @@ import { type FollowedObjects, type FollowedRequest, isMeant } from './view-targ
 
 interface FollowOptions {
   readonly clock: Clock
-  /** Gets the events: the texts of the view wait there. */
+  /** The queue in which the texts of the view wait until secrets in them are known. It reads each event. */
   readonly texts: TextQueue
   /** Aborted by Ctrl-C. */
   readonly cancelled: AbortSignal
@@ -52,7 +52,7 @@ export function traceView(target: Target, trace: Trace, draw: (state: TraceState
 /** Callbacks of `ChangesView`. */
 export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
-  /** Called before the first change with what the objects are like. Without this function, there is no overview. */
+  /** Called before the first change with the state of the objects. Without this function, there is no overview. */
   readonly onOverview?: (look: Timeline) => void
   /** Called when the first list of a request is complete and empty. */
   readonly onWaiting?: (request: WatchRequest) => void
@@ -113,7 +113,7 @@ export class ChangesView implements View {
     if (this.#sources.has(requestKey(request))) this.report(event, request)
   }
 
-  /** Handles an event of any watch: it may affect what the objects are like. */
+  /** Handles an event of any watch, because it may affect the state of the objects. */
   judge(event: FeedEvent): void {
     this.#startedAt ??= event.at
     this.#gate?.handle(event)
@@ -141,7 +141,7 @@ export class ChangesView implements View {
     return this.#sources.get(requestKey(request)) ?? []
   }
 
-  /** A release has objects of few kinds: it is awaited if no kind has one. */
+  /** Reports that a release is awaited if it has no object of any kind: a release has objects of few kinds. */
   #reportEmptyReleases(request: WatchRequest): void {
     for (const { line, release } of this.#sourcesOf(request)) {
       const keys = this.#objects.requests.filter((each) => each.line === line).map((each) => requestKey(each.request))

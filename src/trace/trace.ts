@@ -25,7 +25,7 @@ export interface TraceState {
   readonly recreatedAt?: number
   /** The pods that still exist after their owner was deleted. */
   readonly remainingPods: readonly KubeObject[]
-  /** Whether it is ready by the rules of the gate. */
+  /** Whether the resource is ready by the rules of the gate. */
   readonly isReady: boolean
   /** The kinds that cannot be read or do not exist, with the server's message, and why the resource cannot be judged. */
   readonly problems: readonly string[]

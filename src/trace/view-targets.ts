@@ -51,7 +51,7 @@ export interface FollowedRequest {
   /** Line of the reference; a reference with several kinds has several requests. */
   readonly line: number
   readonly request: WatchRequest
-  /** Of the objects that the request reports, only those of this Helm release are shown. */
+  /** Only objects of this Helm release are shown, among those that the request reports. */
   readonly release?: Release | undefined
 }
 

@@ -87,8 +87,7 @@ export class PodHistories {
   }
 
   /**
-   * Of the pods of a revision, the one that was deleted last, in its state before the deletion. One that was Ready takes
-   * precedence.
+   * The pod of a revision that was deleted last, in its state before the deletion. A pod that was Ready takes precedence.
    * @param revision the revision of a StatefulSet; a ReplicaSet has only one
    */
   removed(controller: string | undefined, revision = ''): RemovedPod | undefined {

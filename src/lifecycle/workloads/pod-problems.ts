@@ -130,7 +130,10 @@ function isStarting(pod: Pod): boolean {
   return isAlive && !!spec?.nodeName && condition(pod, 'Ready')?.status !== 'True'
 }
 
-/** From when the node of a pod may be lost: the pod starts, and nothing has been reported about it for long. */
+/**
+ * The moment from which the node of a pod may be lost, because nothing has been reported about the pod for long. Undefined
+ * unless the pod is starting on a node.
+ */
 export function quietAt(pod: Pod, context: RuleContext): number | undefined {
   if (!isStarting(pod)) return undefined
   const reportedAt = context.events(pod).map((event) => context.time(lastOccurrence(event)))

@@ -104,9 +104,9 @@ export function createdAt({ metadata }: KubeObject): string {
 }
 
 /**
- * The revision of a template. After an upgrade of the cluster several may have the same one; the controllers choose one
- * and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
- * pkg/controller/daemon). Without numbers, the result is the oldest one. Undefined while the controller has not created
+ * The revision of a template. After an upgrade of the cluster, several revisions may have the same template; the controllers
+ * choose one and give it the highest number (FindNewReplicaSet, pkg/controller/deployment/util; dedupCurHistories,
+ * pkg/controller/daemon). Without numbers, the result is the oldest revision. Undefined while the controller has not created
  * the revision: the workload is paused, uses Recreate, or is not yet observed.
  */
 export function findRevision<R extends KubeObject>(

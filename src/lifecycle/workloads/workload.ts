@@ -303,8 +303,8 @@ export interface StallHold {
 }
 
 /**
- * The pods whose end the workload waits for: those of the gated revision, which are replaced, and old ones if the controller
- * creates no pod before, or a new pod has no room or volume while an old one drains.
+ * The pods that must end before the workload can continue: the pods of the gated revision, which the controller replaces. Old
+ * pods too if the controller creates no new pod before their end, or if a new pod has no node or volume until then.
  */
 function awaitedEnds({ state, owned, gated, waitsForTermination }: ExaminedPods): readonly Pod[] {
   const hasNoRoom = state?.problems.map(traitsOf).some(({ awaitsNode, awaitsVolume }) => awaitsNode || awaitsVolume)
