@@ -400,8 +400,15 @@ function readField(key: string, value: unknown, fields: Fields, scope: Scope): r
 function readDesired(key: string, desired: unknown, fields: Fields, path: string): readonly Signal[] {
   const name = key.replace(/^(?:desired|expected)(?=[A-Z])/, 'current')
   const current = fields[name]
-  const isOther = name !== key && typeof current === 'string' && typeof desired === 'string' && current !== desired
+  const isOther =
+    name !== key && typeof current === 'string' && typeof desired === 'string' && !isSame(current, desired)
   return isOther && !isEmpty(current) ? fieldSignal(`${path}${name}`, current, 'progressing', 'change') : []
+}
+
+/** Whether two versions are the same: `v1.2.3` and `1.2.3`. */
+function isSame(...versions: readonly [string, string]): boolean {
+  const [one, other] = versions.map((each) => each.toLowerCase().replace(/^v/, ''))
+  return one === other
 }
 
 /** An object or list is one signal about a part, unless its name shows that it is the state of the whole. */
@@ -560,9 +567,11 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Scope): readonly S
   const signals = [...Map.groupBy(counts, ({ noun }) => noun)].flatMap(([noun, ofNoun]) => {
     const of = (state: Count['state']) => ofNoun.filter((each) => each.state === state)
     const [wanted, good, exist] = [of('wanted'), of('good'), of('exists')]
-    const requested = [...specCounts(spec, noun), ...wanted.map(({ value }) => value)]
+    const wantedValues = wanted.map(({ value }) => value)
+    const requested = [...specCounts(spec, noun), ...wantedValues]
     const total = Math.max(...(requested.length > 0 ? requested : exist.map(({ value }) => value)))
-    const short = good.find(({ value }) => value < total)
+    // The rest of `available` and `total` may be in use, as in a pool.
+    const short = good.find(({ key, value }) => value < (/^available$/i.test(key) ? Math.max(...wantedValues) : total))
     if (short !== undefined)
       return fieldSignal(`${path}${short.key}`, `${short.value} of ${total}`, 'progressing', 'change')
     // Without a noun, failures are counted over time: `failed: 2`.
@@ -571,12 +580,19 @@ function readCounts(fields: Fields, { spec = {}, path = '' }: Scope): readonly S
     const isNoneReady = counts.every(
       ({ key, value, state }) => state !== 'good' || value === 0 || /^updated/i.test(key),
     )
-    const alone = [...wanted, ...good].find(({ value }) => value > 0 || counts.length === 1)
+    const alone = [...wanted, ...good].find(
+      ({ value }) => value > 0 || (counts.length === 1 && mayNeedParts(fields, spec)),
+    )
     return noun !== '' && isNoneReady && alone !== undefined
       ? fieldSignal(`${path}${alone.key}`, `${alone.value}, and none is ready`, 'progressing', 'unknown')
       : []
   })
   return signals.slice(0, 1)
+}
+
+/** Whether `readyReplicas: 0` alone means that parts are missing: no condition decides, and the spec does not request none. */
+function mayNeedParts({ conditions }: Fields, spec: Fields): boolean {
+  return isEmpty(conditions) && !/"\w*(?:replicas|size|instances|nodes|members|count)":0\b/i.test(JSON.stringify(spec))
 }
 
 /** How many parts the spec requests: `spec.nodes` belongs to `readyNodes`, `spec.replicas` to `ready`. */
