@@ -251,7 +251,7 @@ describe('a milestone whose time no object shows', () => {
   })
 })
 
-describe('the live gate uses the same times', () => {
+describe('a live gate', () => {
   const steps = [
     at(0, allSynced),
     at(
@@ -265,18 +265,18 @@ describe('the live gate uses the same times', () => {
     at(30, modified(web.deployment(complete()))),
   ]
 
-  it('where an object shows them, also if the gate sees the object later', () => {
+  it('takes the time of a milestone from the object, also if the gate sees the object later', () => {
     const { timeline } = run(steps)
     expect(moments(timeline)).toMatchObject({ created: 2, replicaset: 3, started: 20, ready: 20 })
   })
 
-  it('only for milestones: clocks and verdicts begin when the gate sees the object', () => {
+  it('begins its clocks and its verdict only when it sees the object', () => {
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 30 })
     const { outcome, reason } = run(steps, { settings: { milestoneTimeoutsMs: { created: 30_000, ready: 1 } } })
     expect({ outcome, reason }).toEqual({ outcome: 'ready', reason: '' })
   })
 
-  it('but shows no milestone before its start that was reached since: timestamps have whole seconds', () => {
+  it('shows no milestone before its start that was reached after it, although timestamps have whole seconds', () => {
     const created = web.deployment(complete(), { metadata: { creationTimestamp: iso(0) } })
     const begin = { startedAt: start + 400 }
     const { timeline } = run([at(0.4, allSynced), at(0.6, added(created))], { settings: begin })

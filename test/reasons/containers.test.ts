@@ -114,14 +114,14 @@ describe('a container that cannot be created', () => {
     )
   })
 
-  it('because its pod forbids root: the hint asks for another user', () => {
+  it('because its pod forbids root has a hint that asks for another user', () => {
     const detail = { isCreated: false, message: 'container has runAsNonRoot', mayBeRoot: true }
     expect(hint('container-create-failed', detail)).toBe(
       'Set `securityContext.runAsUser` of container app to the number of a user other than root, or use an image with such a USER.',
     )
   })
 
-  it('because a subPath is not in its volume', () => {
+  it('because a subPath is not in its volume has a message with volume, path and error', () => {
     expect(messageOf(createProblem('container-create-failed', subPath))).toBe(
       'cannot start: volume "v" (subPath web.conf) cannot be mounted at /etc/web.conf: not a directory',
     )
@@ -226,7 +226,7 @@ describe('a probe that fails', () => {
     expect(headline('readiness-failing', detail)).toBe('container app fails its readiness probe')
   })
 
-  it('at another port than the container declares', () => {
+  it('at another port than the container declares has a hint with both ports', () => {
     const spec = asking({ httpGet: { port: 8081 } })
     expect(hint('readiness-failing', { isRunning: true }, { spec })).toMatch(
       /^The probe asks port 8081 for \/, but the container declares 8080\. /,
@@ -259,7 +259,7 @@ describe('a probe that fails', () => {
     )
   })
 
-  it('by a command: the hint shows it, and how long a container may take to start', () => {
+  it('by a command has a hint with the command and the time that a container may take to start', () => {
     const spec = { ...container, startupProbe: { exec: { command: ['cat', '/up'] }, failureThreshold: 30 } }
     expect(hint('startup-failing', { isRunning: true }, { spec })).toBe(
       "The probe runs `cat /up`, which has to end with code 0. If the container only needs longer, raise the probe's failureThreshold (now 30, every 10 s).",
