@@ -547,7 +547,7 @@ export type Inputs = {
   readonly written: ReadonlyMap<string, string>
 }
 
-/** Whether the gate asks for anything after ready: else it loads nothing of that. */
+/** Whether the gate has checks after its targets are ready. Without them, it does not load their code. */
 export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
   return ['requests', 'hold', 'metrics', 'metrics-from'].some((name) => written.has(name))
 }

@@ -70,7 +70,7 @@ export class Checker {
     this.#listener = listener
   }
 
-  /** Asks what is due among these questions, and aborts what is no longer among them. */
+  /** Sends the questions that are due, and aborts those that the list no longer contains. */
   update(questions: readonly Question[]): void {
     if (this.#isClosed || questions === this.#questions) return
     this.#questions = questions

@@ -84,7 +84,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
 }
 
 /**
- * Looks at the targets once: reads the first lists, and the evidence of what is not ready.
+ * Looks at the targets once: reads the first lists, and the evidence for targets that are not ready.
  * @returns undefined if cancelled
  * @throws UserError for invalid input
  */

@@ -40,7 +40,7 @@ import { type GatedTarget, objectOf } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
 import { type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
 
-/** What a gate asks for after ready; see the constructor of `AfterReady`. */
+/** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
 export interface AfterReadyFactory {
   readonly holdMs: number
   create(
@@ -59,8 +59,8 @@ export function afterReady(checks: Checks): AfterReadyFactory {
 type Timed<T> = T & { readonly at: number }
 
 /**
- * What the gate asks for after ready, and what the answers decide: `requests`, `hold` and `metrics`. It has no clock: answers
- * are events of the feed, from which the next questions follow. All moments are milliseconds since the epoch.
+ * The checks after the targets are ready (`requests`, `hold` and `metrics`), and the verdict by their answers. The
+ * class has no clock: answers are events of the feed, from which the next questions follow. All moments are milliseconds since the epoch.
  */
 export class AfterReady implements AnswerBook {
   readonly #checks: Checks
@@ -331,7 +331,7 @@ export class AfterReady implements AnswerBook {
     return now < until + lastAnswerMs ? [{ at: until + lastAnswerMs, ends: 'hold' }] : []
   }
 
-  /** Updates what is asked. Called after each event and deadline. */
+  /** Updates the questions. Called after each event and deadline. */
   update(now: number): void {
     if (this.#hold === undefined) this.#updateUrls(now)
     const next = [

@@ -48,7 +48,7 @@ interface NextDeadline {
   readonly needsAnswers: boolean
 }
 
-/** A target with what its rule may read. */
+/** A target with the facts that its rule may read. */
 export interface JudgedTarget {
   readonly gated: Readonly<GatedTarget>
   /** Whether the object certainly does not exist. */
@@ -67,7 +67,7 @@ export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
   readonly #targets: GatedTargets
-  /** What the gate asks for after ready. */
+  /** The checks after the targets are ready: requests, metrics and the hold. */
   readonly #after: AfterReady | undefined
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
@@ -81,7 +81,7 @@ export class Gate {
   #earliest: NextDeadline | undefined
   #now: number
   readonly #answers = new WatchAnswers()
-  /** Since when every target is ready; undefined if one is not. */
+  /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
   #end: { readonly verdict: Verdict; readonly at: number; readonly mayBeDated: boolean } | undefined
   /** The consolidated requests, and what they depend on. */
@@ -100,7 +100,7 @@ export class Gate {
   /**
    * @param willSync whether the first list of a request is expected (see Store)
    * @param onEntry is called with each new timeline entry
-   * @param afterReady what is asked for after ready; by default nothing
+   * @param afterReady creates the checks after the targets are ready; by default there are none
    */
   constructor(
     targets: readonly Target[],
@@ -390,7 +390,7 @@ export class Gate {
     this.#updateDeadlines()
   }
 
-  /** The end of the hold: what is not ready did not hold. The watches have answered, or the target waits for them. */
+  /** Ends the hold: a target that is not ready now has not held. The watches have answered, or the target waits for them. */
   #endHold(at: number): void {
     const after = this.#after
     if (after === undefined) return

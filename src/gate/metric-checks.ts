@@ -13,7 +13,7 @@ export interface Hold {
 
 type TimedValue = MetricValue & { readonly at: number }
 
-/** The values of `metrics` since everything was ready, what is asked next, and what they decide. */
+/** The values of `metrics` since everything was ready, the next queries, and the verdict by these values. */
 export class MetricChecks {
   readonly #metrics: readonly MetricCheck[]
   readonly #values = new Map<number, readonly TimedValue[]>()

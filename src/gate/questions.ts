@@ -3,8 +3,8 @@ import type { AskedPod } from '../lifecycle/assessment.ts'
 export type { AskedPod }
 
 /**
- * What the gate asks for besides watches. An event `ANSWER` or `METRIC` answers it; a question that is no longer among the
- * questions of the gate needs no answer. `at`: when it is due, milliseconds since the epoch on the clock of the feed.
+ * A request or query that the gate needs besides its watches. An event `ANSWER` or `METRIC` answers it; a question that the gate
+ * no longer has needs no answer. `at`: when it is due, milliseconds since the epoch on the clock of the feed.
  */
 export type Question =
   /** `check`: index among `requests`. Without `pod`, the URL is asked. */

@@ -23,7 +23,7 @@ export interface StepContext {
   readonly rule: Rule
   readonly settings: GateSettings
   readonly gateTime: GateTime
-  /** When the present version of this target came, by its rule and what is known of it; see `Rule.changedAt`. */
+  /** When the present version of this target came, by its rule; see `Rule.changedAt`. */
   readonly changedAt: (object: KubeObject) => number | undefined
   /** See `Rule.hasExpectedImages`. */
   readonly hasExpectedImages: (object: KubeObject, listed: KubeObject | undefined) => boolean | Problem | undefined

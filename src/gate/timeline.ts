@@ -182,7 +182,7 @@ export interface RequestRecord {
   /** How many answers were wrong or missing, and when. */
   readonly errors: number
   readonly errorsAt: readonly number[]
-  /** The latest ones. */
+  /** The latest answers. */
   readonly answers: readonly AnswerRecord[]
 }
 
@@ -205,7 +205,7 @@ export interface HoldRecord {
   readonly since?: number
 }
 
-/** What the gate asked for besides watches. */
+/** The results of the checks after the targets were ready: requests, metrics and the hold. */
 export interface CheckRecords {
   readonly requests: readonly RequestRecord[]
   readonly metrics: readonly MetricRecord[]
@@ -230,7 +230,7 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly hint?: string
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
-  /** Absent if the gate asked for nothing after ready. */
+  /** Absent if the gate had no requests, metrics or hold. */
   readonly checks?: CheckRecords | undefined
   /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
   readonly annotations?: readonly string[]

@@ -44,7 +44,7 @@ export interface Opened {
   readonly name: string
 }
 
-/** What closes an open object from another process than the one that opened it. */
+/** The data to close an open object from another process than the process that opened it. */
 export interface Closing {
   readonly octokit: Octokit
   readonly run: WorkflowRun

@@ -93,7 +93,7 @@ function isNotEmpty(text: string): boolean {
   return text !== ''
 }
 
-/** The words in one line, with a hash of what they leave out and of what is cut off. */
+/** The words in one line, with a hash of the omitted facts and of the text that is cut off. */
 function withHash(words: readonly string[], hidden: readonly string[]): string {
   const text = plain(words.filter(isNotEmpty).join(' '))
   const omitted = text.length > nameLimit ? [...hidden, text] : hidden
@@ -119,7 +119,7 @@ function referenceName({ kind, name, selector }: Pick<Reference, 'kind' | 'name'
   return selector ? `${kind.toLowerCase()} -l ${selector}` : `${kind.toLowerCase()} --all`
 }
 
-/** All of a reference that decides what is gated: not its line and not its clocks. */
+/** The parts of a reference that decide which objects are gated: all but its line and its clocks. */
 function fullReference({ kind, name, selector, namespace, exclude, waitFor }: Reference): string {
   return JSON.stringify([kind.toLowerCase(), name, selector, namespace, exclude, waitFor])
 }

@@ -32,7 +32,7 @@ type StreamEnd = 'ended' | 'silent' | 'interrupted'
 
 /**
  * Reads one container's log while it is written, also when streams break or the container restarts. No line is
- * repeated, and none is lost that the kubelet still has. The container's status starts a stream but never ends one,
+ * repeated, and no line is lost that the kubelet still has. The container's status starts a stream but never ends one,
  * because the last lines may arrive later than the status.
  */
 export class ContainerLog {

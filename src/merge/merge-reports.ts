@@ -118,7 +118,7 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
   })
 }
 
-/** A target with what its gate logged about it. */
+/** A target with the entries that its gate logged about the target. */
 interface MergedTarget {
   readonly reported: ReportTarget
   readonly record: TargetRecord

@@ -66,7 +66,7 @@ export interface MetricCheck {
   readonly threshold: number
 }
 
-/** Where metrics are asked for (`metrics-from`). */
+/** The server to which the queries of metrics go (`metrics-from`). */
 export type MetricsSource =
   | { readonly url: string; readonly headers: readonly Header[] }
   | {
@@ -77,7 +77,7 @@ export type MetricsSource =
       readonly headers: readonly Header[]
     }
 
-/** What the gate asks for after ready. */
+/** The checks after the targets are ready. */
 export interface Checks {
   readonly requests: readonly RequestCheck[]
   readonly metrics: readonly MetricCheck[]

@@ -164,7 +164,7 @@ function withScope<T extends { readonly namespace?: string }>(
   return rest as T
 }
 
-/** The header's targets. Undefined if it has none, or if one is incomplete or damaged. */
+/** The targets in the header. Undefined if there are none, or if any target is incomplete or damaged. */
 function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
   if (!areTargets(targets) || targets.length === 0) return undefined
   return targets.map((target) => ({ ...target, clocks: target.clocks ?? {} }))

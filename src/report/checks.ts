@@ -12,8 +12,8 @@ const maxWordWidth = 48
 const barCells = 60
 
 /**
- * What the gate asked for after ready, as Markdown: the requests with their last answers, the errors while the gate ran, the
- * values of the metrics. Empty if it asked for nothing. Everything in it is hostile text.
+ * The checks after the targets were ready, as Markdown: the requests with their last answers, the errors while the gate ran, the
+ * values of the metrics. Empty if there were no checks. All texts are hostile.
  */
 export function renderChecks(timeline: Timeline): string[] {
   const { checks } = timeline

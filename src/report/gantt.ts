@@ -12,7 +12,7 @@ const slowestReady = 6
 /** The maximum length of a diagram that GitHub draws. */
 const characterLimit = 50_000
 const sectionNameLimit = 34
-/** The minimum length of a bar, as a part of the whole: a shorter one is not visible. */
+/** The minimum length of a bar, as a part of the whole diagram: a shorter bar is not visible. */
 const shortestBar = 1 / 150
 const maxErrorBars = 6
 

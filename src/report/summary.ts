@@ -255,7 +255,7 @@ function rowsOf(records: readonly NamedRecord[], named: readonly NamedRecord[], 
   ].join('\n')
 }
 
-/** The targets that are not ready; with the ready ones, if there are few and nothing failed. */
+/** The targets that are not ready; the ready targets too, if they are few and no target failed. */
 function table(timeline: Timeline, named: readonly NamedRecord[], shape: Shape): string[] {
   if (timeline.targets.length < 2) return []
   const rows = (records: readonly NamedRecord[]) => rowsOf(records, named, timeline)
@@ -395,7 +395,7 @@ function detailOptions(
   }
 }
 
-/** The failed targets that are explained at once: the one that decided, and a second one if there are two. */
+/** The failed targets that are explained at once: the target that decided the verdict, and another one if there are two. */
 function explainedTargets(timeline: Timeline, named: readonly NamedRecord[]): readonly NamedRecord[] {
   const failing = named.filter(({ record }) => isFailing(record))
   const deciding = decidingTarget(timeline)

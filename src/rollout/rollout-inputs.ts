@@ -22,7 +22,7 @@ export interface RolloutInputs {
   /** The references of `resources` and `manifests`. */
   readonly references: ParsedReferences
   readonly streamLogs: readonly Reference[]
-  /** What is asked for after ready, if anything is. */
+  /** The checks after the targets are ready, if there are any. */
   readonly checks?: Checks | undefined
 }
 
@@ -80,10 +80,10 @@ export async function checkInputs(
   throw new UserError([...all, ...further])
 }
 
-/** A gate that asks for nothing after ready starts without this module. */
+/** Loads the module of the checks. A gate without checks after its targets are ready does not need the module. */
 export const importChecks = () => import('../plan/checks.ts')
 
-/** Reads what is asked for after ready. The values of its headers are secrets. */
+/** Reads the checks after the targets are ready. The values of their headers are secrets. */
 async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
   if (!hasChecks(inputs)) return undefined
   const { headerValues, parseChecks } = await importChecks()
@@ -152,7 +152,7 @@ export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, cl
 }
 
 /**
- * Resolves the kinds of the references, of `stream-logs` and of what is asked for after ready.
+ * Resolves the kinds of the references, of `stream-logs` and of the checks after the targets are ready.
  * @throws UserError with the mistakes of all
  */
 export async function resolveKinds(

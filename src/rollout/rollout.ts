@@ -190,7 +190,7 @@ async function openRecording(
 }
 
 /**
- * Reviews what is needed to ask pods and metrics. A gate that asks nothing loads nothing of it.
+ * Checks the access that requests and metrics need. A gate without these checks does not load their code.
  * @throws UserError if access is missing
  */
 async function openChecker(
@@ -212,7 +212,7 @@ export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
  * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is
  * cancelled
- * @param options.checker asks what the gate asks for
+ * @param options.checker sends the requests and queries of the gate
  */
 export async function followGate(
   { inputs, cancelled, clock, isLook = false }: Rollout,

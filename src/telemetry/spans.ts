@@ -139,7 +139,7 @@ function writeTarget(record: TargetRecord, name: string, { timeline, tracer, par
   span.end(moment(endedAt))
 }
 
-/** A span for each reached milestone, from the one before, and one for the milestone that was not reached. */
+/** A span for each reached milestone, from the milestone before, and a span for the milestone that was not reached. */
 function writeMilestones(record: TargetRecord, endedAt: number, { timeline, tracer, parent }: Parent): void {
   let from = beginOf(record, timeline.startedAt)
   const write = (name: string, to: number): Span => {

@@ -66,7 +66,7 @@ export class FollowedGate {
       .targets.every(({ outcome }) => outcome === 'ready')
   }
 
-  /** What the objects are like; undefined until all first lists have arrived. */
+  /** The state of the objects; undefined until all first lists have arrived. */
   look(now: number): Timeline | undefined {
     const gate = this.#gateAt(now)
     return gate.isComplete ? lookAt(gate, now) : undefined

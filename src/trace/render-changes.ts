@@ -8,7 +8,10 @@ import { formatElapsed } from '../report/target-record.ts'
 import type { ObjectChange } from './changes.ts'
 import { dim, emptyLine, type Line, line } from './line.ts'
 
-/** A change as text: time, object, author and YAML. The first shows the whole YAML, later ones the differences. */
+/**
+ * A change as text: time, object, author and YAML. The first change of an object shows its whole YAML, later changes show the
+ * differences.
+ */
 export function changeLines(change: ObjectChange, startedAt: number): readonly Line[] {
   const { before, after, type } = change
   const head = line(

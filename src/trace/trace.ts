@@ -63,7 +63,7 @@ export interface DepartedObject {
 const departedMs = 15_000
 
 /**
- * What one resource and the objects that belong to it are like, as an endless gate of this target judges them: a failed
+ * The state of one resource and of the objects that belong to it, as an endless gate of this target judges them: a failed
  * resource may recover, and a deleted one may be created again. Its time advances only when `handle` or `state` is called.
  */
 export class Trace {
