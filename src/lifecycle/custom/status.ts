@@ -296,10 +296,25 @@ function asList(conditions: unknown): unknown {
 /** The conditions of the present generation. If the status is older, only those with the present generation. */
 function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
-  return conditionSignals(object).filter(
+  return latestOfEachType(conditionSignals(object)).filter(
     ({ condition }) =>
       isOfPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
   )
+}
+
+/**
+ * Some controllers append a condition for each change instead of replacing the one of its type: then the latest counts, by
+ * its time and then by its place. Without times, all of them count.
+ */
+function latestOfEachType(conditions: readonly StatusCondition[]): readonly StatusCondition[] {
+  const timeOf = ({ condition }: StatusCondition) => {
+    const { lastTransitionTime, lastUpdateTime, timestamp }: Fields = { ...condition }
+    return Date.parse(String(lastTransitionTime ?? lastUpdateTime ?? timestamp))
+  }
+  return [...Map.groupBy(conditions, ({ name }) => name).values()].flatMap((ofType) => {
+    if (ofType.length === 1 || ofType.some((each) => Number.isNaN(timeOf(each)))) return ofType
+    return ofType.toSorted((a, b) => timeOf(a) - timeOf(b)).slice(-1)
+  })
 }
 
 function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
@@ -357,6 +372,8 @@ const steps = words(
 const errorKeys = /^(?:last)?(?:error|errors|err|errmsg|errormessage|failuremessage|failurereason|problems)$/i
 /** Texts for the absence of an error. */
 const noError = /^(?:none|null|nil|ok|no[- ]?errors?)\.?$/i
+/** Fields with a copy of an external object, such as a port of OpenStack that is DOWN without a server. */
+const copies = /^(?:resource|externalResource|atProvider)$/i
 /** How deep parts may be nested: `regions.eu.zones[a].phase`. */
 const maxDepth = 4
 
@@ -416,6 +433,8 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
   const tokens = tokensOf(key)
   const scope = { isWork, depth: depth + 1, path: `${path}${key}.` }
   if (conditionHolders.includes(key) || hasAny(tokens, past)) return []
+  if (!Array.isArray(value) && copies.test(key))
+    return readPart(value, scope).map((each) => (each.meaning === 'ready' ? each : { ...each, weight: 'unknown' }))
   if (!Array.isArray(value) && !stateEnding.test(key)) return readPart(value, scope)
   if (!Array.isArray(value))
     return readFields(value, scope).map((each) =>
