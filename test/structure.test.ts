@@ -109,7 +109,7 @@ it('no cast narrows an object to its kind: rules, lookups and isOfKind carry the
   expect(linesWith(casts, () => true).filter((line) => !isText(line))).toEqual([])
 })
 
-it('a folder of lifecycle imports only folders before it, and what all rules share imports none', () => {
+it('a folder of lifecycle imports only folders before it, and the files that all rules share import no folder', () => {
   const folders = ['shared', 'platform', 'workloads', 'network', 'custom', 'all kinds']
   // The files that join the folders.
   const joined = ['rules', 'shared-context', 'answers', 'hold'].map((name) => `src/lifecycle/${name}.ts`)

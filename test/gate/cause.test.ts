@@ -331,7 +331,7 @@ describe('any other custom resource', () => {
   it.each([
     ['with an entry', () => operator],
     ['of an unknown kind', () => []],
-  ])('%s is ended by a deadline with the problem of what it owns as the reason', (_, catalogue) => {
+  ])('%s stalls with the problem of its pod as the reason', (_, catalogue) => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const steps = [
       at(0, added(shop), all),
@@ -344,7 +344,7 @@ describe('any other custom resource', () => {
     })
   })
 
-  it('fails by its own report, with the problem of what it owns as the cause', () => {
+  it('fails by its own report, with the problem of its pod as the cause', () => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const failed = createCustom('Shop', 'web', { ...notReady, phase: 'Failed' })
     const steps = [at(0, added(failed), all), at(1, added(deployment, replicaSet, pod(missing('ErrImagePull'))))]

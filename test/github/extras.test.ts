@@ -859,7 +859,7 @@ it('a failed request of a fork or of Dependabot explains the read-only token', a
   expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
 })
 
-it('an error of this program is reported as an invalid request, with its message', () => {
+it('an error that does not come from GitHub is an invalid request, with the message of the error as the cause', () => {
   expect(readFailure(new TypeError('x is undefined'), now)).toMatchObject({
     type: 'invalid',
     cause: 'x is undefined',

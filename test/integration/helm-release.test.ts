@@ -288,7 +288,7 @@ test('the stall clock of a pending revision stands still while the Job of a hook
   expect(minutes).toBe(10)
 })
 
-test('a look at a Helm release has its pending revision as a target like its objects', async () => {
+test('why of a Helm release shows the objects of the release and its pending revision', async () => {
   for (const object of [...chart, revision(7, 'pending-upgrade')]) server.apply(object)
   const { stdout } = await runCommand([
     'why',

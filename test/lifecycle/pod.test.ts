@@ -141,7 +141,7 @@ describe('a bare pod', () => {
       return assess(createBarePod({ spec: { restartPolicy, containers }, status }))
     }
 
-    it('has failed when one has, and nothing restarts it', () => {
+    it('has failed when one container has failed, and nothing restarts it', () => {
       const { failure, problems } = assessTwo('Never', 3)
       expect(failure).toMatchObject({
         reason: 'pod-failed',
@@ -155,7 +155,7 @@ describe('a bare pod', () => {
       ['is restarted', 'OnFailure', undefined],
       ['is restarted by its own policy', 'Never', createContainer({ name: 'second', restartPolicy: 'OnFailure' })],
       ['may be restarted by its rules', 'Never', { ...createContainer({ name: 'second' }), restartPolicyRules: [] }],
-    ])('has not failed when one that %s has', (_, restartPolicy, second) => {
+    ])('has not failed when one container has failed and %s', (_, restartPolicy, second) => {
       expect(assessTwo(restartPolicy, 3, second).status).toBe('progressing')
     })
 

@@ -265,7 +265,7 @@ test('a log that is opened again continues after the last line, also when severa
   expect(newLines(cursor, written)).toEqual([])
 })
 
-test('a stream that breaks among repeated lines loses none of the later ones', () => {
+test('a stream that breaks while it repeats lines loses no later line', () => {
   const cursor = new LogCursor(at(0))
   const written = [at(1), at(1.1), at(1.2), at(1.3)]
   newLines(cursor, written.slice(0, 3))
