@@ -27,7 +27,7 @@ export function readFormat(
   }
 }
 
-/** Prints changes and, before those of the status as text, an overview. */
+/** Prints changes. Before changes of the status as text, it also prints an overview. */
 export function changePrinter(
   part: Part,
   startedAt: number,

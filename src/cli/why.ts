@@ -64,7 +64,7 @@ function flagMistakes(args: Arguments): readonly Mistake[] {
   return [{ input: flagAsWritten(args, 'all-namespaces'), message }]
 }
 
-/** Finds what a look without references is about. */
+/** Finds the references for a call without references: all objects of the namespace, or of all namespaces. */
 function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'findReferences'> {
   const slots = new Semaphore(releaseListsAtOnce)
   return {

@@ -143,7 +143,7 @@ async function legacy(client: Client, path: string, groupVersions: readonly stri
     groupVersions.map((groupVersion) => slots.run(() => legacyResources(client, path, groupVersion))),
   )
   const failures = lists.filter((list) => list instanceof Error)
-  // Then the failure is not that of one group.
+  // If no request reached the server, the failure does not belong to one group.
   if (failures[0] instanceof ConnectionError && failures.length === lists.length) throw failures[0]
   return {
     resources: lists.flatMap((list) => (list instanceof Error ? [] : list)),

@@ -300,7 +300,7 @@ export class GatedTargets {
     const isFirstSight = this.#store.listState(targetWatch(gated.target)) !== 'complete'
     const declaresStatus = this.#store.declaresStatus(gated.target)
     this.apply(gated, { type: 'found', object: after, isFirstSight, declaresStatus })
-    // While images are awaited, each change of its pods may show them.
+    // While the gate waits for expected images, any change of the pods of this target may show these images.
     if (objectOf(gated.state) === after || gated.rule.hasExpectedImages !== undefined)
       this.#ownership.assign(after.metadata.uid, gated)
   }

@@ -426,7 +426,7 @@ function answerReason(check: RequestCheck, answer: Answer, place: Place): Answer
   }
 }
 
-/** Servers answer a plain request to a port with TLS so: Go's net/http, nginx. */
+/** The status with which Go's net/http and nginx answer a plain request to a port with TLS. */
 const badRequest = 400
 
 function oneLine(text: string): string {

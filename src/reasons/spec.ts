@@ -116,7 +116,7 @@ interface ManifestField {
   readonly object?: readonly string[]
 }
 
-/** What a reason is like. Code outside of this folder asks for a trait, and never for a reason. */
+/** The traits of a reason. Code outside of this folder reads traits, and never compares a reason code. */
 interface ReasonTraits {
   /** How many observations prove the problem; absent if their number does not decide. */
   readonly provenAfter?: number

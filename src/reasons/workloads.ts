@@ -294,7 +294,7 @@ function denialHint(facts: HintFacts<AdmissionRefusal>): string {
   }
 }
 
-/** Hint for any other refusal to create pods. */
+/** The hint for a refused creation of pods. */
 function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): string {
   const { priorityClass, isInvalid } = facts.problem?.detail ?? {}
   if (priorityClass !== undefined)

@@ -6,7 +6,7 @@ import { nameKey } from '../plan/target.ts'
 
 type Report = readonly [event: FeedEvent, request: WatchRequest]
 
-/** What watches of some requests would have reported while a recording was made. */
+/** Turns the events of a recording into the reports that watches of other requests would have made at that time. */
 export class RecordedWatches {
   readonly #requests: readonly WatchRequest[]
   /** The objects that each watch has reported, by the key of the request. */
@@ -17,7 +17,7 @@ export class RecordedWatches {
     for (const request of requests) this.#reported.set(requestKey(request), new Set())
   }
 
-  /** The reports of the watches when this event was recorded. */
+  /** The reports of the watches about one event of the recording. */
   reports(event: FeedEvent): readonly Report[] {
     if ('object' in event) return this.#requests.flatMap((request) => this.#reportObject(event, request))
     if (event.type !== 'SYNCED' && event.type !== 'ALIVE' && !isFailure(event)) return []
@@ -27,7 +27,7 @@ export class RecordedWatches {
       .map((request): Report => [{ ...event, ...request }, request])
   }
 
-  /** An object that a selector matches no longer is deleted for its watch. */
+  /** If the selector of a request no longer matches an object, its watch reports the object as deleted. */
   #reportObject(event: FeedEvent & { readonly object: KubeObject }, request: WatchRequest): readonly Report[] {
     const key = nameKey(nameOf(event.object))
     const reported = this.#reported.get(requestKey(request))

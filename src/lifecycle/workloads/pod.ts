@@ -161,7 +161,7 @@ function milestones(
   ]
 }
 
-/** When the last container of a succeeded pod ended, on the runner's clock; undefined if one does not show it. */
+/** When the last container of a succeeded pod ended, on the runner's clock; undefined if any container does not show its end. */
 function endedAt({ status }: Pod, { time }: RuleContext): number | undefined {
   return latestOfAll((status?.containerStatuses ?? []).map(({ state }) => time(state?.terminated?.finishedAt)))
 }
