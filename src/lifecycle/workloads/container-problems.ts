@@ -326,7 +326,7 @@ export function failingProbe(pod: Pod, context: RuleContext): Problem | undefine
     const isFailing = context
       .events(pod)
       .some((event) => event.reason === 'Unhealthy' && concernsContainer(event, each.container.name))
-    if (startedAt === undefined || each.isInit || each.status?.ready || !isFailing) continue
+    if (startedAt === undefined || each.status?.ready || !isFailing) continue
     const problem = probeProblem({ ...each, pod, context }, startedAt)
     if (problem !== undefined) return problem
   }
