@@ -13,7 +13,7 @@ beforeEach(() => {
 const waitFor = (...flags: readonly string[]) => runCommand(['wait', 'deployment/web', ...flags])
 
 describe('a history', () => {
-  test('gets a line from each gate that names it, and is shown by the command', async () => {
+  test('gets a line from each gate that names the file, and is shown by the command', async () => {
     for (let gates = 0; gates < 2; gates++) expect((await waitFor('--history=new/gates.ndjson')).code).toBe(0)
     expect(readFileSync('new/gates.ndjson', 'utf8').trim().split('\n')).toHaveLength(2)
     const { code, stdout, stderr } = await runCommand(['history', 'new/gates.ndjson'])

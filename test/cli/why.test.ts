@@ -100,7 +100,7 @@ describe('one look', () => {
     expect(code).toBe(1)
   })
 
-  test('shows what only waits for another resource under its cause', async () => {
+  test('shows a resource that only waits for another one below that other resource', async () => {
     server.apply(missingImage('once'))
     server.apply({
       apiVersion: 'v1',

@@ -87,7 +87,7 @@ describe('requests', () => {
     expect(await connect(server.kubeconfig()).json('/version')).toMatchObject({ gitVersion: 'v1.34.4' })
   })
 
-  test('keep their connection for the next', async () => {
+  test('keep their connection for the next request', async () => {
     const ports = new Set<number | undefined>()
     const url = await startPlain(({ socket }, response) => {
       ports.add(socket.remotePort)

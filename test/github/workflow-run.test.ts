@@ -34,19 +34,19 @@ it.each(eventContexts)(
   },
 )
 
-it('the commit, the pull request and the deployment of a comment on a pull request: the commit in the workspace', () => {
+it('a run for a comment on a pull request has the commit in the workspace', () => {
   expect(readRun(createIssueComment())).toMatchObject({ headSha, pullRequest: 12 })
 })
 
-it('the commit, the pull request and the deployment of a comment on an issue: no pull request may be searched for', () => {
+it('a run for a comment on an issue has no pull request, and must not search for one', () => {
   expect(readRun(createIssueComment(false))).toMatchObject({ headSha: githubSha, pullRequest: 'none' })
 })
 
-it('the commit, the pull request and the deployment of a run for a fork: the branch finds the pull request', () => {
+it('a run for a fork has the branch by which the pull request is found', () => {
   expect(readRun(createForkRun())).toMatchObject({ headSha, pullRequest: undefined, forkBranch: 'jo:topic' })
 })
 
-it('the commit, the pull request and the deployment of a run for a deleted fork: the commit', () => {
+it('a run for a deleted fork has only the commit', () => {
   const workflow_run = { head_sha: headSha, head_branch: 'topic', head_repository: null, pull_requests: [] }
   const run = readRun(createEventContext('workflow_run', { workflow_run }))
   expect(run).toMatchObject({ headSha, pullRequest: undefined, forkBranch: undefined })
@@ -55,7 +55,7 @@ it('the commit, the pull request and the deployment of a run for a deleted fork:
 it.each([
   ...eventContexts.map(({ event, context }) => [event, context] as const),
   ['issue_comment', createIssueComment()] as const,
-])('the commit, the pull request and the deployment of %s: the input sha goes before the event', (_, context) => {
+])('the input sha takes precedence over the commit of the event %s', (_, context) => {
   const sha = '4'.repeat(40)
   expect(readRun(context, sha)).toMatchObject({ headSha: sha, pullRequest: readRun(context).pullRequest })
 })

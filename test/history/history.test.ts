@@ -203,7 +203,7 @@ it.each([
   expect(median(values)).toBe(expected)
 })
 
-it('a quantile has the given share of the values below it', () => {
+it('the given share of the values is below a quantile', () => {
   expect(quantile([0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100], 0.9)).toBe(90)
 })
 

@@ -185,7 +185,7 @@ describe('with await-change', () => {
     },
   )
 
-  test('other targets of the gate of a pending revision still wait for their change', async () => {
+  test('the other targets of a gate with a pending revision still wait for their change', async () => {
     for (const object of [...chart, released('v1', 'Service', 'other', 'api')]) server.apply(object)
     const { verdict } = await gatePending(() => server.apply(revision(7, 'deployed')), 'pending-upgrade', {
       ...inputs,
