@@ -28,7 +28,7 @@ const errorFields = ['err', 'error', 'exception', '@x']
 /** The level of a line of text, at its start: a word in capitals, `level=error`, `[emerg]`, or the letter of klog. */
 const levelInText =
   /\b(TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|ERR|FATAL|CRIT|CRITICAL|SEVERE|PANIC|EMERG|ALERT)\b|\b(?:level|lvl|severity)="?(\w+)|\[(trace|debug|info|notice|warn|warning|error|crit|alert|emerg)\]|^([IWEF])\d{4} /
-/** What programs without a logger write. */
+/** The errors that programs without a logger write. */
 const errorInText =
   /^\s*(?:panic|fatal(?: error)?|error)\b|\b(?:panic|error): |(?:Exception|Error)(?::|$)|^Exception in |^Caused by: |^Segmentation fault|\(core dumped\)/i
 /** A frame of a stack: its file may have the name of an error. */

@@ -119,7 +119,7 @@ function asHelmRevision({ metadata }: KubeObject): KubeObject {
   }
 }
 
-/** Whether only the metadata of a kind is read: the two kinds of the gate alone are Secrets. */
+/** Whether the objects of a kind are Secrets, of which only the metadata is read. The gate has two names for such kinds. */
 function isOfSecrets(kind: string): boolean {
   return kind === secretNames.kind || kind === helmRevisions.kind
 }

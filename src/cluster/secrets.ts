@@ -232,7 +232,7 @@ function userSecrets({ body }: Entry): string[] {
   ]
 }
 
-/** The certificates of authorities are public, and may be many: they are no secrets. */
+/** The secrets of a cluster entry. The certificates of authorities are not among them: they are public, and may be many. */
 function clusterSecrets({ body }: Entry): string[] {
   return [body['proxy-url'], body['server']].flatMap(urlPassword)
 }

@@ -486,7 +486,7 @@ export class Gate {
   /** Handles denied access to a kind: for the kind of a target it ends the gate, for other kinds it is logged. */
   #handleRefusal(event: FeedEvent & { type: 'REFUSED' }): void {
     const { message } = event
-    // No watch was refused, but what the gate asks pods.
+    // Without a kind, requests to pods were refused, not a watch.
     if (event.kind === undefined) {
       this.#finish(deniedVerdict('unknown', { name: '', isAsked: true, wasReadable: true, message }))
       return

@@ -119,7 +119,7 @@ export class GatedTargets {
     return this.#all
   }
 
-  /** @param addedAt when they became targets, if that was after the gate's start */
+  /** @param addedAt when the objects became targets, if that was after the gate's start */
   #add(targets: readonly Target[], addedAt?: number): readonly GatedTarget[] {
     const known = this.#all.length
     const names = fullNames([...this.#all.map(({ target }) => target), ...targets])

@@ -192,7 +192,7 @@ export function requestsOf({ state, target }: GatedTarget): readonly WatchReques
   return state.seen?.requests ?? (target.selector === undefined ? ownWatch(target) : noRequests)
 }
 
-/** The watch of the target alone: always the same array, by which readers find that nothing changed. */
+/** The watch of the target alone. It is always the same array, so a comparison of arrays shows that nothing changed. */
 const ownWatch = oncePerObject((target: Target): readonly WatchRequest[] => [targetWatch(target)])
 
 /** One array: the gate compares them by identity. */

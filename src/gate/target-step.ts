@@ -231,7 +231,7 @@ function afterAwaited(
   return { state: withArrival(next, arrival), entries: [note(found.text)] }
 }
 
-/** Follows an object whose change is awaited: it is gated once that has arrived. */
+/** Follows an object whose change is awaited: the gate judges the object once the change has arrived. */
 function afterAwaitedChange(
   state: AwaitingChange,
   { object, isFirstSight, declaresStatus }: Omit<TargetEvent & { type: 'found' }, 'type'>,
@@ -303,7 +303,7 @@ function afterReplacement(
   return { state: next, entries: [note(text)] }
 }
 
-/** The versions that a later one is compared with: the first one, and the latest one with the gated template. */
+/** The versions with which a later version is compared: the first, and the latest with the gated template. */
 function versionsOf({ history, gated }: Seen) {
   return { first: history.first, gated }
 }

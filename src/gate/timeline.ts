@@ -144,7 +144,7 @@ export interface Entry {
 /** A gate whose report was merged with others, or is missing. */
 export interface GateRecord extends Verdict {
   readonly name: string
-  /** The path of its report. */
+  /** The path of the gate's report. */
   readonly path: string
   readonly context: string
   readonly serverVersion: string

@@ -39,7 +39,7 @@ export type PastTarget = z.infer<typeof pastTarget>
 /** One line of a history: an earlier gate. It contains names, codes and times, and no text of the cluster. */
 export type PastGate = z.infer<typeof pastGate>
 
-/** A line of a history; undefined if it is none. */
+/** Reads a line of a history; undefined if the line is not a gate of a history. */
 export function parseGate(line: string): PastGate | undefined {
   try {
     return pastGate.safeParse(JSON.parse(line)).data
@@ -133,7 +133,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5)
 }
 
-/** The value below which a part of some numbers lies, interpolated; 0 without any. */
+/** A quantile: the value below which the given part of the numbers lies, interpolated; 0 without numbers. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (sorted.length - 1) * part

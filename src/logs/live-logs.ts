@@ -309,7 +309,7 @@ export class LogThrottle {
     this.#stopTimer ??= this.#clock.after(liveLogIntervalMs, () => this.#showNewest())
   }
 
-  /** Notes that lines before the next one were never read. */
+  /** Notes that the lines before the next line were never read. */
   addGap(): void {
     this.#leftOut += this.#held.length
     this.#held = []

@@ -158,7 +158,7 @@ export class ReleaseObjects {
     return this.#histories.get(nameOf(release))
   }
 
-  /** The kinds that are not gated because they cannot be listed: one sentence for each release. */
+  /** One sentence for each release with kinds that are not gated, because they cannot be listed. */
   get notices(): readonly string[] {
     const releases = new Map(
       [...this.#selections.values()].flatMap(([first]) =>

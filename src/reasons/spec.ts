@@ -85,7 +85,7 @@ export interface HintFacts<Detail> {
   readonly usesFlags?: boolean | undefined
   readonly problem?: ProblemFields<Detail>
   readonly spec?: Container
-  /** The line of its log to quote: the last one that looks like an error, else the last one. */
+  /** The line of the log to quote: the last line that looks like an error, else the last line. */
   readonly logLine?: { readonly text: string; readonly isError: boolean }
   /** The runs of the container whose log the node no longer has: no command shows it. */
   readonly lostLogs?: { readonly present: boolean; readonly previous: boolean }

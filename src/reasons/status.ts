@@ -163,7 +163,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
   },
 }
 
-/** `Helm upgrade failed for release shop/web`: the beginning of what an object reports of its failure, if a clause. */
+/** The first clause of the failure that an object reports: `Helm upgrade failed for release shop/web`. */
 function statedFailure({ cause, signals }: StatusDetails['reported-failed']): string | undefined {
   const [stated = ''] = (cause ?? signals[0]?.message ?? '').split(': ')
   return stated.trim().includes(' ') && stated.length <= statedLimit ? stated : undefined

@@ -96,7 +96,7 @@ function levelOf(part: number): string {
   return levels[Math.min(levels.length - 1, Math.max(0, Math.ceil(part * levels.length) - 1))] ?? ''
 }
 
-/** The values of a metric over time as a line of bars, with the first and the last one. */
+/** The values of a metric over time as a line of bars, with the first and the last value. */
 function metricBlock({ name, query, limit, values }: MetricRecord, times: Times): string[] {
   if (values.length === 0) return []
   const last = values.at(-1)

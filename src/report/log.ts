@@ -370,7 +370,10 @@ export class LogPrinter {
     this.#print([renderHeader(head, this.#layout), ...head.notices.map((text) => plain(text))])
   }
 
-  /** A line for targets that become ready together is printed before the next other entry, or at the end of this turn. */
+  /**
+   * Adds an entry. Targets that become ready together have one line, which is printed before the next other entry or at the end
+   * of this turn of the event loop.
+   */
   entry(entry: Entry): void {
     const [first] = this.#held
     if (first !== undefined && !isAlike(first, entry)) this.#flush()

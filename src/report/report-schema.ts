@@ -216,7 +216,7 @@ export const lookSchema = reportSchema.extend({
 
 export type LookReport = z.infer<typeof lookSchema>
 
-/** The same as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
+/** The schema of the report as JSON Schema (draft 2020-12), which `npm run docs` writes to schemas/report.schema.json. */
 export function reportJsonSchema(): object {
   // `input` leaves objects open: readers of schema 1 must accept fields that are added later.
   return { ...z.toJSONSchema(lookSchema, { io: 'input' }), title: 'Rollout Gate report' }

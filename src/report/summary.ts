@@ -41,7 +41,7 @@ interface SummaryOptions {
   readonly reportPath?: string
   /** The milestones of its targets, each with the median of earlier gates. */
   readonly compared?: readonly ComparedTarget[]
-  /** False if GitHub draws no diagrams where the summary is shown. */
+  /** Whether the summary may contain a diagram: false for places where GitHub draws none. */
   readonly diagram?: boolean
 }
 

@@ -174,7 +174,7 @@ function itemNumber(lines: readonly string[], at: number): number {
   return lines.slice(parentOf(lines, at) + 1, at).filter((line) => indentOf(line) === indent && isItem(line)).length
 }
 
-/** The nearest line before that is indented less; -1 if there is none. Reads no other lines: documents may be long. */
+/** The nearest earlier line with less indentation; -1 if there is none. Reads no other lines, because documents may be long. */
 function parentOf(lines: readonly string[], at: number): number {
   const indent = indentOf(lines[at])
   let index = at - 1

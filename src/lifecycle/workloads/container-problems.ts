@@ -210,7 +210,7 @@ function isWaitingForImage({ status, history, context }: ContainerFacts, { lastA
   return endedAt === undefined ? history.deaths === 0 : (lastAt ?? 0) >= endedAt
 }
 
-/** The refusals of the latest attempt; one with a known cause is preferred to a back-off. */
+/** The refusals of the latest pull. A refusal with a known cause is preferred to a back-off. */
 function lastRefusal(history: ContainerHistory): readonly [PullReason, Refusals] | undefined {
   const all = Object.entries(history.refusals) as [PullReason, Refusals][]
   const caused = all.filter(([, { message }]) => registryAnswer(message) !== '')

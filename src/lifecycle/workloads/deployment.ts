@@ -164,7 +164,7 @@ function revisionOf(object: KubeObject): string {
   return Number.isNaN(number) ? '?' : `${number}`
 }
 
-/** The note that an undo made an older revision the present one; empty if that was long ago. */
+/** The note that an undo made an older revision the present revision; empty if the undo was long ago. */
 function restoredNotes(
   deployment: Deployment,
   current: ReplicaSet | undefined,

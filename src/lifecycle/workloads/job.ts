@@ -345,7 +345,7 @@ function suspendedProblem(job: Job, context: RuleContext): readonly Problem[] {
   return [{ ...ownProblem(job, context.history.firstSeenAt), reason: 'suspended', detail: {} }]
 }
 
-/** Whether the built-in controller manages a Job; another one may run its pods in another cluster. */
+/** Whether the built-in controller manages a Job. Another controller may run the pods in another cluster. */
 function isBuiltIn({ spec: { managedBy = 'kubernetes.io/job-controller' } = {} }: Pick<Job, 'spec'>): boolean {
   return managedBy === 'kubernetes.io/job-controller'
 }

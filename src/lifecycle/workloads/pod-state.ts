@@ -165,7 +165,7 @@ function momentsOf(
     return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
   }
   const events = context.events(pod)
-  // The first one: each restart repeats them, and the status has only the last starts.
+  // The first event counts: each restart repeats the events, and the status has only the last start of each container.
   const eventAt = ({ container }: PodContainer, reason: string) =>
     earliest(
       events
