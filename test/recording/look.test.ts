@@ -53,6 +53,7 @@ const needsHistory: Readonly<Record<string, string>> = {
   'change-not-seen': 'the awaited change did not come',
   deleted: 'the object existed before',
   'evicted-again-and-again': 'earlier pods were evicted too',
+  'flux-revision-cancelled': 'an attempt was of the awaited revision',
   'image-of-a-removed-job': 'the Job succeeded before it was removed',
   'job-longer-than-a-literal-stall-timeout': 'nothing moved for the time that the user wrote',
   'job-removed-after-success': 'the Job succeeded before it was removed',
