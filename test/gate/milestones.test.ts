@@ -241,7 +241,7 @@ describe('milestone-timeouts', () => {
     })
   })
 
-  it('have the first problem as their reason', () => {
+  it('end a target with its first problem as the reason', () => {
     const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, added(web.deployment(progressing), web.replicaSet, web.pod(stuck)), allSynced)]
     expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({

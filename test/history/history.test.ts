@@ -70,7 +70,7 @@ describe('the file of a history', () => {
     expect(describeSkipped([2, 4, 5])).toBe('3 lines are no gates and were skipped (the first is line 2)')
   })
 
-  it('counts a gate once that was written twice', () => {
+  it('counts a gate only once if its line was written twice', () => {
     const path = newFile()
     const gate = pulledIn(3)
     appendGate(path, gate)

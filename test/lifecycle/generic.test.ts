@@ -461,7 +461,7 @@ describe('a kind without a rule of its own is judged by', () => {
       expect(judge(600, waiting)).toMatchObject({ status: 'progressing', problems: [{ reason: 'condition-false' }] })
     })
 
-    it('is no failure where crossplane-runtime writes it, which repeats every reconciliation within a minute', () => {
+    it('is no failure in a condition of crossplane-runtime, which retries each reconciliation within a minute', () => {
       const invalid = { ...error, reason: 'ReconcileError', message: 'cannot compose resources: spec.region is empty' }
       expect(judge(600, [condition('Synced', 'False', invalid)]).status).toBe('progressing')
       expect(judge(600, [condition('Linked', 'False', invalid)]).status).toBe('failed')

@@ -38,7 +38,7 @@ const wrong = answers([2, 17, 32], { status: 500, body: 'boom' })
 it.each<[string, RawInputs]>([
   ['a list', { requests: ['service/web GET /healthz --each-pod'] }],
   ['a text with lines', { requests: '# smoke\nservice/web GET /healthz --each-pod\n' }],
-])('the requests of a header may be %s', async (_, inputs) => {
+])('the input requests in the header of a recording may be %s', async (_, inputs) => {
   const { report } = await replay(inputs, ready, wrong)
   expect(report).toMatchObject({ outcome: 'failed', reason: 'wrong-answer', durationSeconds: 32 })
   expect(report.requests).toMatchObject([{ asked: 3, errors: 3 }])
