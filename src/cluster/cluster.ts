@@ -370,7 +370,7 @@ export class Cluster {
         reflector.close()
       }
     }
-    // Without its resource version, since the change with that version must still be reported.
+    // The known object has no resource version here, because the change with the present version must still be reported.
     const reflector = this.#follow(request, report, { known: withoutVersion(object) })
     const answered = reflector.refresh()
     void reflector.run()

@@ -36,9 +36,9 @@ const stackFrame = /^\s+(?:at |File ")/
 
 /**
  * The last line of a container's log that looks like an error: by the level field of JSON, the level in a line of text, or
- * what programs write when they end (`panic:`, `java.io.IOException: …`). Of a Python traceback, it is the line of the
- * exception.
- * @returns its index; -1 if no line looks like an error
+ * what programs write when they end (`panic:`, `java.io.IOException: …`). For a Python traceback, the result is the line of
+ * the exception.
+ * @returns the index of the line; -1 if no line looks like an error
  */
 export function findErrorLine(lines: readonly string[]): number {
   const exceptions = exceptionLines(lines)

@@ -277,18 +277,18 @@ function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unkn
 
 /**
  * The agent for requests to another server, if the environment has a proxy for it.
- * @throws UserError for another form of address
+ * @throws UserError if the address of the proxy is invalid
  */
 export async function agentOfProxy(server: string, env: NodeJS.ProcessEnv): Promise<RequestOptions['agent']> {
   const proxy = proxyFromEnvironment(server, env)
   if (proxy === undefined) return undefined
   hostOfProxy(proxy)
   const request: RequestOptions = {}
-  const [nobody, host] = [
+  const [empty, host] = [
     { name: 'none', body: {} },
     { name: 'server', body: { server } },
   ]
-  await throughLibrary(nobody, host, nobody, proxy)(request)
+  await throughLibrary(empty, host, empty, proxy)(request)
   return request.agent
 }
 

@@ -47,9 +47,9 @@ interface AwaitedChange {
 /**
  * Whether an object contains the awaited change (`await-change`). It is a new object, or it contains what the user
  * expects: the images, and each field of the manifest that differed in the first list. Other writers may change other
- * fields. If the user expects nothing in particular: its generation changed (without one, its resourceVersion), but not by
- * an autoscaler or a status alone, or its managedFields contain a write after the gate's start. If its kind has no status
- * subresource, a status is such a write too, and only a new spec is the change.
+ * fields. Without such expectations, a new generation is the change (a new resourceVersion for an object without a
+ * generation), unless only an autoscaler or a status caused it; so is a write in managedFields after the gate's start. For a
+ * kind without a status subresource, writes of the status look the same, so only a new spec is the change.
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
   const { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus } = awaited

@@ -179,6 +179,10 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
   }
 }
 
+/**
+ * Follows an object that the watch reports: the awaited change, a new version of the known object, or another object of the same
+ * name.
+ */
 function afterFound(
   state: UnendedState,
   { object, isFirstSight, declaresStatus }: TargetEvent & { type: 'found' },

@@ -40,7 +40,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
     const macros = source.match(macro)?.length ?? 0
     return (object: KubeObject): unknown => {
       const { fields, values } = fieldsInCel(object)
-      // As many as if all macros were nested.
+      // The maximum number of steps: as if each macro were nested in the others.
       const steps = values ** macros
       if (steps > expressionSteps) return limited(() => evaluate(countingSteps(fields, { left: expressionSteps })))
       return hasPattern ? limited(() => evaluate(fields)) : evaluate(fields)
@@ -70,7 +70,7 @@ export async function loadCompiler(limitMs = expressionMs): Promise<Compiler> {
   }
 }
 
-/** A call of one of the functions below, with texts in quotes. */
+/** A call of `isTrue`, `isFalse` or `messageOf`, with texts in quotes. */
 const conditionCall = /\b(isTrue|isFalse|messageOf)\(((?:\s*(?:'[^']*'|"[^"]*")\s*,?)*)\)/g
 
 /**

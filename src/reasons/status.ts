@@ -199,7 +199,7 @@ export function signalText({ part, name, value, reason, message }: StatusSignal)
   return `${where}${name}${is}${reason ? ` (${reason})` : ''}${message ? `: ${message}` : ''}`
 }
 
-/** The text of several signals. Of messages that contain each other, only the first is quoted. */
+/** The text of several signals. If a message contains another one, only the first is quoted. */
 export function signalsText(signals: readonly StatusSignal[]): string {
   const quoted: string[] = []
   const texts = signals.map((signal) => {

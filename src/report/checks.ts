@@ -5,7 +5,7 @@ import { maxShownAnswers, maxShownValues } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
 
-/** How many characters of an answer a cell of the table has. */
+/** The maximum number of characters of an answer in a table cell. */
 const cellLimit = 100
 /** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
@@ -36,7 +36,7 @@ function holdLine({ hold, requests }: CheckRecords, { startedAt, finishedAt, ver
   const { holdMs, since } = hold
   const answered = requests.some(({ isDuring }) => !isDuring) ? ' and had answered' : ''
   const ready = `Everything was ready${answered} at ${formatElapsed(since - startedAt)}`
-  // The gate may have seen nothing of it.
+  // The gate may have seen nothing of the hold.
   if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
   return [`${ready}; held for ${duration(Math.min(holdMs, finishedAt - since))} of ${duration(holdMs)}.`]
 }

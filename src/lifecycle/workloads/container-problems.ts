@@ -319,7 +319,7 @@ function probeProblem(
   )
 }
 
-/** The probe that a running container fails by the kubelet's events, also while its own numbers permit failures. */
+/** The probe that fails in a running container, by the kubelet's Events; also before its `failureThreshold` is reached. */
 export function failingProbe(pod: Pod, context: RuleContext): Problem | undefined {
   for (const each of containersOf(pod)) {
     const startedAt = context.time(each.status?.state?.running?.startedAt)

@@ -57,7 +57,7 @@ function olderRevisions(object: KubeObject, context: RuleContext): readonly Kube
   )
 }
 
-/** Whether a revision runs pods, and all of them are available: by the counts of a ReplicaSet too, if it is one. */
+/** Whether a revision has pods that are all available. If the revision is a ReplicaSet, its counts must show this too. */
 function isAvailable(revision: KubeObject, object: KubeObject, context: RuleContext): boolean {
   const pods = podsOf(revision, object, context)
   const areSettled = pods.every((pod) => examinePod(pod, context).settled)
