@@ -198,6 +198,14 @@ describe('an APIService', () => {
   ])('whose Available is %s is %s', (available, status) => {
     expect(judge(apiServiceRule, { conditions: [condition('Available', available)] }).status).toBe(status)
   })
+
+  it('awaits the Service that serves it', () => {
+    const service = { namespace: 'monitoring', name: 'metrics' }
+    expect(judgeObject(apiServiceRule, { spec: { service } }).awaits).toEqual([
+      { apiVersion: 'v1', kind: 'Service', ...service },
+    ])
+    expect(judgeObject(apiServiceRule, { spec: {} }).awaits ?? []).toEqual([])
+  })
 })
 
 function judgeObject(rule: Rule, rest: Partial<KubeObject> = {}, metadata: object = {}) {

@@ -73,6 +73,11 @@ describe('a Service is ready', () => {
     expect(judge(createService(), [idle, busy]).status).toBe('progressing')
   })
 
+  it.each(['Deployment', 'StatefulSet'])('not as scaled to zero while each %s is not listed', (kind) => {
+    const idle = createDeployment({ spec: { replicas: 0 } })
+    expect(judge(createService(), [idle], { unseen: [kind] }).message).not.toContain('scaled to zero')
+  })
+
   it('once it exists where endpoints cannot be read, with a note', () => {
     expect(judge(createService(), [], { unseen: ['EndpointSlice'] })).toMatchObject({
       status: 'ready',

@@ -83,6 +83,11 @@ it.each([
     `- {apiVersion: v1, kind: ConfigMap, current: "data.ready == 'yes'"}`,
     'Entry 1, current: values of a ConfigMap are redacted',
   ],
+  [
+    'a look at values of a Secret',
+    `- {group: "", kind: Secret, current: "data.ready == 'yes'"}`,
+    'Entry 1, current: values of a Secret are redacted',
+  ],
   ['a kind written twice', '- &a {apiVersion: v1, kind: A, current: "true"}\n- *a', 'v1 A is written twice'],
 ])('the file of health-checks refuses %s and names the file', async (_, text, message) => {
   const refusal = parseHealthChecks(text, 'checks.yaml')
