@@ -141,6 +141,10 @@ it('a second name after TYPE/NAME is a mistake, not a participle of kubectl', ()
   expect(read('deployment "web" "feed"')).toHaveLength(2)
 })
 
+it('a word that kubectl does not print is no part of its verb, although a participle follows', () => {
+  expect(messagesOf('deployment.apps/web Web configured')).toEqual([expect.stringContaining('"Web"')])
+})
+
 it('a "!" before a printed line excludes its resource', () => {
   expect(read('service/web created\n!deployment.apps/web configured')).toEqual(['service/web', '!deployment.apps/web'])
 })

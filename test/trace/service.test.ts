@@ -76,6 +76,11 @@ describe('how a Service is reached', () => {
     expect(viewOf(target, [createService({ type: 'NodePort' })])[0]).toContain('· NodePort 10.0.0.1 ·')
     expect(viewOf(target, [createService({ clusterIP: 'None' })])[0]).toContain('· headless ·')
   })
+
+  test('a headless Service may have no ports', () => {
+    const page = viewOf(target, [createService({ clusterIP: 'None', ports: undefined })])
+    expect(page[0]).toContain('· headless ·')
+  })
 })
 
 describe('why a pod gets no traffic', () => {
@@ -100,6 +105,11 @@ describe('why a pod gets no traffic', () => {
       '    ✓ web-a 10.1.0.1:8080 gets traffic',
       '    ✓ web-b 10.1.0.2:8080 gets traffic',
     ])
+  })
+
+  test('the pod has no status yet', () => {
+    const { status: _, ...created } = createWebPod('web-c', false)
+    expect(endpoints(createService(), a, created, createSlice([[a, true]], 8080)).join('\n')).toContain('web-c')
   })
 
   test('its readiness probe fails', () => {
