@@ -41,6 +41,18 @@ test('entries, warnings and log lines leave in their order, with the secrets tha
   expect(shown).toEqual(['entry ***', 'log ***', 'warning ***'])
 })
 
+test('once the lists have arrived, an entry of a ready target leaves at once, and an entry that may quote a text waits', () => {
+  const { clock, exit, shown, learn } = open()
+  learn()
+  exit.onEntry(createEntry({ text: 'ready', outcome: 'ready' }))
+  exit.onEntry(createEntry({ text: '1 pod ready', isUnquoted: true }))
+  expect(shown).toEqual(['ready', '1 pod ready'])
+  exit.onEntry(createEntry({ text: 'failed', outcome: 'failed' }))
+  expect(shown).toEqual(['ready', '1 pod ready'])
+  clock.advance(250)
+  expect(shown).toEqual(['ready', '1 pod ready', 'failed'])
+})
+
 test('the lines of a private key are replaced in each log, while other logs go on', () => {
   const { clock, exit, shown, learn } = open()
   const log = (container: string, text: string) =>
