@@ -254,12 +254,12 @@ function awaitedNodes(
     const node = nodes.get(name)
     return node !== undefined && repellingTaint(node, tolerations) === undefined
   }
-  const skipReasond = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
+  const skippedNodes = new Set(owned.map(nodeOf).filter((node) => isCounted(node) && reasonOf(node) !== undefined))
   const isReadyElsewhere = owned.some((pod) => isFinished(pod) && reasonOf(nodeOf(pod)) === undefined)
   return {
     skipReason: isReadyElsewhere ? reasonOf : () => undefined,
     isCounted,
-    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || skipReasond.size >= desired,
+    isReliable: (name) => [undefined, cordoned].includes(reasonOf(name)) || skippedNodes.size >= desired,
   }
 }
 
