@@ -16,15 +16,20 @@ type TimedValue = MetricValue & { readonly at: number }
 /** The values of `metrics` since everything was ready, the next queries, and the verdict by these values. */
 export class MetricChecks {
   readonly #metrics: readonly MetricCheck[]
+  /** The variables in all queries. */
+  readonly #variables: ReadonlySet<string>
   readonly #values = new Map<number, readonly TimedValue[]>()
 
   constructor(metrics: readonly MetricCheck[]) {
     this.#metrics = metrics
+    this.#variables = new Set(
+      metrics.flatMap(({ query }) => [...query.matchAll(variable)].map(([, name = '']) => name)),
+    )
   }
 
   /** Whether a query names one of these variables. */
   reads(...variables: readonly ('pods' | 'old_pods')[]): boolean {
-    return this.#metrics.some(({ query }) => namesIn(query).some((name) => variables.some((each) => each === name)))
+    return variables.some((each) => this.#variables.has(each))
   }
 
   /** @returns whether the value is of a metric of this gate */
@@ -79,10 +84,6 @@ export class MetricChecks {
 }
 
 const variable = /\$(pods|old_pods|namespace)\b/g
-
-function namesIn(query: string): readonly string[] {
-  return [...query.matchAll(variable)].map(([, name = '']) => name)
-}
 
 /** The query with a pattern of all names for each variable. */
 function withNames(query: string, names: Readonly<Record<string, readonly string[]>>): string {
