@@ -231,6 +231,7 @@ const stopped = whileStopped(
     repositoryOf(fixture).push(second)
     await sync(fixture, second)
   },
+  common.after,
 )
 
 /** The commit is deployed from one of its folders, and the controller is stopped when the Application names the other one. */
@@ -244,6 +245,7 @@ const otherFolder = whileStopped(
   async (fixture) => {
     await fixture.patch('Application', 'shop', { spec: { source: { path: 'next' } } })
   },
+  common.after,
 )
 
 export const argoCdScenarios: readonly OperatorScenario[] = [
@@ -540,10 +542,6 @@ export const argoCdScenarios: readonly OperatorScenario[] = [
     note: 'a sync of the commit is queued while the controller is stopped',
     inputs: {},
     ...stopped,
-    after: async (fixture) => {
-      await stopped.after(fixture)
-      await common.after(fixture)
-    },
     expect: { outcome: 'ready' },
     decidedBy: running(second, 'v2'),
     takesSeconds: 40,
@@ -555,10 +553,6 @@ export const argoCdScenarios: readonly OperatorScenario[] = [
     note: 'the Application names another folder of the same commit while the controller is stopped',
     inputs: {},
     ...otherFolder,
-    after: async (fixture) => {
-      await otherFolder.after(fixture)
-      await common.after(fixture)
-    },
     expect: { outcome: 'ready' },
     decidedBy: running(second, 'v2'),
     takesSeconds: 40,

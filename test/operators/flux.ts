@@ -312,6 +312,7 @@ const otherFolder = whileStopped(
   async (fixture) => {
     await fixture.patch('Kustomization', 'shop', { spec: { path: './next' } })
   },
+  common.after,
 )
 
 export const fluxScenarios: readonly OperatorScenario[] = [
@@ -561,10 +562,6 @@ export const fluxScenarios: readonly OperatorScenario[] = [
     state: 'stale',
     note: 'the Kustomization names another folder of the same commit while its controller is stopped',
     ...otherFolder,
-    after: async (fixture) => {
-      await otherFolder.after(fixture)
-      await common.after(fixture)
-    },
     expect: { outcome: 'ready' },
     decidedBy: running(second, 'v2'),
     takesSeconds: 40,

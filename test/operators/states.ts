@@ -10,11 +10,14 @@ const stoppedSeconds = 16
 /**
  * The steps of a scenario in which the operator is stopped before a change, as a busy or restarting controller is, and
  * continues later: until then the status is about the state before the change.
+ *
+ * @param after what else to do after the scenario
  */
 export function whileStopped(
   operator: string,
   before: (fixture: Fixture) => Promise<void>,
   change: (fixture: Fixture) => Promise<void>,
+  after?: (fixture: Fixture) => Promise<void>,
 ): Required<Pick<Scenario, 'setup' | 'during' | 'after'>> {
   return {
     setup: async (fixture) => {
@@ -26,8 +29,9 @@ export function whileStopped(
       await fixture.wait(stoppedSeconds)
       signalOperator(operator, 'SIGCONT')
     },
-    after: async () => {
+    after: async (fixture) => {
       signalOperator(operator, 'SIGCONT')
+      await after?.(fixture)
     },
   }
 }
