@@ -1,7 +1,8 @@
+import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
-import { isFailureLine, looksLikeManifests, parseKubectlLine, splitWords } from '../plan/kubectl-output.ts'
+import { type KubectlLine, looksLikeManifests, readKubectlLines, splitWords } from '../plan/kubectl-output.ts'
 import { mergeReferences, parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { readFlagValues, readSelector, splitFlags } from '../plan/reference-flags.ts'
@@ -38,7 +39,7 @@ export async function readCommandInputs(
   const { readStdin, cancelled, program } = context
   const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
   const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
-  const stdin = references.some(isStdin) ? await readStdin() : ''
+  const stdin = references.some(isStdin) ? stripVTControlCharacters(await readStdin()) : ''
   if (cancelled.aborted) return undefined
 
   const fileFlag = files.length > 0 ? flagAsWritten(args, 'filename') : '--manifests'
@@ -204,10 +205,12 @@ export function readReferences(
   }: { readonly hasManifests?: boolean; readonly isOptional?: boolean } = {},
 ): CommandReferences {
   const { references, flags } = args
-  const lines = [
+  const written = [
     ...references.flatMap((words): Line[] => (isStdin(words) ? linesOf(stdin, 'stdin') : [argumentLine(words)])),
     ...linesOf(flags.get('resources') ?? '', '--resources'),
-  ].map(readLine)
+  ]
+  const printed = readKubectlLines(written.map((line) => line.text.trim()))
+  const lines = written.map((line, index) => readLine(line, printed[index]))
   const defaults = readReferenceFlags(args, lines, hasManifests)
   const text = lines.map((line) => withFlags(line, defaults.flags)).join('\n')
   const isOnlyStdin = references.some(isStdin) && lines.every(({ place }) => place.input === 'stdin')
@@ -255,11 +258,13 @@ function linesOf(text: string, input: string): Line[] {
 }
 
 /** Reads a line. It has no words if it contains no reference, such as a line that kubectl printed about a deletion. */
-function readLine(line: Line): ReferenceLine {
-  const written = line.text.trim()
-  const printed = parseKubectlLine(written)
-  const isOther = printed?.skip !== undefined || isFailureLine(written)
-  const words = isOther ? [] : (printed?.words ?? splitWords(written, () => {})?.map(({ text }) => text) ?? [])
+function readLine(line: Line, printed: KubectlLine | undefined): ReferenceLine {
+  const words =
+    printed === undefined
+      ? (splitWords(line.text.trim(), () => {})?.map(({ text }) => text) ?? [])
+      : printed.type === 'resource'
+        ? printed.words
+        : []
   const { words: names, flags: own } = splitFlags([...words], () => {})
   return { ...line, words, names, own }
 }

@@ -1,4 +1,4 @@
-import type { AddMistake } from '../errors.ts'
+import { type AddMistake, type Mistake, withoutEnd } from '../errors.ts'
 import { label } from './names.ts'
 
 /** One word of a line; `quoted`: it began with a quote. */
@@ -35,10 +35,37 @@ export function splitWords(line: string, addMistake: AddMistake): Word[] | undef
   return words
 }
 
-/** The resource in a line of kubectl's output and what was done with it (`configured`), or why the line is skipped. */
-type KubectlLine =
-  | { readonly words: readonly string[]; readonly applied: string; readonly skip?: undefined }
-  | { readonly skip: string }
+/** A line of kubectl's output. */
+export type KubectlLine =
+  /** The resource of the line, and what was done with it: `configured`. */
+  | { readonly type: 'resource'; readonly words: readonly string[]; readonly applied: string }
+  | { readonly type: 'skipped'; readonly why: string }
+  /** An error, with the list below it: the fields in conflict, the invalid fields. */
+  | { readonly type: 'failure'; readonly message: string }
+  /** A further line of an error. */
+  | { readonly type: 'failure-detail' }
+
+/**
+ * Reads kubectl's output, line by line. After an error, a line that kubectl does not print otherwise belongs to the error.
+ * @returns undefined for each line that kubectl does not print: a reference
+ */
+export function readKubectlLines(lines: readonly string[]): readonly (KubectlLine | undefined)[] {
+  let hasFailed = false
+  return lines.map((line, index) => {
+    if (isFailureLine(line)) {
+      hasFailed = true
+      return { type: 'failure', message: [withoutEnd(line), ...listBelow(lines, index)].join(': ') }
+    }
+    return parseKubectlLine(line) ?? (hasFailed ? { type: 'failure-detail' } : undefined)
+  })
+}
+
+/** The list below an error, as one text: `* spec.selector: Required value`, `- .spec.replicas`. */
+function listBelow(lines: readonly string[], index: number): readonly string[] {
+  const items: string[] = []
+  for (let next = index + 1; /^[-*] /.test(lines[next] ?? ''); next++) items.push(lines[next]?.slice(2) ?? '')
+  return items.length === 0 ? [] : [items.join(', ')]
+}
 
 /**
  * Reads a line of kubectl's output: `deployment.apps/web configured`, `service/web created (server dry run)`. Old
@@ -47,11 +74,11 @@ type KubectlLine =
  *
  * After the resource, kubectl prints participles (`configured`, `serverside-applied`, `rolled back`,
  * `skipped rollback (…)`) or `condition met`. Other words there may be names.
- * @returns undefined for a line that kubectl does not print
  */
-export function parseKubectlLine(line: string): KubectlLine | undefined {
-  if (/^warning:/i.test(line)) return { skip: 'a warning' }
-  if (isLogLine(line)) return { skip: 'a log line' }
+function parseKubectlLine(line: string): KubectlLine | undefined {
+  if (/^warning:/i.test(line)) return { type: 'skipped', why: 'a warning' }
+  if (isLogLine(line)) return { type: 'skipped', why: 'a log line' }
+  if (information.test(line)) return { type: 'skipped', why: 'information' }
 
   const words = splitWords(line, () => {})
   const resource = words?.[0]
@@ -67,10 +94,10 @@ export function parseKubectlLine(line: string): KubectlLine | undefined {
     return undefined
   }
 
-  if (rest.join(' ').endsWith('dry run)')) return { skip: 'a dry run' }
-  if (verb.includes('deleted')) return { skip: 'deleted' }
-  if (verb.includes('pruned')) return { skip: 'pruned' }
-  return { words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
+  if (rest.join(' ').endsWith('dry run)')) return { type: 'skipped', why: 'a dry run' }
+  const removed = verb.find((word) => word === 'deleted' || word === 'pruned')
+  if (removed !== undefined) return { type: 'skipped', why: removed }
+  return { type: 'resource', words: words.slice(0, inQuotes ? 2 : 1).map(({ text }) => text), applied: verb.join(' ') }
 }
 
 /** The line of another command's output, and what to pass instead. */
@@ -81,8 +108,8 @@ interface ForeignOutput {
 }
 
 /**
- * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, or Helm's report of a
- * release.
+ * Recognizes other output, which contains no references: a table of `kubectl get`, a manifest, a difference of
+ * `kubectl diff`, or Helm's report of a release.
  * @param lines the text, line by line
  */
 export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput | undefined {
@@ -96,6 +123,10 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
     find(
       /^\s*(?:- )?["']?apiVersion["']?\s*:/,
       'This is a manifest, not a reference. Write it to a file, and name the file in manifests.',
+    ) ??
+    find(
+      /^diff -\S.* \S*[/\\](?:LIVE|MERGED)-\d+[/\\]/,
+      'This is output of kubectl diff, which applies nothing. Pass the output of kubectl apply.',
     ) ??
     find(
       /^(?:NAMESPACE +)?NAME {2,}[A-Z]/,
@@ -115,12 +146,28 @@ function explainHelm(lines: readonly string[]): string {
   return `This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
 }
 
-/** Error messages of kubectl and helm (k8s.io/kubectl pkg/cmd/util, `StandardErrorMessage`). */
-const failure =
-  /^(?:error: |error (?:validating|parsing|when) |Error from server\b|Error: |Unable to connect to the server|The connection to the server \S+ was refused|The \S+ "[^"]*" is invalid|unable to recognize )/
+/** What kubectl prints besides results (k8s.io/kubectl pkg/cmd/config, pkg/cmd/rollout; spf13/pflag for flags). */
+const information =
+  /^(?:Waiting for .*\.\.\.|Flag --\S+ has been deprecated, .*|Switched to context ".*"\.|(?:Context|Cluster|User|Property) ".*" \w+\.)$/
 
-export function isFailureLine(line: string): boolean {
-  return failure.test(line)
+/**
+ * Error messages of kubectl, helm and the shell. kubectl writes `error: ` before an error that is alone; of several, it
+ * writes each as it is (k8s.io/kubectl pkg/cmd/util, `checkErr` and `MultipleErrors`; pkg/cmd/apply;
+ * k8s.io/apimachinery pkg/api/meta; k8s.io/cli-runtime pkg/resource).
+ */
+const failures = [
+  /^\[?error(?:: | [a-z]+ing | (?:when|in|from server)\b)/i,
+  /^\[?(?:unable to|failed to|couldn't|could not|cannot) /i,
+  /^\[?the (?:server|connection|path|request|namespace from|order in patch list)\b/i,
+  /^The .*"[^"]*" is invalid\b/,
+  /^\[?(?:resource mapping not found|no matches|no resources found|no objects passed|invalid configuration)\b/i,
+  /^(?:Apply failed|Server-side apply not available|Server returned an unexpected response|An error occurred) ?/,
+  /^(?:You must be logged in|Object '\w+' is missing|from .*: cannot use generate name)\b/,
+  /^\S+: (?:.*: )?(?:command )?not found(?:: \S+)?$/,
+]
+
+function isFailureLine(line: string): boolean {
+  return failures.some((pattern) => pattern.test(line))
 }
 
 /** Whether a line is from kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
@@ -131,4 +178,31 @@ function isLogLine(line: string): boolean {
 /** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */
 export function looksLikeManifests(text: string): boolean {
   return /^\s*[{[]/.test(text) || /^[ \t-]*["']?apiVersion["']?[ \t]*:/m.test(text)
+}
+
+/**
+ * The objects in what kubectl printed with `-o yaml` or `-o json`: other lines are empty, so that the lines keep their
+ * numbers. An error of kubectl is a mistake.
+ * @param file the name of the text in mistakes
+ */
+export function readPrintedObjects(
+  printed: string,
+  file: string,
+): { readonly text: string; readonly mistakes: readonly Mistake[] } {
+  const lines = printed.split('\n')
+  // Only the fields of objects are indented.
+  const read = readKubectlLines(lines.map((line) => (/^\s/.test(line) ? '' : line)))
+  return {
+    text: lines.map((line, index) => (read[index]?.type === 'skipped' ? '' : line)).join('\n'),
+    mistakes: read.flatMap((each, index) =>
+      each?.type === 'failure' ? [{ input: file, line: index + 1, message: explainFailure(each.message) }] : [],
+    ),
+  }
+}
+
+const maxFailureLength = 300
+
+export function explainFailure(message: string): string {
+  const shown = message.length > maxFailureLength ? `${message.slice(0, maxFailureLength)}…` : message
+  return `The apply failed: ${shown}${/[!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }

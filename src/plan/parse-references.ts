@@ -1,8 +1,9 @@
+import { stripVTControlCharacters } from 'node:util'
 import { type AddMistake, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxReferences } from '../thresholds.ts'
-import { isFailureLine, parseKubectlLine, recognizeForeignOutput, splitWords } from './kubectl-output.ts'
+import { explainFailure, readKubectlLines, recognizeForeignOutput, splitWords } from './kubectl-output.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 
@@ -65,24 +66,18 @@ export function parseReferences(
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
 
-  const foreign = recognizeForeignOutput(text.split(/\r\n|\r|\n/))
+  const plain = stripVTControlCharacters(text)
+  const foreign = recognizeForeignOutput(plain.split(/\r\n|\r|\n/))
   if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
 
-  let applyFailed = false
-  for (const { line, text: written } of writtenLines(text)) {
+  const lines = writtenLines(plain)
+  const printedLines = readKubectlLines(lines.map((each) => each.text))
+  for (const [index, { line, text: written }] of lines.entries()) {
     const addMistake: AddMistake = (message) => mistakes.push({ input, line, message })
-    if (isFailureLine(written)) {
-      applyFailed = true
-      addMistake(explainFailure(written))
-      continue
-    }
-    const printed = parseKubectlLine(written)
-    // An error of kubectl may have many lines.
-    if (applyFailed && printed === undefined) continue
-    if (printed?.skip !== undefined) {
-      skipped.push({ line, text: written, why: printed.skip })
-      continue
-    }
+    const printed = printedLines[index]
+    if (printed?.type === 'failure') addMistake(explainFailure(printed.message))
+    else if (printed?.type === 'skipped') skipped.push({ line, text: written, why: printed.why })
+    if (printed !== undefined && printed.type !== 'resource') continue
     const words = printed?.words ?? splitWords(written, addMistake)?.map((word) => word.text)
     if (words === undefined) continue
     if (words.length > maxReferences) {
@@ -102,13 +97,6 @@ export function parseReferences(
   if (alone && references.every(({ exclude }) => exclude) && skipped.length === 0 && mistakes.length === 0)
     mistakes.push({ input, message: references.length === 0 ? emptyMessage : onlyExcludes })
   return { input, references, invalid: invalid.length === 0 ? undefined : invalid, skipped, mistakes }
-}
-
-const maxFailureLength = 300
-
-function explainFailure(line: string): string {
-  const shown = line.length > maxFailureLength ? `${line.slice(0, maxFailureLength)}…` : line
-  return `The apply failed: ${shown}${/[.!?…]$/.test(shown) ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`
 }
 
 /**

@@ -5,6 +5,7 @@ import { errorText, type Mistake } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
+import { readPrintedObjects } from './kubectl-output.ts'
 import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
 import {
@@ -48,7 +49,7 @@ export function readManifests(
 }
 
 /**
- * Reads manifests from a text, such as standard input.
+ * Reads manifests from standard input, also those that kubectl printed.
  * @param file the name of the text in messages and in the targets' source: `stdin`
  */
 export function parseManifests(
@@ -56,7 +57,9 @@ export function parseManifests(
   file: string,
   annotations: Inputs['annotations'] = 'use',
 ): ParsedReferences {
-  return parseFiles([{ name: file, text }], annotations)
+  const printed = readPrintedObjects(text, file)
+  if (printed.mistakes.length > 0) return { input: file, references: [], skipped: [], mistakes: printed.mistakes }
+  return parseFiles([{ name: file, text: printed.text }], annotations)
 }
 
 function parseFiles(
@@ -279,6 +282,21 @@ type YamlDocument =
   | { readonly value: unknown; readonly error?: undefined }
   | { readonly error: { readonly line: number; readonly message: string } }
 
+/**
+ * Separates JSON objects that follow one another, as kubectl reads and prints them: each is a document of YAML then. Of
+ * objects on lines of their own, the lines keep their numbers.
+ */
+function separateJson(text: string): string {
+  if (!/^\s*\{/.test(text)) return text
+  let depth = 0
+  return text.replace(/"(?:[^"\\\n]|\\.)*"|(\n?)([{[]|[}\]])/g, (written, lineBreak = '\n', bracket, offset) => {
+    if (bracket === '}' || bracket === ']') depth -= 1
+    else if (bracket !== undefined) depth += 1
+    const isNext = bracket === '{' && depth === 1 && offset > 0 && text.slice(0, offset).trim() !== ''
+    return isNext ? `${lineBreak || '\n'}--- {` : written
+  })
+}
+
 type Parsed = { readonly documents: ReturnType<typeof parseAllDocuments>; readonly lines: LineCounter }
 
 /** Maximum number of expanded aliases: nested aliases can make a small file expand to a huge value. */
@@ -295,7 +313,7 @@ class YamlSource {
   #parsed: Parsed | undefined
 
   constructor(text: string) {
-    this.#text = text
+    this.#text = separateJson(text)
   }
 
   /** The documents in order; an empty one has the value null. */

@@ -67,6 +67,16 @@ export function shorten(name: string, limit: number): string {
   return withoutMiddle(plain(name), limit)
 }
 
+/** Shortens long names in the middle, while each stays distinct from the others. */
+export function shortenNames(names: readonly string[], limit: number): readonly string[] {
+  const shown = names.map((name) => shorten(name, limit))
+  const originals = Map.groupBy(names, (_, index) => shown[index])
+  return names.map((name, index) => {
+    const short = shown[index] ?? ''
+    return new Set(originals.get(short)).size > 1 ? plain(name) : short
+  })
+}
+
 /** Shortens long words in the middle: a table cell is as wide as its longest word. The result must still be escaped. */
 export function shortenWords(text: string, limit: number): string {
   return text.slice(0, maxLineLength).replace(/\S+/g, (word) => withoutMiddle(word, limit))

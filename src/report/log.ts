@@ -11,7 +11,7 @@ import {
 import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
-import { plain, plainLines, shorten } from './escape.ts'
+import { plain, plainLines, shorten, shortenNames } from './escape.ts'
 import { conclude, decidingTarget, headline, isJudged, lateEnd, waitingLines } from './headline.ts'
 import {
   capitalised,
@@ -84,7 +84,7 @@ export function layoutLog(
   { startedAt, targets, timeoutMs }: LogHead,
   { color = true, groups = true }: Partial<Pick<LogLayout, 'color' | 'groups'>> = {},
 ): LogLayout {
-  const names = fullNames(targets).map((name) => shorten(name, maxNameWidth))
+  const names = shortenNames(fullNames(targets), maxNameWidth)
   return {
     startedAt,
     names,
@@ -99,7 +99,7 @@ export function layoutLog(
 /** The layout with one more target. Lines that were printed before stay as they are. */
 function withTarget(layout: LogLayout, target: Target): LogLayout {
   const targets = [...layout.targets, target]
-  const name = shorten(fullNames(targets).at(-1) ?? '', maxNameWidth)
+  const name = shortenNames(fullNames(targets), maxNameWidth).at(-1) ?? ''
   return { ...layout, targets, names: [...layout.names, name], nameWidth: Math.max(layout.nameWidth, name.length) }
 }
 
@@ -164,7 +164,10 @@ function shortPodName(pod: string, { kind, name }: Target): string {
 export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
   const { targets, gates = [] } = timeline
   const layout = layoutLog({ ...timeline, targets: targets.map(({ target }) => target) }, options)
-  const names = gates.map(({ name }) => shorten(name, maxNameWidth))
+  const names = shortenNames(
+    gates.map(({ name }) => name),
+    maxNameWidth,
+  )
   const width = Math.max(0, ...names.map((name) => name.length))
   const lines = gates.map((gate, index) => {
     const { name, outcome, reason, message } = gate

@@ -17,7 +17,7 @@ import {
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
 import { type ComparedTarget, renderComparison } from './comparison.ts'
-import { code, fence, markdown, plain, prose, shorten, shortenWords } from './escape.ts'
+import { code, fence, markdown, plain, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
 import { layoutLog, renderEntries } from './log.ts'
@@ -110,6 +110,8 @@ const reductions: readonly (Partial<Shape> & { readonly leavesOut: string })[] =
 interface NamedRecord {
   readonly record: TargetRecord
   readonly name: TargetName
+  /** The name in a table: shortened, and escaped. */
+  readonly shown: string
   /** The target for which this target only waits. */
   readonly cause?: NamedRecord | undefined
 }
@@ -117,7 +119,17 @@ interface NamedRecord {
 /** The summary without its notes and its footer. */
 function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): string {
   const names = nameTargets(timeline.targets.map(({ target }) => target))
-  const own = timeline.targets.map((record, index): NamedRecord => ({ record, name: names[index] ?? { name: '' } }))
+  const short = shortenNames(
+    names.map(({ name }) => name),
+    maxNameWidth,
+  )
+  const own = timeline.targets.map(
+    (record, index): NamedRecord => ({
+      record,
+      name: names[index] ?? { name: '' },
+      shown: markdown(short[index] ?? ''),
+    }),
+  )
   const named = own.map((each) => ({ ...each, cause: own[each.record.causedBy ?? -1] }))
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
@@ -218,9 +230,9 @@ const columns: readonly Column[] = [
   {
     title: 'Target',
     align: ':--',
-    cell: ({ record, name, cause }) => {
-      if (cause !== undefined) return `↳ ${nameCell(name.name)}`
-      return record.outcome === 'ready' ? nameCell(name.name) : `**${nameCell(name.name)}**`
+    cell: ({ record, shown, cause }) => {
+      if (cause !== undefined) return `↳ ${shown}`
+      return record.outcome === 'ready' ? shown : `**${shown}**`
     },
   },
   { title: 'Namespace', align: ':--', isOptional: true, cell: ({ name }) => nameCell(name.namespace ?? '') },

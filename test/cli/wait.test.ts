@@ -59,6 +59,32 @@ describe('a rollout that is ready', () => {
     expect(stdout).toContain('stdin, line 3 is skipped (deleted): service/old deleted')
   })
 
+  test('may be named by the coloured output of kubectl', async () => {
+    server.apply(rolledOut())
+    const { code, stdout } = await wait('-', { stdin: '\x1b[32mdeployment.apps/web\x1b[0m configured\n' })
+    expect({ code, ready: /✓ Rollout ready/.test(stdout) }).toEqual({ code: 0, ready: true })
+  })
+
+  test('is misconfigured after an apply that failed with conflicts, whatever else kubectl printed', async () => {
+    const stdin = [
+      'deployment.apps/web serverside-applied',
+      'Apply failed with 2 conflicts: conflicts with "entry" using apps/v1:',
+      '- .spec.replicas',
+      '- .spec.template',
+      'Please review the fields above--they currently have other managers. Here',
+      '  command with the `--force-conflicts` flag.',
+      "  value; in this case, you'll become the manager if the other manager(s)",
+    ].join('\n')
+    const { code, stdout, stderr } = await wait('- -n shop --for=condition=Available', { stdin })
+    expect(code).toBe(2)
+    const reports = `${stdout}${stderr}`.match(/stdin, line .*/g)
+    expect(reports).toEqual([
+      expect.stringMatching(
+        /^stdin, line 2: The apply failed: .* using apps\/v1: \.spec\.replicas, \.spec\.template\. /,
+      ),
+    ])
+  })
+
   test('may be named by a selector of several kinds, and a notice names the argument', async () => {
     server.apply(rolledOut())
     const { code, stdout } = await wait("'deploy,sts -l app=web' !deployment/old")

@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util'
 import fc from 'fast-check'
 import { parseReferences } from '../../src/plan/parse-references.ts'
 import type { Reference } from '../../src/plan/reference.ts'
@@ -201,9 +202,105 @@ it.each([
   'The Deployment "web" is invalid: spec.selector: Invalid value: field is immutable',
   'The connection to the server localhost:8080 was refused - did you specify the right host or port?',
   'Error: INSTALLATION FAILED: cannot re-use a name that is still in use',
+  'Apply failed with 1 conflict: conflict with "entry" using apps/v1: .spec.replicas',
+  'resource mapping not found for name: "x" namespace: "" from "a.yaml": no matches for kind "Widget" in version "acme.io/v1"',
+  'The request is invalid',
+  'The request is invalid: patch: Invalid value: "x": json: cannot unmarshal string',
+  'The  "web" is invalid: spec: Required value',
+  'The PodDisruptionBudget "my web" is invalid: spec: Required value',
+  'The order in patch list:',
+  'Error in configuration: ',
+  'Server returned an unexpected response: ',
+  'Server-side apply not available on the server: (unsupported)',
+  'couldn\'t get current server API group list: Get "https://10.0.0.1/api": dial tcp 10.0.0.1:443: i/o timeout',
+  'the server doesn\'t have a resource type "widget"',
+  'the server could not find the requested resource',
+  'the path "k8s/web.yaml" does not exist',
+  'the namespace from the provided object "a" does not match the namespace "b". You must pass \'--namespace=a\' to perform this operation.',
+  'no matches for kind "Widget" in version "acme.io/v1"',
+  'unable to decode "a.yaml": no kind "Widget" is registered for version "acme.io/v1"',
+  '[unable to recognize "a.yaml": no matches for kind "A", unable to recognize "b.yaml": no matches for kind "B"]',
+  'error parsing a.yaml: error converting YAML to JSON: yaml: line 3: did not find expected key',
+  'error when creating "a.yaml": namespaces "shpo" not found',
+  'from migrate-: cannot use generate name with apply',
+  'failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.x: field not declared in schema',
+  "Object 'Kind' is missing in '{\"a\":1}'",
+  'An error occurred force-replacing the existing object with the newly provided one:',
+  'No resources found in shop namespace.',
+  'bash: line 1: kubectl: command not found',
+  '/bin/sh: 1: kubectl: not found',
+  '\x1b[31mError from server (Forbidden): deployments.apps "web" is forbidden\x1b[0m',
 ])('the line "%s" is a mistake: the apply failed', (text) => {
+  const shown = stripVTControlCharacters(text).replace(/[.: ]+$/, '')
   expect(mistakesOf(`service/web created\n${text}`)).toEqual([
-    `2: The apply failed: ${text}${text.endsWith('?') ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`,
+    `2: The apply failed: ${shown}${shown.endsWith('?') ? '' : '.'} Correct that first. With set -o pipefail the step of the apply fails by itself.`,
+  ])
+})
+
+const conflict = [
+  'Apply failed with 2 conflicts: conflicts with "entry" using apps/v1:',
+  '- .spec.replicas',
+  '- .spec.template.spec.containers[name="app"].image',
+  'Please review the fields above--they currently have other managers. Here',
+  'are the ways you can resolve this warning:',
+  '* If you intend to manage all of these fields, please re-run the apply',
+  '  command with the `--force-conflicts` flag.',
+  "  value; in this case, you'll become the manager if the other manager(s)",
+  'See https://kubernetes.io/docs/reference/using-api/server-side-apply/#conflicts',
+]
+
+it('a conflict of a server-side apply is one mistake with its fields, and the lines around it are read', () => {
+  const text = ['deployment.apps/web serverside-applied', ...conflict, 'service/web serverside-applied'].join('\n')
+  const { mistakes, references } = parseReferences(text)
+  expect(mistakes).toEqual([
+    expect.objectContaining({
+      line: 2,
+      message: expect.stringContaining('using apps/v1: .spec.replicas, .spec.template'),
+    }),
+  ])
+  expect(references.map(({ name }) => name)).toEqual(['web', 'web'])
+})
+
+it('an error that contains no line of its own form is reported with the lines that belong to it', () => {
+  const text = [
+    'resource mapping not found for name: "x" namespace: "" from "a.yaml": no matches for kind "Widget" in version "v1"',
+    'ensure CRDs are installed first',
+  ].join('\n')
+  expect(mistakesOf(text)).toEqual([expect.stringMatching(/^1: The apply failed: resource mapping not found/)])
+})
+
+it.each([
+  ['Waiting for deployment "web" rollout to finish: 1 of 3 updated replicas are available...'],
+  ['Waiting for 1 pods to be ready...'],
+  ['Flag --short has been deprecated, and will be removed in the future.'],
+  ['Switched to context "prod".'],
+  ['Context "prod" modified.'],
+  ['User "ci" set.'],
+])('the line "%s" of kubectl is information, and is skipped', (text) => {
+  const { mistakes, skipped, references } = parseReferences(`${text}\ndeployment.apps/web configured`)
+  expect({ mistakes, skipped, names: references.map(({ name }) => name) }).toEqual({
+    mistakes: [],
+    skipped: [{ line: 1, text, why: 'information' }],
+    names: ['web'],
+  })
+})
+
+it('colours are no part of a line', () => {
+  expect(
+    read('\x1b[32mdeployment.apps/web\x1b[0m \x1b[33mconfigured\x1b[0m\n\x1b[1mservice/web\x1b[m unchanged'),
+  ).toEqual(['deployment.apps/web', 'service/web'])
+})
+
+it('the output of kubectl diff is a mistake that names what to pass instead', () => {
+  const text = [
+    'diff -u -N /tmp/LIVE-3210/apps.v1.Deployment.shop.web /tmp/MERGED-7654/apps.v1.Deployment.shop.web',
+    '--- /tmp/LIVE-3210/apps.v1.Deployment.shop.web\t2025-11-20 10:00:00',
+    '+++ /tmp/MERGED-7654/apps.v1.Deployment.shop.web\t2025-11-20 10:00:00',
+    '@@ -1,3 +1,3 @@',
+    '-        image: web:1',
+  ].join('\n')
+  expect(mistakesOf(text)).toEqual([
+    '1: This is output of kubectl diff, which applies nothing. Pass the output of kubectl apply.',
   ])
 })
 

@@ -53,6 +53,21 @@ const cases: [what: string, text: string, places: string[]][] = [
     ['4 Deployment /a', '5 Deployment /b'],
   ],
   [
+    'of JSON objects one after another, as kubectl create -o json prints them',
+    '{\n    "apiVersion": "v1",\n    "kind": "Service",\n    "metadata": {\n        "name": "a"\n    }\n}\n{\n"apiVersion": "v1",\n"kind": "Pod",\n"metadata":\n{\n"name": "b"\n}\n}\n',
+    ['1 Service /a', '8 Pod /b'],
+  ],
+  [
+    'of JSON objects of a line each',
+    '\n{"apiVersion":"v1","kind":"Service","metadata":{"name":"a","labels":{"x":"}\\"{"}}}\n{"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"}}\n',
+    ['2 Service /a', '3 Pod /b'],
+  ],
+  [
+    'of JSON objects without a line break between them',
+    '{"apiVersion":"v1","kind":"Service","metadata":{"name":"a"}} {"apiVersion":"v1","kind":"Pod","metadata":{"name":"b"}}',
+    ['1 Service /a', '2 Pod /b'],
+  ],
+  [
     'of an empty List and another document',
     'kind: List\napiVersion: v1\nitems: []\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}',
     ['5 Pod /b'],
@@ -329,3 +344,28 @@ it.each(['deployment.apps/web configured\n', '# none\n', 'deployment/web --for=c
   'a text on standard input is not manifests: %j',
   (text) => expect(looksLikeManifests(text)).toBe(false),
 )
+
+it('what kubectl prints besides the objects is left out, and the lines keep their numbers', () => {
+  const text = [
+    'Warning: batch/v1beta1 CronJob is deprecated',
+    'I0101 10:00:00.000000   12345 x.go:70] x',
+    '{',
+    '"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"}',
+    '}',
+  ].join('\n')
+  expect(placesOf(text)).toEqual(['3 Pod /b'])
+})
+
+it('an error among the objects that kubectl prints is a mistake: the apply failed', () => {
+  const text = [
+    'apiVersion: v1',
+    'kind: Pod',
+    'metadata: {name: b}',
+    'The Deployment "web" is invalid: ',
+    '* spec.a: Required value',
+    '* spec.b: Required value',
+  ].join('\n')
+  expect(messagesOf(text)).toEqual([
+    '4: The apply failed: The Deployment "web" is invalid: spec.a: Required value, spec.b: Required value. Correct that first. With set -o pipefail the step of the apply fails by itself.',
+  ])
+})

@@ -11,6 +11,7 @@ import {
   printableJson,
   prose,
   shorten,
+  shortenNames,
 } from '../../src/report/escape.ts'
 import { parameters } from '../support/thorough.ts'
 import { hostileWords } from './cases.ts'
@@ -93,6 +94,16 @@ it('plainLines keeps the end of an endless text', () => {
 
 it('shorten keeps both ends of a long name', () => {
   expect(shorten('deployment/a-very-long-name-blue', 20)).toBe('deployment/a-…e-blue')
+})
+
+it('shortenNames keeps whole the names that would read alike', () => {
+  const [blue, green] = ['deployment/a-long-name-blue-worker', 'deployment/a-long-name-pink-worker'] as const
+  expect(shortenNames([blue, green, 'deployment/a-very-long-name-red', blue], 20)).toEqual([
+    blue,
+    green,
+    'deployment/a-…me-red',
+    blue,
+  ])
 })
 
 it('markdown escapes every character that would format text', () => {

@@ -50,6 +50,12 @@ it('lines contain namespaces only if there are several', () => {
   expect(renderHeader({ ...head, targets }, layout)).toContain('2 targets in 2 namespaces')
 })
 
+it('long names that differ only in the middle stay distinct', () => {
+  const nameOf = (colour: string) => `the-release-of-a-long-chart-with-a-${colour}-worker-for-the-shop`
+  const targets = ['blue', 'pink'].map((colour) => createTarget({ name: nameOf(colour) }))
+  expect(layoutLog({ ...head, targets }).names).toEqual(targets.map(({ name }) => `deployment/${name}`))
+})
+
 it('targets with the same short name show their group', () => {
   const targets = [
     createTarget({ apiVersion: 'v1', kind: 'Service' }),
