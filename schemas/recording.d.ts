@@ -266,6 +266,16 @@ export interface Target {
    */
   applied?: string
   /**
+   * The annotation that makes it a hook of Helm or Argo CD
+   */
+  hook?: {
+    annotation: string
+    /**
+     * The annotation by which its tool removes it after success
+     */
+    removal?: string
+  }
+  /**
    * The place that names it: a manifest, or the input `resources`
    */
   source?: {

@@ -274,7 +274,7 @@ const definitions = {
     isReplayed: false,
     description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
-      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects set options: see `annotations`.',
+      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD that no deploy runs (tests, deletions) are skipped and reported; one that its tool removes after success (`hook-succeeded`, `HookSucceeded`) and that does not exist is ready once all other resources are. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects set options: see `annotations`.',
   }),
   annotations: input(oneOf('use', 'ignore'), {
     name: 'annotations',

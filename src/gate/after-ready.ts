@@ -38,7 +38,7 @@ import { examinePlace, type Parts, type Place, placeOf, podsOf, reachedPods, tar
 import type { GateSettings } from './settings.ts'
 import { type GatedTarget, objectOf } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
-import { type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
+import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
 
 /** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
 export interface AfterReadyFactory {
@@ -254,7 +254,7 @@ export class AfterReady implements AnswerBook {
     if (object !== undefined && state.assessment !== undefined)
       return this.notHeld(fallenProblem(object, state.assessment, now), now)
     const gone = object ?? seen?.object
-    if (gone === undefined) return { type: 'end', verdict: verdictOf('failed', 'not-found', {}) }
+    if (gone === undefined) return { type: 'end', verdict: absentVerdict('failed', gated.target) }
     return this.notHeld({ ...ownProblem(gone, now), reason: 'deleted', detail: {} }, now)
   }
 

@@ -6,7 +6,7 @@ import { milestoneTimeoutMs } from './settings.ts'
 import { describeState, problemVerdict } from './target-record.ts'
 import { type GatedTarget, isUndecided, objectOf, problemsIn, wasDeleted } from './target-state.ts'
 import type { TargetVerdict } from './target-step.ts'
-import { verdictOf } from './timeline.ts'
+import { absentVerdict, verdictOf } from './timeline.ts'
 
 /** A moment, in milliseconds since the epoch, at which time alone changes something. */
 export type Deadline =
@@ -85,7 +85,7 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
   }
   const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
   return problem === undefined
-    ? verdictOf('stalled', 'not-found', target.selector === undefined ? {} : { isSelector: true })
+    ? absentVerdict('stalled', target)
     : problemVerdict('stalled', problem, undefined, target)
 }
 
@@ -110,9 +110,8 @@ function milestoneDeadline(gated: GatedTarget): End | undefined {
   const timeoutMs = milestoneTimeoutMs(current, target, settings)
   if (timeoutMs === 0) return undefined
   const verdict = (): TargetVerdict => {
-    if (current === 'created' && target.selector !== undefined)
-      return verdictOf('failed', 'not-found', { isSelector: true })
-    if (current === 'created') return { ...verdictOf('failed', 'not-found', { timeoutMs }), logText: 'does not exist' }
+    if (current === 'created')
+      return { ...absentVerdict('failed', target, timeoutMs), logText: absentVerdict('failed', target).message }
     const detail = { timeoutMs, milestone: current, state: describeState(state) }
     const verdict = verdictOf('timed-out', 'still-running', detail)
     return overdue(gated, { ...verdict, logText: verdict.message })
@@ -155,8 +154,7 @@ function overdue(gated: GatedTarget, withoutProblem: TargetVerdict): TargetVerdi
   const { state, target } = gated
   const { outcome } = withoutProblem
   if (state.type === 'awaiting-change') return { ...changeVerdict(gated), outcome }
-  if (objectOf(state) === undefined)
-    return verdictOf(outcome, 'not-found', target.selector === undefined ? {} : { isSelector: true })
+  if (objectOf(state) === undefined) return absentVerdict(outcome, target)
   const problem = state.assessment?.problems[0] ?? state.assessment?.overdue
   if (problem === undefined) return withoutProblem
   return problemVerdict(outcome, problem, state.assessment, target)

@@ -33,6 +33,7 @@ import {
   explainingRequestsOf,
   firstState,
   type GatedTarget,
+  isRemovedHook,
   isUndecided,
   objectOf,
   optionalRequestsOf,
@@ -85,6 +86,8 @@ export class GatedTargets {
   readonly #deployers = new Map<GatedTarget, GatedTarget>()
   /** Targets by each kind that their rules read without owning its objects. */
   readonly #byOtherKind = new Map<string, GatedTarget[]>()
+  /** The hooks that their tool removes after success. */
+  readonly #removedHooks: GatedTarget[] = []
   /** The targets whose change may arrive at a revision. */
   readonly #arriving: GatedTarget[] = []
   readonly #others = new OtherTargets()
@@ -135,6 +138,7 @@ export class GatedTargets {
       put(this.#byNamespace, gated.target.namespace, gated)
       for (const kind of new Set(gated.rule.concernedBy)) put(this.#byOtherKind, kind, gated)
       if (gated.rule.arrival !== undefined) this.#arriving.push(gated)
+      if (gated.target.hook?.removal !== undefined) this.#removedHooks.push(gated)
       this.#hasReaders ||= gated.rule.readsGatedPods === true
       this.#updateSets(gated)
       this.#changed.add(gated)
@@ -368,6 +372,26 @@ export class GatedTargets {
   assess(targets: readonly GatedTarget[], before: number): void {
     this.#assessInOrder(targets)
     if (this.progressKey !== before) this.#assessInOrder(this.all)
+    this.#passRemovedHooks()
+  }
+
+  /** Hooks that their tool removes after success are ready once all other targets are. */
+  #passRemovedHooks(): void {
+    if (this.#removedHooks.length === 0 || this.#undecided.size > this.#removedHooks.length) return
+    const open = this.#removedHooks.filter((gated) => isUndecided(gated.state) && this.#isRemoved(gated))
+    const others = open.length === 0 ? [] : this.#targetsBesideHooks()
+    if (others.length === 0 || others.some(({ state }) => state.type !== 'ready')) return
+    for (const gated of open) this.apply(gated, { type: 'hook-removed' })
+  }
+
+  /** Whether a target is a hook that does not exist because its tool may have removed it after success. */
+  #isRemoved(gated: GatedTarget): boolean {
+    return isRemovedHook(gated) && this.isAbsenceKnown(gated) && this.#store.get(gated.target) === undefined
+  }
+
+  /** The targets for which the removed hooks wait. */
+  #targetsBesideHooks(): readonly GatedTarget[] {
+    return this.all.filter((gated) => !isRemovedHook(gated))
   }
 
   /** Assesses workloads first, then the targets that read their gated pods (`readsGatedPods`). */
@@ -570,7 +594,13 @@ export class GatedTargets {
 
   /** The targets that only wait for another one, with the target that each waits for, by their indexes. */
   causes(): ReadonlyMap<number, number> {
-    return findCauses(this.all, (object, gated) => this.#ownerOf(object, gated))
+    const causes = new Map(findCauses(this.all, (object, gated) => this.#ownerOf(object, gated)))
+    for (const gated of this.#removedHooks) {
+      if (gated.state.type === 'ready' || !this.#isRemoved(gated)) continue
+      const awaited = this.#targetsBesideHooks().find(({ state }) => state.type !== 'ready')
+      if (awaited !== undefined) causes.set(gated.index, causes.get(awaited.index) ?? awaited.index)
+    }
+    return causes
   }
 
   /** The other target that an object is, or whose object owns it; undefined if the given target is nearer. */
@@ -601,9 +631,16 @@ export class GatedTargets {
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
-  /** Whether a watch that the target needs is unavailable, or its first list is not complete. */
+  /**
+   * Whether a watch that the target needs is unavailable, or its first list is not complete; or whether the target is a hook
+   * that may have been removed, and another target is open.
+   */
   isUnanswered(gated: GatedTarget): boolean {
-    return this.#health.isUnavailable(requestsOf(gated)) || this.#isPending(gated)
+    return (
+      this.#health.isUnavailable(requestsOf(gated)) ||
+      this.#isPending(gated) ||
+      (this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state)))
+    )
   }
 
   /** Whether a first list that the target needs is not complete, or an optional one that the server may still answer. */
@@ -648,7 +685,9 @@ export class GatedTargets {
     this.#others.update(gated)
     this.#changed.add(gated)
     if ((before.type === 'ready') !== (state.type === 'ready') || state.type === 'ended')
-      for (const other of this.all) if (other.state.assessment?.awaits !== undefined) this.#changed.add(other)
+      for (const other of this.all)
+        if (other.state.assessment?.awaits !== undefined || other.target.hook?.removal !== undefined)
+          this.#changed.add(other)
     for (const entry of entries) this.#log({ ...entry, target: gated.index })
   }
 }

@@ -4,6 +4,7 @@ import { gravest } from './outcome.ts'
 import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
+  absentVerdict,
   type GateProblem,
   type Outcome,
   type TargetOutcome,
@@ -65,10 +66,7 @@ function lookAtTarget(
   if (record.outcome !== 'progressing') return record
   const { state, target } = gated
   if (isAbsent) {
-    const isSelector = target.selector !== undefined
-    const verdict = wasDeleted(state)
-      ? verdictOf('failed', 'deleted', {})
-      : verdictOf('failed', 'not-found', isSelector ? { isSelector } : {})
+    const verdict = wasDeleted(state) ? verdictOf('failed', 'deleted', {}) : absentVerdict('failed', target)
     return { ...record, ...verdict }
   }
   const left = leftRevision(gated, now)

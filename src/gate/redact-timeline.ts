@@ -68,6 +68,7 @@ const target = fields<Target>({
   gate: kept,
   release: kept,
   manifest: omitted,
+  hook: kept,
   applied: kept,
 })
 

@@ -20,6 +20,8 @@ import { problemHeadline, problemStatement, recordProblem } from './timeline-ent
 export function describeState(state: TargetState): string {
   if (state.type === 'awaiting-change')
     return state.problem === undefined ? 'waiting for its change to arrive' : sentenceOf(state.problem).text
+  // The last milestone has the reason why an absent object is ready.
+  if (state.type === 'ready' && state.absence !== undefined) return state.milestones.present.at(-1)?.message ?? ''
   if (objectOf(state) === undefined) return wasDeleted(state) ? 'was deleted' : 'waiting for it to be created'
   return state.assessment?.message ?? 'not assessed yet'
 }

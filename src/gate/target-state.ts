@@ -225,6 +225,16 @@ export function wasDeleted(state: TargetState): boolean {
   return (state.type === 'absent' || state.type === 'ready') && state.absence?.wasDeleted === true
 }
 
+/**
+ * Whether a target is a hook that does not exist, and that its tool removes after success. One that was deleted before it
+ * was ready has not succeeded.
+ */
+export function isRemovedHook({ state, target, rule }: GatedTarget): boolean {
+  if (target.hook?.removal === undefined || rule.readyWhenAbsent !== undefined || wasDeleted(state)) return false
+  if (state.type === 'ended') return state.assessment === undefined && state.verdict.outcome !== 'unknown'
+  return state.type === 'awaiting-change' ? state.listed === undefined : objectOf(state) === undefined
+}
+
 /** Measures the time without progress; held time does not count. */
 interface StallClock {
   readonly since: number

@@ -78,6 +78,8 @@ export type TargetEvent =
   | { readonly type: 'last-state-judged'; readonly deletedAt: number }
   /** No list contains the object, and all lists are complete. */
   | { readonly type: 'absence-known' }
+  /** The object is a hook that its tool removes after success, and all other targets are ready. */
+  | { readonly type: 'hook-removed' }
   /** The object of an operator cannot be read. */
   | { readonly type: 'unreadable'; readonly text: string }
   /** A list that the object needs is not complete. */
@@ -131,6 +133,16 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
       return { state: withoutObject(state, event.deletedAt, now), entries: [] }
     case 'absence-known':
       return afterAbsence(state, now, context)
+    case 'hook-removed': {
+      if (state.type !== 'absent' && state.type !== 'awaiting-change') return unchanged
+      const text = `does not exist: its tool removes it after success (${context.target.hook?.removal})`
+      const milestones = finishMilestones(state.milestones, text, now)
+      const absence = { since: now, wasDeleted: false }
+      return {
+        state: { type: 'ready', at: now, milestones, stall: state.stall, absence },
+        entries: [readyEntry(text)],
+      }
+    }
     case 'unreadable': {
       if (state.type !== 'absent') return unchanged
       const milestones = finishMilestones(state.milestones, event.text, now)
@@ -185,10 +197,15 @@ export function step(state: TargetState, event: TargetEvent, now: number, contex
  */
 function afterFound(
   state: UnendedState,
-  { object, isFirstSight, declaresStatus }: TargetEvent & { type: 'found' },
+  event: TargetEvent & { type: 'found' },
   now: number,
   context: StepContext,
 ): Step {
+  if (state.type === 'ready' && state.absence !== undefined && context.rule.readyWhenAbsent === undefined) {
+    const { entries, ...reopened } = afterFound(withoutReadiness(state, now, context), event, now, context)
+    return { ...reopened, entries: [note('exists again: no longer ready'), ...entries] }
+  }
+  const { object, isFirstSight, declaresStatus } = event
   const isSameObject = object.metadata.uid === objectOf(state)?.metadata.uid
   if (state.assessment?.completed && isSameObject) return { state, entries: [] }
   const { seen: before } = state
@@ -353,10 +370,21 @@ function withObject(
     : { type: 'judged', milestones, stall, seen, assessment }
 }
 
-function afterDeletion(state: UnendedState, now: number, { rule }: StepContext): Step {
+/** The state of a hook that was ready, and that its tool has removed or created again. */
+function withoutReadiness({ stall }: Ready, now: number, { rule }: Pick<StepContext, 'rule'>): UnendedState {
+  const absence = { since: now, wasDeleted: false }
+  return { type: 'absent', absence, milestones: createMilestones(rule.milestones), stall: restartStall(stall, now) }
+}
+
+function afterDeletion(state: UnendedState, now: number, { rule, target }: StepContext): Step {
   // A completed target stays ready after its deletion, until a new object takes its name.
   if (state.assessment?.completed) return { state, entries: [] }
   if (state.type === 'awaiting-change') return { state: { ...state, wasDeleted: true }, entries: [] }
+  if (state.type === 'ready' && target.hook?.removal !== undefined && rule.readyWhenAbsent === undefined)
+    return {
+      state: withoutReadiness(state, now, { rule }),
+      entries: [note(`was deleted: its tool removes it after success (${target.hook.removal})`)],
+    }
   if (rule.readyWhenAbsent === undefined)
     return {
       state: withoutObject(state, now, now),

@@ -43,6 +43,19 @@ export function verdictOf<O extends TargetOutcome, Reason extends ReasonCode>(
   return { outcome, reason, message: text, form }
 }
 
+/** The verdict of a target that does not exist. `timeoutMs`: the timeout of the milestone `created`. */
+export function absentVerdict<O extends TargetOutcome>(
+  outcome: O,
+  { selector, hook }: Target,
+  timeoutMs?: number,
+): Verdict<O> {
+  if (selector !== undefined) return verdictOf(outcome, 'not-found', { isSelector: true })
+  return verdictOf(outcome, 'not-found', {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(hook && { hook: hook.annotation }),
+  })
+}
+
 /** The verdict of a target that the gate cannot read, or can no longer read. */
 export function deniedVerdict<O extends TargetOutcome>(outcome: O, detail: ReasonDetails['forbidden']): Verdict<O> {
   const access = [deniedAccess(detail.message) ?? []].flat()

@@ -5,6 +5,7 @@ import { errorText, type Mistake } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
+import { readHook } from './hooks.ts'
 import { readPrintedObjects } from './kubectl-output.ts'
 import { readManifestFiles } from './manifest-files.ts'
 import { checkName, checkNamespace } from './names.ts'
@@ -17,7 +18,7 @@ import {
   type Reference,
   type SkippedLine,
 } from './reference.ts'
-import { type ManifestObject, nameKey } from './target.ts'
+import { type Hook, type ManifestObject, nameKey } from './target.ts'
 
 interface ManifestOptions extends Partial<Pick<Inputs, 'annotations'>> {
   readonly input?: string
@@ -75,8 +76,7 @@ function parseFiles(
   for (const { name: file, text } of files) {
     const addMistake = (line: number, message: string) => mistakes.push({ input: file, line, message })
     const { manifests, unnamed } = readObjects(text, file, addMistake)
-    const why = 'the server generates its name: pass the output of kubectl create'
-    for (const { line, text } of unnamed) skipped.push({ file, line, text, why, hasGeneratedName: true })
+    skipped.push(...unnamed.map((each) => skipUnnamed(each, file)))
     for (const manifest of manifests) {
       // Without default namespaces; `resolveTargets` finds the other duplicates.
       const key = nameKey(nameOf(manifest.object))
@@ -87,13 +87,18 @@ function parseFiles(
       }
       places.set(key, manifest)
       const annotations = use === 'use' ? manifest.object.metadata['annotations'] : undefined
+      const hook = readHook(annotations)
       const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),
       )
       const { object, line } = manifest
-      const annotation = describeAnnotation('skip', object)
-      if (skip) skipped.push({ file, line, text: shortName(object), why: 'rollout-gate/skip', annotation })
-      else references.push(referenceTo(manifest, settings))
+      const why = skip ? 'rollout-gate/skip' : whySkipped(hook)
+      if (why === undefined) references.push(referenceTo(manifest, settings, hook))
+      else
+        skipped.push({
+          ...{ file, line, text: shortName(object), why },
+          ...(skip && { annotation: describeAnnotation('skip', object) }),
+        })
     }
     if (references.length > maxManifestObjects) {
       mistakes.push({ input: file, message: `More than ${maxManifestObjects} objects are named. Use several gates.` })
@@ -106,10 +111,25 @@ function parseFiles(
   return { input, references, skipped, mistakes }
 }
 
-function referenceTo(manifest: Manifest, settings: Pick<Reference, 'clocks' | 'waitFor'>): Reference {
+function whySkipped(hook: Hook | undefined): string | undefined {
+  return hook?.isSkipped ? `no deploy runs this hook: ${hook.annotation}` : undefined
+}
+
+function skipUnnamed({ line, text, hook }: GeneratedObject, file: string): SkippedLine {
+  const why = whySkipped(hook)
+  if (why !== undefined) return { file, line, text, why }
+  const generated = 'the server generates its name: pass the output of kubectl create'
+  return { file, line, text, why: generated, hasGeneratedName: true }
+}
+
+function referenceTo(
+  manifest: Manifest,
+  settings: Pick<Reference, 'clocks' | 'waitFor'>,
+  hook: Hook | undefined,
+): Reference {
   const { kind, metadata } = manifest.object
   const { name, namespace } = metadata
-  return { line: manifest.line, exclude: false, kind, name, namespace, ...settings, manifest }
+  return { line: manifest.line, exclude: false, kind, name, namespace, ...settings, ...(hook && { hook }), manifest }
 }
 
 /** An object whose name the server generates. */
@@ -117,6 +137,7 @@ interface GeneratedObject {
   readonly line: number
   /** `job/migrate-…` */
   readonly text: string
+  readonly hook: Hook | undefined
 }
 
 interface FoundObjects {
@@ -196,7 +217,7 @@ function collect(value: unknown, path: readonly PathStep[], inherited: Json, rea
   if (checked === undefined) return
   const line = lineOf()
   if (checked.generated === undefined) manifests.push({ file, line, object: checked.object, lineOf })
-  else unnamed.push({ line, text: checked.generated })
+  else unnamed.push({ line, text: checked.generated, hook: checked.hook })
 }
 
 /** Whether an object is a list, as from `kubectl get -o yaml`. A custom kind may end in List too. */
@@ -224,7 +245,7 @@ function explainUnrendered(file: string, { apiVersion, kind }: Json): string | u
 /** An object with its name, or one whose name the server generates. */
 type IdentifiedObject =
   | { readonly object: ManifestObject; readonly generated?: undefined }
-  | { readonly generated: string }
+  | { readonly generated: string; readonly hook: Hook | undefined }
 
 function checkObject(
   object: Json,
@@ -266,7 +287,7 @@ function checkObject(
     checkName(name, groupOf(apiVersion), (message) => mistakes.push([['metadata', 'name'], message]))
   for (const mistake of mistakes) addMistake(...mistake)
   if (mistakes.length > 0 || apiVersion === undefined || kind === undefined || name === undefined) return undefined
-  if (isGenerated) return { generated: `${kind.toLowerCase()}/${name}…` }
+  if (isGenerated) return { generated: `${kind.toLowerCase()}/${name}…`, hook: readHook(metadata['annotations']) }
   const { namespace: _, ...rest } = metadata
   const named = namespace === undefined ? { ...rest, name } : { ...rest, name, namespace }
   return { object: { ...object, apiVersion, kind, metadata: named } }

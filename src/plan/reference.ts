@@ -1,7 +1,7 @@
 import { type KubeObject, shortName } from '../cluster/objects.ts'
 import type { Mistake } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
-import type { ManifestObject, TargetClocks, WaitFor } from './target.ts'
+import type { Hook, ManifestObject, TargetClocks, WaitFor } from './target.ts'
 
 /** One kind with one name or selector, as the user wrote it. Not yet resolved in the cluster. */
 export interface Reference {
@@ -19,6 +19,7 @@ export interface Reference {
   readonly clocks: TargetClocks
   readonly waitFor?: WaitFor
   readonly revisions?: readonly WantedRevision[]
+  readonly hook?: Hook
   /** What kubectl printed about the object, if the line is kubectl's output. */
   readonly applied?: string
   /** Set if the reference comes from a manifest, which contains the exact `apiVersion` and `kind`. */

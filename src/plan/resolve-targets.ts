@@ -335,7 +335,7 @@ function draftOf(
   name: string,
   history?: ReleaseHistory,
 ): Draft {
-  const { line, selector, clocks, waitFor, revisions, applied, manifest } = reference
+  const { line, selector, clocks, waitFor, revisions, applied, hook, manifest } = reference
   const object = { apiVersion: apiVersionOf(resource), kind: resource.kind, namespace, name }
   const { apiVersion, kind } = releaseKind
   return {
@@ -349,6 +349,7 @@ function draftOf(
       waitFor,
       ...(revisions && { revisions }),
       applied,
+      ...(hook && { hook }),
       source: { file: manifest?.file ?? input, line },
     },
     byName: selector === undefined,
@@ -372,6 +373,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
   const [winner, other] =
     draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
   const revisions = winner.revisions ?? other.revisions
+  const hook = winner.hook ?? other.hook
   // The line of a manifest is more specific than that of the input.
   const { manifest, target } = draft.manifest === undefined ? earlier : draft
   drafts.set(key, {
@@ -382,6 +384,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
       clocks: mergeClocks(winner.clocks, other.clocks),
       waitFor: winner.waitFor ?? other.waitFor,
       ...(revisions && { revisions }),
+      ...(hook && { hook }),
       applied: target.applied ?? other.applied ?? winner.applied,
       source: target.source,
     },

@@ -55,6 +55,15 @@ export interface ManifestObject {
   readonly [field: string]: unknown
 }
 
+/** What makes an object of a manifest a hook of Helm or Argo CD, as `annotation=value`. */
+export interface Hook {
+  readonly annotation: string
+  /** Set if the tool removes the object after success. */
+  readonly removal?: string
+  /** No deploy runs it, but for example `helm test`. Such an object is no target. */
+  readonly isSkipped?: true
+}
+
 /** One resource being gated. */
 export interface Target {
   readonly apiVersion: string
@@ -75,6 +84,7 @@ export interface Target {
   readonly deployedBy?: ObjectName
   /** What kubectl printed about the object: `unchanged`, `configured`, `created`. */
   readonly applied?: string
+  readonly hook?: Hook
   /** The name of its gate, where the reports of several gates are merged. */
   readonly gate?: string
   /** The Helm release that it was found by, if the Secrets of its revisions may be read. */

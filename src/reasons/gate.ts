@@ -33,8 +33,8 @@ export interface GateDetails {
   readonly 'no-progress': { readonly stallTimeoutMs: number; readonly state: string }
   /** `milestone`: the milestone whose own timeout passed. */
   readonly 'still-running': { readonly timeoutMs: number; readonly milestone?: string; readonly state: string }
-  /** `timeoutMs`: the timeout of the milestone `created`. */
-  readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number }
+  /** `timeoutMs`: the timeout of the milestone `created`. `hook`: the annotation that makes it a hook. */
+  readonly 'not-found': { readonly isSelector?: boolean; readonly timeoutMs?: number; readonly hook?: string }
   readonly deleted: NoDetail
   /** The finalizers of a deleted object, or a refusal to create pods in a namespace that is being deleted. */
   readonly terminating: { readonly finalizers: readonly string[] } | Refusal
@@ -118,10 +118,11 @@ export const gateReasons: ReasonFamily<GateDetails> = {
     class: 'clock',
     when: 'it did not exist when the time for `created` was up',
     title: 'not found in the cluster',
-    sentence: ({ detail: { isSelector, timeoutMs } }) => {
+    sentence: ({ detail: { isSelector, timeoutMs, hook } }) => {
       if (isSelector) return predicate('matches nothing')
       const after = timeoutMs === undefined ? '' : `, ${duration(timeoutMs)} after the gate began`
-      return predicate(`does not exist${after}`)
+      const role = hook === undefined ? '' : `: it is a hook (${hook})`
+      return predicate(`does not exist${after}${role}`)
     },
     hint: notFoundHint,
     readsNamespace: true,
@@ -387,13 +388,15 @@ function foreignReport(
 }
 
 function notFoundHint(facts: HintFacts<unknown>): string {
-  const { kind, selector, name, namespace, source } = facts.target
+  const { kind, selector, name, namespace, source, hook } = facts.target
   const word = kind.toLowerCase()
   if (selector !== undefined && name !== '')
     return `Is this the name of the Helm release, and ${namespace} its namespace? ${filledCommand(facts, 'helm list -n {namespace}')} lists the releases. Hooks and what a chart has in crds/ are not gated.`
   if (selector)
     return `Correct the selector, or the labels of what was applied. ${command(facts, 'get', word, '--show-labels')} lists what is there.`
   const list = command(facts, 'get', word)
+  if (hook !== undefined)
+    return `Its tool creates a hook only when it runs it${hook.removal === undefined ? '' : ', and removes it after success'}. Leave hooks out of the manifests (helm template --no-hooks), or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
   if (facts.hasEnded)
     return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
   const place = namespace === undefined ? '' : ` and in namespace ${namespace}`

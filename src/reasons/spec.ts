@@ -72,6 +72,8 @@ export interface HintTarget {
   readonly isBehind?: true
   /** Present when the reference is a selector; empty for all objects of the kind. */
   readonly selector?: string
+  /** Present when the object is a hook of Helm or Argo CD. */
+  readonly hook?: { readonly removal?: string } | undefined
   /** Present when the gate compares the object with its manifest. */
   readonly manifest?: object | undefined
   /** The manifest, relative to the workspace, or the input that names the object. */

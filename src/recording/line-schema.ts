@@ -83,6 +83,7 @@ const targets = list(
         complete({ type: oneOf('create', 'delete') }),
       ),
       revisions: list(complete({ revision: text }, { source: text, older: names, newer: names })),
+      hook: complete({ annotation: text }, { removal: text }),
       manifest: complete({ ...kind, metadata: complete({ name: text }) }),
     },
   ),

@@ -55,6 +55,13 @@ const target = z
       .optional()
       .describe('The revisions that its operator must have deployed'),
     applied: z.string().optional().describe('What kubectl printed about it: `unchanged`, `configured`'),
+    hook: z
+      .object({
+        annotation: z.string(),
+        removal: z.string().optional().describe('The annotation by which its tool removes it after success'),
+      })
+      .optional()
+      .describe('The annotation that makes it a hook of Helm or Argo CD'),
     source: z
       .object({ file: z.string(), line: z.number().int().positive() })
       .optional()

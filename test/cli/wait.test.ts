@@ -23,6 +23,10 @@ function wait(line: string, options: CommandOptions = {}) {
   return runCommand(['wait', ...(splitWords(line, () => {})?.map(({ text }) => text) ?? [])], options)
 }
 
+function hook(name: string, annotations: Record<string, string>) {
+  return { apiVersion: 'batch/v1', kind: 'Job', metadata: { name, annotations } }
+}
+
 describe('a rollout that is ready', () => {
   test('prints the clocks that hold, also those of the reference', async () => {
     server.apply(rolledOut())
@@ -93,6 +97,22 @@ describe('a rollout that is ready', () => {
       'deploy,sts -l app=web: no statefulset matches -l app=web.',
       '!deployment/old: excludes deployment/old, which no line names.',
     ])
+  })
+
+  test('passes without a hook that Helm has removed, and without the test of the chart', async () => {
+    server.apply(rolledOut())
+    const objects = [
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } },
+      hook('migrate', { 'helm.sh/hook': 'pre-upgrade', 'helm.sh/hook-delete-policy': 'hook-succeeded' }),
+      hook('check', { 'helm.sh/hook': 'test' }),
+    ]
+    writeFileSync('rendered.yaml', objects.map((object) => JSON.stringify(object)).join('\n---\n'))
+    const { code, stdout } = await wait('-f rendered.yaml -n shop')
+    expect(code).toBe(0)
+    expect(stdout).toContain(
+      'rendered.yaml, line 5 is skipped (no deploy runs this hook: helm.sh/hook=test): job/check',
+    )
+    expect(stdout).toMatch(/job\/migrate +✓ ready in 0 s: does not exist: its tool removes it after success/)
   })
 
   test('may be named by its manifest, in a file or on stdin', async () => {

@@ -38,6 +38,7 @@ function createContext(rule: Partial<StepContext['rule']> = {}, settings = creat
 }
 
 const gated = createContext()
+const hook = createTarget({ hook: { annotation: 'helm.sh/hook=post-upgrade', removal: 'x=hook-succeeded' } })
 const deletionAwaited = createContext({ readyWhenAbsent: 'does not exist' })
 const changeAwaited = createContext({}, createSettings({ awaitChangeMs: 60_000 }))
 
@@ -336,4 +337,21 @@ describe('whatever happens to a target', () => {
       expect(JSON.stringify([before, event])).toBe(texts)
     })
   })
+})
+
+it('a removed hook that is created again is no longer ready, and is gated from its first milestone', () => {
+  const context = { ...gated, target: hook }
+  const removed = step(firstState(context), { type: 'hook-removed' }, moment(5), context).state
+  const found = step(
+    removed,
+    { type: 'found', object: createObject('a'), isFirstSight: false, declaresStatus: true },
+    moment(6),
+    context,
+  )
+  expect({ before: removed.type, after: found.state.type, reached: found.state.milestones.reachedAt }).toEqual({
+    before: 'ready',
+    after: 'listing',
+    reached: [],
+  })
+  expect(found.entries.map(({ text }) => text)).toEqual(['exists again: no longer ready'])
 })
