@@ -129,7 +129,7 @@ export function recognizeForeignOutput(lines: readonly string[]): ForeignOutput 
       'This is output of kubectl diff, which applies nothing. Pass the output of kubectl apply.',
     ) ??
     find(
-      /^(?:NAMESPACE +)?NAME {2,}[A-Z]/,
+      /^(?:NAMESPACE +)?NAME +[A-Z]{3}/,
       'This is a table of kubectl get. Print names instead: kubectl get … -o name.',
     )
   )

@@ -69,6 +69,11 @@ describe('a rollout that is ready', () => {
     expect({ code, ready: /✓ Rollout ready/.test(stdout) }).toEqual({ code: 0, ready: true })
   })
 
+  test('is misconfigured by a table of kubectl, also with a flag for all references', async () => {
+    const { code, stderr } = await wait('- --for=create', { stdin: 'NAME   READY   AGE\nweb    1/1     5m\n' })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('stdin, line 1: This is a table of') })
+  })
+
   test('is misconfigured after an apply that failed with conflicts, whatever else kubectl printed', async () => {
     const stdin = [
       'deployment.apps/web serverside-applied',

@@ -60,7 +60,40 @@ export const manifests: Scenario[] = [
     decidedBy: pullRefused('not found', 2),
     takesSeconds: 20,
   },
+  {
+    // Helm has run `migrate` and removed it before the gate begins, runs `warm-up` meanwhile, and never creates `check`.
+    name: 'hooks-removed-after-success',
+    inputs: { manifests: 'rendered.yaml' },
+    setup: async (fixture) => {
+      const web = deployment('web', { script: slowStart(2) })
+      const removed = { 'helm.sh/hook': 'pre-upgrade', 'helm.sh/hook-delete-policy': 'hook-succeeded' }
+      const hooks = [
+        annotated(job('migrate', 'true'), removed),
+        annotated(job('warm-up', 'sleep 3'), removed),
+        annotated(coreObject('ServiceAccount', 'migrate'), removed),
+        annotated(job('check', 'true'), { 'helm.sh/hook': 'test' }),
+      ]
+      fixture.write('rendered.yaml', yaml(...hooks, web))
+      await fixture.apply(web, ...hooks.slice(1, 3))
+    },
+    during: async (fixture) => {
+      await fixture.delete('ServiceAccount', 'migrate')
+      await fixture.until('the hook has succeeded', conditionTrue('Job', 'warm-up', 'Complete'))
+      await fixture.delete('Job', 'warm-up', { propagationPolicy: 'Background' })
+      await fixture.until('the rollout is complete', deploymentComplete('web'))
+      fixture.markDecided()
+    },
+    expect: { outcome: 'ready', reason: '' },
+    takesSeconds: 12,
+    contains: {
+      log: ['no deploy runs this hook: helm.sh/hook=test', /job\/migrate .*its tool removes it after success/],
+    },
+  },
 ]
+
+function annotated({ metadata, ...rest }: KubeObject, annotations: Record<string, string>): KubeObject {
+  return { ...rest, metadata: { ...metadata, annotations } }
+}
 
 function yaml(...objects: KubeObject[]): string {
   return objects.map((object) => stringify(object)).join('---\n')
