@@ -403,7 +403,7 @@ export class Gate {
   /** Sets the deadlines of the targets that may have moved, and those of the gate. */
   #updateDeadlines(): void {
     for (const gated of this.#targets.takeChanged()) {
-      const isUnanswered = this.#targets.isUnanswered(gated)
+      const isUnanswered = this.#targets.isUnanswered(gated) || this.#targets.isWaitingHook(gated)
       const isHeld = isUnanswered || hasStallHold(gated, () => this.#targets.awaitsOther(gated))
       this.#targets.apply(gated, { type: 'held', isHeld })
       this.#setDeadlines(gated, targetDeadlines(gated, this.#now, isUnanswered, this.#after?.isHolding))

@@ -631,16 +631,14 @@ export class GatedTargets {
     return moments.length === 0 ? undefined : Math.max(...moments)
   }
 
-  /**
-   * Whether a watch that the target needs is unavailable, or its first list is not complete; or whether the target is a hook
-   * that may have been removed, and another target is open.
-   */
+  /** Whether a watch that the target needs is unavailable, or its first list is not complete. */
   isUnanswered(gated: GatedTarget): boolean {
-    return (
-      this.#health.isUnavailable(requestsOf(gated)) ||
-      this.#isPending(gated) ||
-      (this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state)))
-    )
+    return this.#health.isUnavailable(requestsOf(gated)) || this.#isPending(gated)
+  }
+
+  /** Whether a target is a removed hook that waits for other targets: its own clocks do not end it. */
+  isWaitingHook(gated: GatedTarget): boolean {
+    return this.#isRemoved(gated) && this.#targetsBesideHooks().some(({ state }) => isUndecided(state))
   }
 
   /** Whether a first list that the target needs is not complete, or an optional one that the server may still answer. */

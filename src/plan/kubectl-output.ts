@@ -162,6 +162,7 @@ const failures = [
   /^The .*"[^"]*" is invalid\b/,
   /^\[?(?:resource mapping not found|no matches|no resources found|no objects passed|invalid configuration)\b/i,
   /^(?:Apply failed|Server-side apply not available|Server returned an unexpected response|An error occurred) ?/,
+  /^(?:F\d{4} [\d:.]+ |panic: |fatal error: )/,
   /^(?:You must be logged in|Object '\w+' is missing|from .*: cannot use generate name)\b/,
   /^\S+: (?:.*: )?(?:command )?not found(?:: \S+)?$/,
 ]
@@ -172,7 +173,7 @@ function isFailureLine(line: string): boolean {
 
 /** Whether a line is from kubectl's own log: `W0101 10:00:00.000000   12345 warnings.go:70] …` (k8s.io/klog). */
 function isLogLine(line: string): boolean {
-  return /^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
+  return /^[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ \S+\]/.test(line)
 }
 
 /** Whether a text contains manifests, not kubectl's output: manifests contain an `apiVersion`. */

@@ -395,10 +395,12 @@ function notFoundHint(facts: HintFacts<unknown>): string {
   if (selector)
     return `Correct the selector, or the labels of what was applied. ${command(facts, 'get', word, '--show-labels')} lists what is there.`
   const list = command(facts, 'get', word)
-  if (hook !== undefined)
-    return `Its tool creates a hook only when it runs it${hook.removal === undefined ? '' : ', and removes it after success'}. Leave hooks out of the manifests (helm template --no-hooks), or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
   if (facts.hasEnded)
     return `A Job of this name ended before the gate began, and was removed. Raise its ttlSecondsAfterFinished, so that the gate sees how it ends. ${list} lists what is there.`
+  if (hook !== undefined) {
+    const render = hook.annotation.startsWith('helm.sh/') ? ' (helm template --no-hooks)' : ''
+    return `Its tool creates a hook only when it runs it. Leave hooks out of the manifests${render}, or give this one the annotation rollout-gate/skip: "true". ${list} lists what is there.`
+  }
   const place = namespace === undefined ? '' : ` and in namespace ${namespace}`
   const folder = posix.dirname(source?.file ?? '')
   const recursion =

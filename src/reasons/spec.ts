@@ -73,7 +73,7 @@ export interface HintTarget {
   /** Present when the reference is a selector; empty for all objects of the kind. */
   readonly selector?: string
   /** Present when the object is a hook of Helm or Argo CD. */
-  readonly hook?: { readonly removal?: string } | undefined
+  readonly hook?: { readonly annotation: string } | undefined
   /** Present when the gate compares the object with its manifest. */
   readonly manifest?: object | undefined
   /** The manifest, relative to the workspace, or the input that names the object. */

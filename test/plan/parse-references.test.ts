@@ -226,6 +226,8 @@ it.each([
   'failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.x: field not declared in schema',
   "Object 'Kind' is missing in '{\"a\":1}'",
   'An error occurred force-replacing the existing object with the newly provided one:',
+  'F1120 10:00:00.000000   12345 helpers.go:119] error: the server is gone',
+  'panic: runtime error: invalid memory address or nil pointer dereference',
   'No resources found in shop namespace.',
   'bash: line 1: kubectl: command not found',
   '/bin/sh: 1: kubectl: not found',
