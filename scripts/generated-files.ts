@@ -111,7 +111,7 @@ function reference(): string {
     'start (JobCreated=True) or unknown states once it is unchanged for <!-- unclearSettles --><!-- / --> times the settle time; the report contains a note about',
     'this. It is not ready before the Deployments, StatefulSets and DaemonSets that it owns, if they were written since its spec, nor,',
     'without Ready=True, before its Jobs. A failure counts after <!-- reportedFailureMs --><!-- / --> if its controller has given up (Stalled=True, the end of a Job-like',
-    'object), and otherwise once the status is unchanged for <!-- unchangedFailureMs --><!-- / -->, unless it names something else that is not ready or not found.',
+    'object). Any other failure is shown until a deadline ends the wait, since many controllers retry.',
     'Ready=False alone is never a failure.',
     'Milestones: `created` `observed` `ready`.',
     '',

@@ -230,12 +230,6 @@ export const addressMovesMs = 120_000
 /** How long a reported failure must persist: controllers also report one for the moment between two attempts. */
 export const reportedFailureMs = 10_000
 
-/** How long a failure must be unchanged unless the controller has given up: most controllers retry. */
-export const unchangedFailureMs = 120_000
-
-/** `unchangedFailureMs` while another target still progresses: the object may need that target. */
-export const unchangedFailureWhileOthersProgressMs = 180_000
-
 /** How many settle times a status of unknown meaning must stay unchanged: before, the object may still be starting. */
 export const unclearSettles = 3
 

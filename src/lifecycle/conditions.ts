@@ -116,25 +116,20 @@ export function conditionProblem(
 
 /**
  * A strike problem: a reported failure of the present generation that has persisted.
- * @param retriedMs if the controller may retry: how long the failure and the complete status must have been unchanged under
- * this spec
+ * @param atLeastMs how long the failure must have been reported
  */
 export function reportedProblem(
   object: KubeObject,
   signals: readonly [ConditionSignal, ...ConditionSignal[]],
   context: RuleContext,
-  retriedMs?: number,
+  atLeastMs = reportedFailureMs,
 ): Problem<'reported-failed'> {
-  const seenAt = context.history.failures.get(signalKey(signals[0])) ?? context.now
-  const since =
-    retriedMs === undefined
-      ? failingSince(object, signals[0], context)
-      : Math.max(seenAt, context.history.statusMovedAt)
+  const since = failingSince(object, signals[0], context)
   return {
     ...ownProblem(object, since),
     reason: 'reported-failed',
     detail: { signals: signals.map(withoutCondition) },
-    ...provePersisted(since, retriedMs ?? reportedFailureMs, context.now),
+    ...provePersisted(since, atLeastMs, context.now),
   }
 }
 

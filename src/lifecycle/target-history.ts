@@ -12,9 +12,6 @@ export interface TargetHistory {
   /** The names of the fields of the status, as one text, and when they last changed. */
   readonly fields: string
   readonly fieldsMovedAt: number
-  /** The status without times, as one text, and when it last changed. */
-  readonly status: string
-  readonly statusMovedAt: number
   /** The numbers in the status, as one text, and when one of them last changed. */
   readonly counters: string
   readonly countersMovedAt: number
@@ -29,9 +26,6 @@ export interface TargetHistory {
  * The maximum number of states that count as progress: a field with the name of a state may contain a text that varies.
  */
 const maxStates = 1_000
-
-/** A heartbeat changes only the times of a status. */
-const timePattern = /^\d{4}-\d\d-\d\dT/
 
 /**
  * Adds a version of a target, seen at `now`, to its history.
@@ -48,7 +42,6 @@ export function observeTarget(
   const { spec } = object
   const status = object.status ?? {}
   const fields = Object.keys(status).sort().join()
-  const text = JSON.stringify(status, (_, value) => (typeof value === 'string' && timePattern.test(value) ? '' : value))
   const counters = JSON.stringify(
     Object.entries(status).filter(([name, value]) => typeof value === 'number' && name !== 'observedGeneration'),
   )
@@ -62,8 +55,6 @@ export function observeTarget(
     specSeenAt: isSameSpec ? before.specSeenAt : now,
     fields,
     fieldsMovedAt: before?.fields === fields ? before.fieldsMovedAt : now,
-    status: text,
-    statusMovedAt: before?.status === text ? before.statusMovedAt : now,
     counters,
     countersMovedAt: before?.counters === counters ? before.countersMovedAt : now,
     states: isNew ? new Set([...known, ...states]) : known,

@@ -1,6 +1,6 @@
 import { subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import { lostClaimMs, reportedFailureMs, unchangedFailureMs } from '../thresholds.ts'
+import { lostClaimMs, reportedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
 import { clusterCommand, command, describeTarget, filledCommand, nameOf, setting, withoutMiddle } from './wording.ts'
 
@@ -106,7 +106,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     class: 'strike',
     isOwnReport: true,
     isAnonymous: true,
-    when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up, or a failure of the observed generation in a status that has been unchanged for ${unchangedFailureMs / 60_000} minutes`,
+    when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up`,
     title: 'it reports a failure',
     headline: ({ detail }, cause) => cause?.headline ?? statedFailure(detail),
     sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {

@@ -56,6 +56,7 @@ function createCustom(kind: string, name: string, status: object, metadata: Part
 }
 
 const notReady = { conditions: [condition('Ready', 'False', { reason: 'Working', message: 'not yet' })] }
+const stalled = { conditions: [condition('Stalled', 'True', { reason: 'Invalid', message: 'no such item' })] }
 const shop = createCustom('Shop', 'web', notReady)
 const ready = createCustom('Shop', 'web', { conditions: [condition('Ready', 'True')] }, { resourceVersion: '9' })
 
@@ -402,7 +403,7 @@ describe('any other custom resource', () => {
 
   it('shows the failure of a custom resource that it owns beside its suspension: an analysis may have paused it', () => {
     const suspended = { ...shop, spec: { suspend: true } }
-    const order = createCustom('Order', 'first', { phase: 'Failed' }, { ownerReferences: ownedBy(shop) })
+    const order = createCustom('Order', 'first', stalled, { ownerReferences: ownedBy(shop) })
     const orders = listed({ apiVersion: group, kind: 'Order' })
     const steps = [at(0, added(suspended), all, orders), at(1, added(order))]
     expect(summary(steps, operator)).toEqual({
@@ -574,7 +575,7 @@ describe('an object of another namespace', () => {
     const entries = [{ id: `${system}_first_acme.example_Order`, v: 'v1' }]
     const object = createCustom('Shop', 'web', { ...notReady, inventory: { entries } })
     const subjects = (metadata: Partial<ObjectMeta>) => {
-      const order = createCustom('Order', 'first', { phase: 'Failed' }, { namespace: system, ...metadata })
+      const order = createCustom('Order', 'first', stalled, { namespace: system, ...metadata })
       const synced: Observation = { type: 'SYNCED', apiVersion: group, kind: 'Order', namespace: system, name: 'first' }
       return summary([at(0, added(object), own), at(11, added(order), synced)], applying()).problems
     }
@@ -686,7 +687,7 @@ describe('the watches', () => {
 
   it('of what it owns begin at once for a workload, and when it reports a failure', () => {
     expect(watched(0, shop, workload)).toEqual(['Deployment', 'ReplicaSet', 'StatefulSet', 'Pod', 'Job', 'Order'])
-    expect(watched(0, createCustom('Shop', 'web', { phase: 'Failed' }), [])).not.toEqual([])
+    expect(watched(0, createCustom('Shop', 'web', stalled), [])).not.toEqual([])
   })
 
   it('of the workloads that it owns begin when it is ready by its own status', () => {

@@ -148,7 +148,7 @@ describe('a kind without a rule of its own is judged by', () => {
   it.each<[string, object | undefined, 'ready' | 'progressing' | 'failed']>([
     ['a phase that is good', { phase: 'Running' }, 'ready'],
     ['a phase that is on its way', { phase: 'Provisioning' }, 'progressing'],
-    ['a phase that is bad', { phase: 'Failed' }, 'failed'],
+    ['a phase that is bad', { phase: 'Failed' }, 'progressing'],
     ['a phase that means nothing to us', { phase: 'Primary' }, 'progressing'],
     ['the name of its state', { stateName: 'CREATING' }, 'progressing'],
     ['the word for its progress', { progress: 'Installing' }, 'progressing'],
@@ -164,7 +164,7 @@ describe('a kind without a rule of its own is judged by', () => {
       { phase: 'Ready', conditions: [condition('DeletionIsBlocked', 'True')] },
       'ready',
     ],
-    ['a word within its status', { health: { status: 'Degraded' } }, 'failed'],
+    ['a word within its status', { health: { status: 'Degraded' } }, 'progressing'],
     ['the worst of its words', { phase: 'Running', health: 'yellow' }, 'progressing'],
     [
       'how its change goes, beside its phase',
@@ -302,7 +302,7 @@ describe('a kind without a rule of its own is judged by', () => {
     ['a generation that is null, which is ignored', { observedGeneration: null, conditions: [ready] }, 'ready'],
     ['a larger generation, from before it was restored', { observedGeneration: 7, conditions: [ready] }, 'ready'],
     ['a generation that was never observed', { observedGeneration: -1, conditions: [ready] }, 'progressing'],
-    ['an error that has been unchanged for two minutes', { error: { message: 'no such bucket' } }, 'failed'],
+    ['an error', { error: { message: 'no such bucket' } }, 'progressing'],
     ['no error where it is ready', { ready: true, error: 'an old one' }, 'ready'],
   ])('%s', (_, status, expected) => {
     expect(assess(resource(status)).status).toBe(expected)
@@ -315,50 +315,12 @@ describe('a kind without a rule of its own is judged by', () => {
     ['the error of an attempt', { conditions: [condition('ReconcileError', 'True', { reason: 'Failed' })] }],
     ['its health', { conditions: [condition('Degraded', 'True')] }],
     ['a bad health in a field', { phase: 'unhealthy' }],
-  ])('%s, once the status is unchanged for two minutes: most controllers retry', (_, status) => {
-    const object = resource(status)
-    expect(assess(object, 119)).toMatchObject({ status: 'progressing', recheckAt: moment(120) })
-    expect(assess(object, 120).failure).toMatchObject({ reason: 'reported-failed' })
-  })
-
-  it('a failure whose status still changes, other than in its times: its controller retries', () => {
-    const attempt = (retries: number, at: number) => resource({ phase: 'Failed', retries, lastTried: iso(at) })
-    const judge = (...versions: readonly [number, KubeObject][]) =>
-      reported(
-        genericRule.assess(
-          versions.at(-1)?.[1] ?? attempt(0, 0),
-          context({ now: 125, history: seenTarget(...versions) }),
-        ),
-      )
-    expect(judge([0, attempt(1, 0)], [60, attempt(2, 60)])).toMatchObject({
+    ['a failed state beside steps of its work', { phase: 'Failed', steps: [{ name: 'a', state: 'Failed' }] }],
+  ])('%s, as a slow problem: most controllers retry', (_, status) => {
+    expect(assess(resource(status), 100_000)).toMatchObject({
       status: 'progressing',
-      problems: [{ reason: 'reported-failed' }],
-      recheckAt: moment(180),
+      problems: [{ reason: 'condition-false', class: 'slow', proven: false }],
     })
-    expect(judge([0, attempt(1, 0)], [60, attempt(1, 60)]).status).toBe('failed')
-  })
-
-  it.each<[string, object]>([
-    ['a failed state', { phase: 'Failed', message: 'configmaps "settings" not found' }],
-    [
-      'a failed state beside a condition with the message',
-      { phase: 'Failed', conditions: [condition('Ready', 'False', { message: 'no matches for kind "Bucket"' })] },
-    ],
-    [
-      'a failed condition',
-      { conditions: [condition('Error', 'True', { reason: 'OperandNotReady', message: 'waiting for pods' })] },
-    ],
-    ['a bad health', { health: 'unhealthy', message: 'member 2 is not ready' }],
-  ])('no failure in %s that names something else which is not ready or not found', (_, status) => {
-    expect(assess(resource(status), 600)).toMatchObject({
-      status: 'progressing',
-      problems: [{ reason: 'condition-false' }],
-    })
-  })
-
-  it('no end of its work by a failed state beside steps, which may be tried again', () => {
-    const failed = resource({ phase: 'Failed', steps: [{ name: 'a', state: 'Failed' }] })
-    expect([assess(failed, 119).status, assess(failed, 120).status]).toEqual(['progressing', 'failed'])
   })
 
   it('the end of its controller, whatever the message names', () => {
@@ -383,7 +345,7 @@ describe('a kind without a rule of its own is judged by', () => {
     ['one level below', { health: { status: 'Degraded', message: 'no quota' } }, 'health.status is Degraded: no quota'],
     ['nowhere', { phase: 'Failed', message: { text: 'x' } }, 'phase is Failed'],
   ])('a failed state, with the message %s', (_, status, message) => {
-    expect(assess(resource(status)).failure).toMatchObject({ reason: 'reported-failed', message })
+    expect(assess(resource(status)).problems).toMatchObject([{ reason: 'condition-false', message }])
   })
 
   it('a failure that may be about an older spec, from its first sight', () => {
@@ -412,67 +374,16 @@ describe('a kind without a rule of its own is judged by', () => {
     expect(assess(resource({ observedGeneration: 2, conditions }), 10).status).toBe('failed')
   })
 
-  describe('a condition that is False with an error as its reason', () => {
-    const error = {
-      reason: 'SyncError',
-      message: 'no such bucket',
-      observedGeneration: 2,
-      lastTransitionTime: iso(-500),
-    }
-    const judge = (now: number, conditions: object[], othersProgress = false) => {
-      const object = resource({ observedGeneration: 2, conditions })
-      const history = seenTarget([0, object], [5, object])
-      return reported(genericRule.assess(object, context({ now, history, othersProgress })))
-    }
-    const refused = [condition('Synced', 'False', error)]
-
-    it('is a failure once the status is unchanged for two minutes under this spec', () => {
-      expect(judge(119, refused)).toMatchObject({ status: 'progressing', recheckAt: moment(120) })
-      expect(judge(120, refused).failure).toMatchObject({
-        reason: 'reported-failed',
-        message: 'Synced is False (SyncError): no such bucket',
-      })
-    })
-
-    it('has three minutes while another target progresses, whose object may be missing', () => {
-      expect(judge(179, refused, true).status).toBe('progressing')
-      expect(judge(180, refused, true).status).toBe('failed')
-    })
-
-    it.each([
-      ['is reconciling', condition('Reconciling', 'True')],
-      ['is progressing', condition('Progressing', 'True')],
-      ['reports another part as unknown', condition('DatabaseReady', 'Unknown')],
-    ])('is no failure while its controller %s', (_, other) => {
-      expect(judge(600, [...refused, other]).status).toBe('progressing')
-    })
-
-    it.each([
-      ['an object that does not exist', 'Secret "db" not found'],
-      ['a kind that is not served yet', 'cannot compose: no matches for kind "Bucket" in version "s3.example.com/v1"'],
-      ['an object that is not ready yet', 'the referenced resource may not yet be ready'],
-      ['a webhook that does not answer', 'failed calling webhook "v.example.com": no endpoints available for service'],
-      ['a server that does not answer', 'dial tcp 10.0.0.7:5432: connect: connection refused'],
-      ['a limit of requests', 'googleapi: Error 429: too many requests'],
-      ['a quota', 'pods "web-1" is forbidden: exceeded quota: compute, requested: cpu=2, limited: cpu=4'],
-      ['a concurrent change', 'the object has been modified; please apply your changes to the latest version'],
-    ])('is no failure while its error names %s: only a deadline ends it', (_, message) => {
-      const waiting = [condition('Synced', 'False', { ...error, message })]
-      expect(judge(600, waiting)).toMatchObject({ status: 'progressing', problems: [{ reason: 'condition-false' }] })
-    })
-
-    it('is no failure in a condition of crossplane-runtime, which retries each reconciliation within a minute', () => {
-      const invalid = { ...error, reason: 'ReconcileError', message: 'cannot compose resources: spec.region is empty' }
-      expect(judge(600, [condition('Synced', 'False', invalid)]).status).toBe('progressing')
-      expect(judge(600, [condition('Linked', 'False', invalid)]).status).toBe('failed')
-    })
-
-    it('is no failure with a reason that names none, and none as Ready', () => {
-      expect(judge(600, [condition('Synced', 'False', { ...error, reason: 'Waiting' })]).status).toBe('progressing')
-      expect(judge(600, [condition('Ready', 'False', error)])).toMatchObject({
-        status: 'progressing',
-        problems: [{ reason: 'condition-false', message: 'Ready is False (SyncError): no such bucket' }],
-      })
+  it.each([
+    ['Synced', 'SyncError'],
+    ['Synced', 'ReconcileError'],
+    ['Ready', 'SyncError'],
+    ['Synced', 'Waiting'],
+  ])('a condition %s that is False with the reason %s, as a slow problem', (type, reason) => {
+    const status = { observedGeneration: 2, conditions: [condition(type, 'False', { reason, message: 'no bucket' })] }
+    expect(assess(resource(status), 100_000)).toMatchObject({
+      status: 'progressing',
+      problems: [{ reason: 'condition-false', message: `${type} is False (${reason}): no bucket` }],
     })
   })
 
@@ -496,14 +407,6 @@ describe('a kind without a rule of its own is judged by', () => {
     ],
   ])('%s', (_, conditions, message) => {
     expect(assess(resource({ conditions })).problems).toMatchObject([{ message }])
-  })
-
-  it('a failure from its first sight, however often it is repeated', () => {
-    const object = resource({ phase: 'Failed' })
-    const other = resource({ phase: 'Pending' })
-    const history = seenTarget([0, other], [5, object], [12, object])
-    const status = (now: number) => reported(genericRule.assess(object, context({ now, history }))).status
-    expect([status(124), status(125)]).toEqual(['progressing', 'failed'])
   })
 
   it('no failure while its controller is reconciling', () => {
@@ -535,7 +438,7 @@ describe('a kind without a rule of its own is judged by', () => {
   it.each([
     ['Ready', 'ready'],
     ['Pending', 'progressing'],
-    ['Failed', 'failed'],
+    ['Failed', 'progressing'],
   ])('its whole status, where that is the string %s', (status, expected) => {
     const object = { ...resource(), status: status as unknown as object }
     expect(assess(object).status).toBe(expected)

@@ -1,7 +1,7 @@
 import { groupOf, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
-import { unchangedFailureMs, unchangedFailureWhileOthersProgressMs, unclearSettles } from '../../thresholds.ts'
+import { unclearSettles } from '../../thresholds.ts'
 import type { Assessment } from '../assessment.ts'
 import {
   conditionProblem,
@@ -18,9 +18,7 @@ import type { RuleContext } from '../rule-context.ts'
 import {
   endsByItself,
   hasAny,
-  isBadHealth,
   isError,
-  isOpenRollout,
   isSchedule,
   isUnobserved,
   meaningOf,
@@ -32,15 +30,6 @@ import {
   tokensOf,
   words,
 } from './status.ts'
-
-/**
- * Errors that end when something else changes: another object, a kind, a server, a quota, a limit of requests. The wording
- * is that of the API machinery (https://github.com/kubernetes/apimachinery/blob/master/pkg/api/errors/errors.go), of
- * Go's network errors and of the usual operators.
- */
-const dependencyError =
-  /\b(?:not found|notfound|no matches for|(?:could ?n[o']t|cannot) find|(?:does|do) ?n[o']t (?:yet )?exist|not (?:\w+ ){0,2}(?:ready|available|established|installed|reachable|synced|healthy|running|started|initialized)|not yet|waiting|wait for|in progress|being created|unavailable|unreachable|connection (?:refused|reset)|no such host|no endpoints|timed out|timeout|deadline exceeded|failed calling webhook|has been modified|too many requests|throttl\w+|rate limit\w*|exceeded quota|(?:quota|limit) ?exceeded|resource ?exhausted|try again)\b/i
-const maxErrorLength = 4_000
 
 /**
  * The rule for every kind without a rule of its own. It reads the object's status: the observed generation, conditions,
@@ -144,19 +133,13 @@ const builtInGroups = words(`
 `)
 
 /**
- * A strike problem: a reported failure that has persisted. A slow problem: a suspension, a condition that is False,
- * because many controllers set it while they work, or an error that may end when something else changes.
+ * A strike problem: a failure of a controller that has given up. A slow problem: a suspension, and any other failure or
+ * condition that is False, because many controllers retry.
  */
 function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, context: RuleContext): readonly Problem[] {
   const [first, ...others] = signals
   if (first === undefined) return []
-  if (meaning === 'failed') {
-    if (hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
-    if (namesDependency(object, signals) || isWorkingOn(first, object))
-      return [conditionProblem(object, signals, context)]
-    const unchangedMs = context.othersProgress ? unchangedFailureWhileOthersProgressMs : unchangedFailureMs
-    return [reportedProblem(object, [first, ...others], context, unchangedMs)]
-  }
+  if (meaning === 'failed' && hasGivenUp(first, object)) return [reportedProblem(object, [first, ...others], context)]
   if (meaning !== 'suspended') return [conditionProblem(object, signals, context)]
   return [
     problemOf({
@@ -170,39 +153,6 @@ function problemsOf(object: KubeObject, { meaning, signals }: SignalSummary, con
 /** Whether a failure is the end by convention: Stalled=True, and the failed end of a Job-like object. */
 function hasGivenUp({ weight }: Signal, object: KubeObject): boolean {
   return weight === 'summary' || (weight === 'whole' && endsByItself(object))
-}
-
-/** Whether the failed signals, or the others if these have no message, name something else that is not ready or found. */
-function namesDependency(object: KubeObject, signals: readonly Signal[]): boolean {
-  const others = signals.some(({ message }) => message) ? [] : readSignals(object)
-  return [...signals, ...others].some((each) => each.meaning !== 'ready' && mayEndByItself(each))
-}
-
-/**
- * Whether the status contains a change in progress besides a failure (Updating=True). A bad health is no failure either
- * while parts are only not ready.
- */
-function isWorkingOn(failure: Signal, object: KubeObject): boolean {
-  const isHealth = isBadHealth(failure)
-  return readSignals(object).some(
-    (each) =>
-      each.meaning === 'progressing' &&
-      each.weight !== 'summary' &&
-      each.weight !== 'unknown' &&
-      !isError(each) &&
-      (isHealth || isOpenRollout(each)),
-  )
-}
-
-/**
- * Whether an error may end without a change of the object. crossplane-runtime reports each error of a reconciliation as
- * Synced=False with one reason, and repeats the reconciliation within a minute
- * (https://github.com/crossplane/crossplane-runtime/blob/main/pkg/ratelimiter/default.go): a provider that is being
- * installed, a composed resource that is not ready.
- */
-function mayEndByItself({ name, reason = '', message = '' }: Signal): boolean {
-  const isOfCrossplane = name === 'Synced' && reason === 'ReconcileError'
-  return isOfCrossplane || dependencyError.test(`${tokensOf(reason).join(' ')}: ${message.slice(0, maxErrorLength)}`)
 }
 
 /** Progress without parts: `currentStepIndex`, `succeeded`, `progress: 40%`. Other numbers may change without end. */

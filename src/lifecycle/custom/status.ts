@@ -804,7 +804,7 @@ export function summarizeSignals(signals: readonly Signal[]): SignalSummary {
  * Whether a failed signal is about the health of an object, which is no failed attempt: that of an object whose parts
  * start is bad too.
  */
-export function isBadHealth({ name, value = '' }: Signal): boolean {
+function isBadHealth({ name, value = '' }: Signal): boolean {
   return [...tokensOf(name), ...tokensOf(value)].some((token) => /^(?:unhealthy|degraded|critical|red)$/.test(token))
 }
 
@@ -812,7 +812,7 @@ export function isBadHealth({ name, value = '' }: Signal): boolean {
  * Whether a signal shows that the present spec is not rolled out yet, where Ready may be about the pods of the previous
  * one: UpToDate=False, `updatedReplicas`, `phase: Upgrading`.
  */
-export function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
+function isOpenRollout({ meaning, name, value = '', condition }: Signal): boolean {
   const words = /^(?:updat|upgrad|rolling|rollout)/i
   const types =
     /^(?:(?:UpToDate|Updated|Stable|Quiesced)$|(?:Updat|Upgrad)(?:ing|eInProgress)|Rolling|Rollout|Progressing)/

@@ -2,16 +2,17 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { genericRule } from '../../../src/lifecycle/custom/generic.ts'
+import { readSignals, summarizeSignals } from '../../../src/lifecycle/custom/status.ts'
 import { context, iso, reported, seenTarget } from '../builders.ts'
 
 /**
  * Statuses as controllers write them, one a line, and how the generic rule judges them after two minutes without a
- * change. Conditions are written as `Ready=False@2 Reason: message; Synced=True`, where 2 is the observed generation.
+ * change. One that is `failing` contains a failure after which its controller may retry: only a deadline ends it. Conditions are written as `Ready=False@2 Reason: message; Synced=True`, where 2 is the observed generation.
  */
 interface Sample {
   readonly name: string
   readonly kind: string
-  readonly expected: 'ready' | 'progressing' | 'failed' | 'suspended'
+  readonly expected: 'ready' | 'progressing' | 'failing' | 'failed' | 'suspended'
   readonly metadata?: object
   readonly spec?: object
   readonly status: object
@@ -44,10 +45,12 @@ function judge({ kind, metadata, spec = {}, status }: Sample): string {
   }
   const assessment = reported(genericRule.assess(object, context({ now: 120, history: seenTarget([0, object]) })))
   const [problem] = assessment.problems
-  return problem?.reason === 'suspended' || problem?.reason === 'paused' ? 'suspended' : assessment.status
+  if (problem?.reason === 'suspended' || problem?.reason === 'paused') return 'suspended'
+  const isFailing = assessment.status === 'progressing' && summarizeSignals(readSignals(object)).meaning === 'failed'
+  return isFailing ? 'failing' : assessment.status
 }
 
-describe.each(['ready', 'progressing', 'failed', 'suspended'])('a status is %s', (expected) => {
+describe.each(['ready', 'progressing', 'failing', 'failed', 'suspended'])('a status is %s', (expected) => {
   it.each(samples.filter((sample) => sample.expected === expected))('of a $kind: $name', (sample) => {
     expect(judge(sample)).toBe(expected)
   })
