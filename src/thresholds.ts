@@ -127,9 +127,6 @@ export const earlierDeathsMs = 10 * 60_000
 /** A container that ran for this time has recovered; the kubelet resets its back-off after the same time. */
 export const recoveredMs = 10 * 60_000
 
-/** The kubelet's first back-off between restarts, unless a node is configured with less (pkg/kubelet). */
-export const firstRestartBackOffSeconds = 10
-
 /** The kubelet may write the status this long after the attempt; its events have no such delay. */
 export const statusLagMs = 20_000
 

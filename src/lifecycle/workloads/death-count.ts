@@ -1,5 +1,5 @@
 import type { ContainerStateTerminated, ContainerStatus, Pod } from '../../cluster/objects.ts'
-import { earlierDeathsMs, firstRestartBackOffSeconds, recoveredMs } from '../../thresholds.ts'
+import { earlierDeathsMs, recoveredMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
 import type { DeathCount } from '../pod-history.ts'
 import { isSinceStart } from '../proof.ts'
@@ -15,10 +15,6 @@ export interface DeathObservations {
   readonly firstRestarts?: number
   /** The longest ready time after each number of deaths, in milliseconds; Infinity after a run of ten minutes. */
   readonly readyFor: ReadonlyMap<number, number>
-  /** The number of deaths before the present crash loop, as the kubelet's back-off shows. */
-  readonly loopsAfter?: number
-  /** The number of each death by its finish time: distinct times are distinct deaths. */
-  readonly finishes: ReadonlyMap<string, number>
   /** The moment of each death, by its number. */
   readonly moments: ReadonlyMap<number, number>
   /**
@@ -49,7 +45,6 @@ interface RestartTraits {
 export const noDeaths: DeathObservations = {
   total: 0,
   readyFor: new Map(),
-  finishes: new Map(),
   moments: new Map(),
   begins: new Map(),
 }
@@ -107,7 +102,6 @@ export function observeDeaths(
     total,
     firstRestarts: seen.firstRestarts ?? restarts,
     readyFor,
-    loopsAfter: loopStart(status, total) ?? seen.loopsAfter,
     // Most containers never die: they share the empty maps.
     ...(total > 0 || known.length > 0 ? addDeaths(seen, total, known, created, now) : {}),
   }
@@ -125,7 +119,7 @@ function addDeaths(
   known: readonly KnownDeath[],
   created: number,
   now: number,
-): Pick<DeathObservations, 'begins' | 'moments' | 'finishes'> {
+): Pick<DeathObservations, 'begins' | 'moments'> {
   const begins = new Map(seen.begins)
   for (const each of known) {
     const begin = hasRun(each, created) ? each.started : each.finished
@@ -137,9 +131,7 @@ function addDeaths(
     moments.set(nth, Math.min(moments.get(nth) ?? at, at))
   }
   if (total > 0 && !moments.has(total)) moments.set(total, now)
-  const finishes = new Map(seen.finishes)
-  for (const { finishedAt, nth } of known) finishes.set(finishedAt ?? `${nth}`, nth)
-  return { begins, moments, finishes }
+  return { begins, moments }
 }
 
 /**
@@ -207,8 +199,7 @@ function observeRecoveries(
 
 /**
  * The deaths that count: those in this rollout, after the container's last recovery. If the pod is older than its template's
- * last change, the deaths at first sight do not count. Otherwise all count, but an old pod may have recovered before it was
- * watched. The kubelet's back-off restarts after a run of ten minutes, and so shows which deaths belong together.
+ * last change, its restarts at first sight do not count.
  */
 export function countDeaths(
   seen: DeathObservations,
@@ -216,18 +207,12 @@ export function countDeaths(
   gateTime: Pick<GateTime, 'startedAt'>,
 ): DeathCount {
   const { startedAt } = gateTime
-  const isOld = created !== undefined && created < startedAt - earlierDeathsMs
   const isOlderThanTemplate = created !== undefined && created < (changedAt ?? startedAt - earlierDeathsMs)
   const atFirstSight = seen.firstRestarts ?? 0
-  const baseline = isOlderThanTemplate
-    ? atFirstSight
-    : isOld
-      ? Math.min(seen.loopsAfter ?? atFirstSight, atFirstSight)
-      : 0
+  const baseline = isOlderThanTemplate ? atFirstSight : 0
   const recoveredAfter = [...seen.readyFor].flatMap(([after, ms]) => (ms >= settleMs ? [after] : []))
   const forgiven = Math.max(baseline, ...recoveredAfter)
-  const held = [...seen.finishes.values()].filter((nth) => nth > forgiven)
-  const deaths = Math.max(seen.total - forgiven, held.length)
+  const deaths = Math.max(0, seen.total - forgiven)
   const isCurrent =
     isSinceStart(created, gateTime) ||
     [...seen.begins].some(([nth, at]) => nth > forgiven && isSinceStart(at, gateTime)) ||
@@ -242,19 +227,6 @@ export function countDeaths(
 function unreadySince(pod: Pod, { time }: GateTime): number | undefined {
   const ready = condition(pod, 'Ready')
   return ready?.status === 'False' ? time(ready.lastTransitionTime) : undefined
-}
-
-/**
- * The number of deaths before the present crash loop. The kubelet restarts at once after the first death of a loop, and
- * then doubles the back-off up to a limit (doBackOff, pkg/kubelet/kuberuntime). Without a time in the message, all deaths
- * belong to the loop.
- */
-function loopStart(status: ContainerStatus, total: number): number | undefined {
-  if (status.state?.waiting?.reason !== 'CrashLoopBackOff') return undefined
-  const backOff = backOffSeconds(status)
-  if (backOff === undefined) return 0
-  const deaths = 2 + Math.max(0, Math.ceil(Math.log2(backOff / firstRestartBackOffSeconds)))
-  return Math.max(0, total - deaths)
 }
 
 /**
