@@ -115,9 +115,6 @@ export const kubeletRetryMs = 20_000
  */
 export const earlierPodMs = 60_000
 
-/** The longest time between two pulls of an image (MaxContainerBackOff, pkg/kubelet). */
-export const maxPullBackOffMs = 300_000
-
 /** An init container or hook that runs longer than this is reported: it may wait for something that is missing. */
 export const longStepMs = 30_000
 

@@ -196,7 +196,7 @@ describe('a workload of the catalogue', () => {
     const { deployment, replicaSet, pod } = createOwned(written, { createdAt: -1 })
     const steps = [at(0, added(written, deployment, replicaSet, pod(podStatus({}))), all), ...refusedPulls(pod)]
     expect(summary(steps, workload)).toEqual({
-      verdict: 'stalled image-not-found after 314 s',
+      verdict: 'stalled image-not-found after 300 s',
       problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
     })
   })

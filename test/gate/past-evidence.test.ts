@@ -137,7 +137,7 @@ describe('evidence from before the gate’s start', () => {
     [
       'ends as its reason when nothing more is observed',
       [broken(backOff(), refusals(notFound, 5, -30))],
-      'stalled image-not-found 590',
+      'stalled image-not-found 300',
     ],
   ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
 

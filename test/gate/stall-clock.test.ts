@@ -327,47 +327,6 @@ describe('a Job of two minutes under a stall clock of one', () => {
   })
 })
 
-describe('a pod that failed before the gate began', () => {
-  const made = (status: object) => web.pod(status, { creationTimestamp: iso(-3600) })
-  const looping = (nth: number, diedAt: number) =>
-    made(
-      podStatus({
-        restartCount: nth - 1,
-        imageID: 'x',
-        state: waiting('CrashLoopBackOff', 'back-off 5m0s restarting failed container=app pod=web-1-a'),
-        lastState: terminated(1, diedAt),
-      }),
-    )
-  const unpulled = made(podStatus({ state: waiting('ImagePullBackOff', 'no route') }, { phase: 'Pending' }))
-  const refused = createEvent(unpulled, {
-    container: 'app',
-    reason: 'Failed',
-    message: 'Failed to pull image "acme/web:v1": not found',
-    firstTimestamp: iso(-900),
-    lastTimestamp: iso(-20),
-  })
-  const begun = (...objects: readonly KubeObject[]) =>
-    at(0, added(web.deployment(progressing), web.replicaSet, ...objects), allSynced)
-  const ready = at(330, modified(made(readyStatus(310)), web.deployment(complete())))
-
-  // The apply may have mended its cause, which only the next start or pull shows. The longest back-off is 5 minutes.
-  it.each([
-    ['started', [looping(9, -10)]],
-    ['pulled', [unpulled, refused]],
-  ])('stops the stall clock until it is %s again', (_, objects) => {
-    expect(run([begun(...objects), ready])).toMatchObject({ outcome: 'ready', seconds: 330 })
-  })
-
-  it('does not stop it after the next death, and not where the user wrote the stall timeout', () => {
-    const died = [begun(looping(9, -100)), at(205, modified(looping(10, 204)))]
-    expect(run(died, { settings: { maxRestarts: 99 } })).toMatchObject({ outcome: 'stalled', seconds: 505 })
-    expect(run([begun(looping(9, -10)), ready], { settings: { stallIsLiteral: true } })).toMatchObject({
-      outcome: 'stalled',
-      seconds: 300,
-    })
-  })
-})
-
 describe('a pod about which nothing is reported for two minutes', () => {
   const tolerations = [
     { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },

@@ -255,13 +255,6 @@ describe('a progress deadline that was exceeded before the gate', () => {
     })
   const look = (...objects: KubeObject[]) => assess(standing, [replicaSet, refused, ...objects], { now: 60 })
 
-  it('does not count while the last attempt of its pod is older than the gate: a push may have mended it', () => {
-    expect(look(pull(-200))).toMatchObject({
-      status: 'progressing',
-      stallHold: 'a container is tried again for the first time since the gate began',
-    })
-  })
-
   it('gives way to the next attempt of its pod', () => {
     expect(look(pull(40, 4))).toMatchObject({ status: 'failed', failure: { reason: 'image-not-found' } })
   })

@@ -8,13 +8,12 @@ import {
   earlierPodMs,
   kubeletRetryMs,
   longStepMs,
-  maxPullBackOffMs,
   missingObjectMs,
 } from '../../thresholds.ts'
 import type { ContainerHistory, PullReason, Refusals } from '../pod-history.ts'
-import { isSinceStart, type Proof, prove, provePersisted, timestampUnitMs } from '../proof.ts'
+import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { backOffSeconds, presentDeath } from './death-count.ts'
+import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
 import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
@@ -141,22 +140,6 @@ function refusalEvent({ pod, container, context }: ContainerFacts, message: stri
   return context
     .events(pod)
     .find((each) => containerOfEvent(each) === container.name && each.message === `Error: ${message}`)
-}
-
-/**
- * When the kubelet next starts or pulls a container that last failed before the gate began, at the latest: the cause may
- * have been mended since, and no event starts that attempt. Undefined for any other container.
- */
-export function firstRetryAt(facts: ContainerFacts): number | undefined {
-  const { status, history, context } = facts
-  const backOff = status && backOffSeconds(status)
-  const refused = lastRefusal(history)
-  const isPull = refused !== undefined && isWaitingForImage(facts, refused[1])
-  const diedAt = context.time(status?.lastState?.terminated?.finishedAt)
-  const failedAt = isPull ? (refused[1].lastAt ?? context.startedAt - timestampUnitMs) : diedAt
-  const waitMs = isPull ? maxPullBackOffMs : backOff === undefined ? undefined : backOff * 1_000
-  if (failedAt === undefined || waitMs === undefined || isSinceStart(failedAt, context)) return undefined
-  return failedAt + waitMs + kubeletRetryMs
 }
 
 /**

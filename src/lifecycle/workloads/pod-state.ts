@@ -5,7 +5,7 @@ import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
 import { earliest, earliestAfter, latestOfAll } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { examineContainer, firstRetryAt, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
+import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
 import { acknowledgedBy, examineSetup, lostNodeToleratedUntil, quietAt, scaleUp } from './pod-problems.ts'
 
@@ -108,12 +108,11 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
     now,
     containers.map((each) => longStepAt({ ...each, pod }, context)),
   )
-  const firstRetry = earliestAfter(now, observed.map(firstRetryAt))
   const toleratedUntil = earliestAfter(now, [lostNodeToleratedUntil(pod, context)])
   const isHookRunning = (each: PodContainer) => hookStartedAt({ ...each, pod }, context) !== undefined
   const isPulling =
     containers.some((each) => isBeingPulled(pod, each, context)) || isVolumeBeingPulled(pod, containers, context)
-  const wait = knownWait(pod, { isPulling, probesDue, firstRetry }, context)
+  const wait = knownWait(pod, { isPulling, probesDue }, context)
   const quietFrom = wait === undefined ? quietAt(pod, context) : undefined
   const readySince = ready ? context.time(condition(pod, 'Ready')?.lastTransitionTime) : undefined
   const availableAt = Math.max(settledAt, (readySince ?? 0) + minReadyMs)
@@ -121,7 +120,7 @@ function readState(pod: Pod, context: RuleContext): { readonly state: PodState; 
   const hasNoDeaths = [...histories.values()].every(({ deaths }) => deaths === 0)
   const recheckAt = earliest([
     ...problems.map((problem) => problem.recheckAt),
-    ...[probesDue, longStep, firstRetry, settlesAt, toleratedUntil],
+    ...[probesDue, longStep, settlesAt, toleratedUntil],
     earliestAfter(now, [acknowledgedBy(pod, context), quietFrom]),
   ])
   const state: PodState = {
@@ -202,14 +201,12 @@ function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: Rul
 interface Waits {
   readonly isPulling: boolean
   readonly probesDue: number | undefined
-  readonly firstRetry: number | undefined
 }
 
 /** What a pod waits for, which takes a known time. */
-function knownWait(pod: Pod, { isPulling, probesDue, firstRetry }: Waits, context: RuleContext): string | undefined {
+function knownWait(pod: Pod, { isPulling, probesDue }: Waits, context: RuleContext): string | undefined {
   if (isPulling) return 'an image is being pulled'
   if (probesDue !== undefined) return 'probes are within the time they ask for'
-  if (firstRetry !== undefined) return 'a container is tried again for the first time since the gate began'
   return scaleUp(pod, context)?.isAdding ? 'an autoscaler is adding a node' : undefined
 }
 
