@@ -29,8 +29,6 @@ export interface RunningInstance {
   readonly seenAt: number
   /** Absent while it is not ready. */
   readonly readySince?: number
-  /** How often it lost readiness, and when that was first seen. */
-  readonly readinessLost?: { readonly count: number; readonly firstAt: number }
 }
 
 /** The deaths of a container that count. */

@@ -60,7 +60,6 @@ const needsHistory: Readonly<Record<string, string>> = {
   'kruise-rollouts-stale': 'nothing moved',
   'kubelet-lost-during-a-pull': 'nothing moved',
   'old-restarts-and-a-blink': 'the container has run long enough since the gate saw it',
-  'readiness-comes-and-goes': 'the pod lost its readiness several times',
   'scaled-to-zero-after-a-crash-loop': 'the pods that crashed are gone',
 }
 

@@ -261,29 +261,23 @@ function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, 
 
 /**
  * A slow problem: a running container that is not ready after the time of its probes. Until then an earlier death is shown,
- * but proves nothing: this instance may live. Also slow: readiness that comes and goes, until the container stays ready for
- * minReadySeconds.
+ * but proves nothing: this instance may live.
  */
 function runningProblem(facts: ContainerFacts): Problem | undefined {
   const { status, isInit, history, context } = facts
   if (status === undefined) return undefined
   if (isInit) return longStep(facts)
-  const lost = history.running?.readinessLost
-  const comesAndGoes = (lost?.count ?? 0) > 1 && isAwaitingReadiness(facts)
   const due = probesDueAt(facts, context)
-  if (due === undefined && !comesAndGoes) return undefined
-  if (due !== undefined && context.now < due && !comesAndGoes) {
-    const death = status.lastState?.terminated
-    return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
-  }
-  return probeProblem(facts, lost?.firstAt ?? due ?? context.now, lost?.count)
+  if (due === undefined) return undefined
+  if (context.now >= due) return probeProblem(facts, due)
+  const death = status.lastState?.terminated
+  return history.deaths === 0 || death === undefined ? undefined : explainedDeath(facts, death, { proven: false })
 }
 
 /** A slow problem: the startup or readiness probe of a running container fails; undefined if it has no such probe. */
 function probeProblem(
   { pod, status, container, isInit, context }: ContainerOfPod & { readonly context: RuleContext },
   firstSeenAt: number,
-  lostCount?: number,
 ): Problem | undefined {
   const isStarting = status?.started === false && container.startupProbe !== undefined
   // Without a probe, it is ready at the kubelet's next status.
@@ -294,8 +288,8 @@ function probeProblem(
     { pod, container, isInit },
     {
       reason: `${kind}-failing`,
-      detail: { isRunning: true, wasReady: lostCount !== undefined, ...failure },
-      count: lostCount ?? 1,
+      detail: { isRunning: true, ...failure },
+      count: 1,
       firstSeenAt,
       proven: false,
     },
@@ -346,13 +340,6 @@ export function hookStartedAt({ pod, container, status }: ContainerOfPod, contex
   if (container.lifecycle?.postStart === undefined || hasStarted(status)) return undefined
   const last = context.events(pod).findLast((event) => containerOfEvent(event) === container.name)
   return last?.reason === 'Started' ? context.time(lastOccurrence(last)) : undefined
-}
-
-/** Whether a container is not ready, or has been ready for less than minReadySeconds. */
-function isAwaitingReadiness({ pod, history, context }: ContainerFacts): boolean {
-  const { readySince } = history.running ?? {}
-  const neededMs = Math.max(context.podHistory(pod).minReadyMs, context.settings.settleTimeMs)
-  return readySince === undefined || context.now < readySince + neededMs
 }
 
 /**

@@ -245,10 +245,7 @@ function observeRunning(
   const { startedAt } = state.running
   const started = gateTime.time(startedAt)
   const same = before?.startedAt === startedAt ? before : undefined
-  const isLost = same?.readySince !== undefined && !ready
-  const { count = 0, firstAt = now } = same?.readinessLost ?? {}
-  const readinessLost = isLost ? { count: count + 1, firstAt } : same?.readinessLost
-  const instance = { startedAt, seenAt: same?.seenAt ?? now, readinessLost }
+  const instance = { startedAt, seenAt: same?.seenAt ?? now }
   if (!ready || started === undefined) return instance
   const turned = pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True')
   const turnedAt = gateTime.time(turned?.lastTransitionTime) ?? now
