@@ -10,7 +10,6 @@ import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
-import { withFollowedObject } from './custom/named-object.ts'
 import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
 import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
@@ -321,12 +320,11 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const rule = waitFor === undefined ? kindRule(target, checks) : waitForRule(waitFor, ruleOf(target))
   const isExplained = isCustom(target, checks) && rule.readyWhenAbsent === undefined
   const behind = behindOf(target, checks)
-  const awaiting = (own: Rule) => withFollowedObject(withOwnedWorkloads(own, behind), behind)
   // `--for` and a health check know no pods, but the rule of the kind does.
   const knowsPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
   const ofKind = knowsPods ? undefined : servingBeside(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
-  const own = isExplained ? withCause(awaiting(rule), behind) : rule
+  const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)
@@ -408,7 +406,6 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
     },
     hasInventory: (kind) =>
       [checks.healthChecks, checks.catalogue].some((entries) => findEntry(kind, entries ?? [])?.applies !== undefined),
-    follows: entry?.follows,
     revisionOf: (object) => (check?.revision ?? findEntry(target, checks.catalogue ?? [])?.revision)?.(object),
     ruleOf: (object) => ({ rule: kindRule(object, checks), isCustom: isCustom(object, checks) }),
   }

@@ -69,15 +69,6 @@ export interface HealthCheckEntry {
    * it, the objects that were created since the last write of its spec are those of the present revision.
    */
   readonly revision?: string
-  /**
-   * An object in its namespace, of one of these kinds, that its status is about. The others are expressions that return a
-   * text: its name, its kind if there are several, and either its generation that the status is about, or the time of the
-   * last state and the interval (`1m`) in which the operator compares the object. Without these, the status shows only that
-   * the object exists, so it must be ready too.
-   */
-  readonly follows?: { readonly kinds: readonly KindName[]; readonly name: string } & Partial<
-    Record<'kind' | 'generation' | 'since' | 'every', string>
-  >
 }
 
 /** Which kinds an entry is about: a group or `*.suffix`, and a kind or `*`. */
@@ -103,9 +94,6 @@ export interface HealthCheck
   readonly cause: readonly TextExpression[]
   readonly milestones: readonly { readonly name: MilestoneName; readonly done: Expression }[]
   readonly revision?: TextExpression
-  readonly follows?: { readonly kinds: readonly KindName[]; readonly name: TextExpression } & Readonly<
-    Partial<Record<'kind' | 'generation' | 'since' | 'every', TextExpression>>
-  >
   /** The fields of the status that `current` and `failed` read. */
   readonly statusFields: readonly string[]
 }
@@ -149,11 +137,6 @@ const kindName: Shape = (value) =>
   isMapping(value) && isText(value.apiVersion) && isText(value.kind) ? undefined : '{apiVersion, kind}'
 const stage: Shape = (value) =>
   isMapping(value) && isText(value.done) && milestoneNames.some((name) => name === value.name) ? undefined : 'stages'
-const textsOf =
-  (names: readonly (keyof Raw)[], what: string): Shape =>
-  (value) =>
-    isMapping(value) && names.every((name) => isText(value[name])) ? undefined : what
-
 const kinds = listOf(kindName, '{apiVersion, kind}')
 
 const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
@@ -175,7 +158,6 @@ const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
   awaitsWorkloads: flag,
   ignoresGeneration: flag,
   revision: expression,
-  follows: (value) => (isMapping(value) ? kinds(value.kinds) : 'kinds') ?? textsOf(['name'], '{kinds, name}')(value),
 }
 
 /** Fields that an expression must not read, because their values are redacted. */
@@ -299,7 +281,7 @@ export function compileEntry(
   }
   const optionalText = (field: string, source: string | undefined) =>
     source === undefined ? undefined : textOf(field, source)
-  const { apiVersion = '', kind, current, cause = [], milestones = [], revision, follows } = entry
+  const { apiVersion = '', kind, current, cause = [], milestones = [], revision } = entry
   return {
     ...entry,
     group: entry.group ?? groupOf(apiVersion),
@@ -313,14 +295,6 @@ export function compileEntry(
     cause: cause.map((source) => textOf('cause', source)),
     milestones: milestones.map(({ name, done }) => ({ name, done: condition('milestones', done) })),
     revision: optionalText('revision', revision),
-    follows: follows && {
-      kinds: follows.kinds,
-      kind: optionalText('follows', follows.kind),
-      name: textOf('follows', follows.name),
-      generation: optionalText('follows', follows.generation),
-      since: optionalText('follows', follows.since),
-      every: optionalText('follows', follows.every),
-    },
     statusFields: statusFieldsOf(`${current} ${entry.failed}`),
   }
 }

@@ -25,15 +25,11 @@ export async function findEntries<Kind extends KindName>(
 }
 
 /**
- * The entries of these kinds and of those that they own, apply or follow, with compiled expressions. The CEL library is
+ * The entries of these kinds and of those that they own or apply, with compiled expressions. The CEL library is
  * loaded only if there is an entry.
  */
 export async function loadCatalogue(kinds: readonly KindName[]): Promise<readonly HealthCheck[]> {
-  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [], follows } }) => [
-    ...owns,
-    ...applies,
-    ...(follows?.kinds ?? []),
-  ])
+  const behind = (await findEntries(kinds)).flatMap(({ entry: { owns = [], applies = [] } }) => [...owns, ...applies])
   const found = await findEntries([...kinds, ...behind])
   if (found.length === 0) return []
   const compiler = await loadCompiler()

@@ -1,7 +1,6 @@
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { KindName, KubeObject, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
-import type { HealthCheck } from '../../plan/health-check-entries.ts'
 import { classOf, messageOf, type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { causeSearchMs, maxCauses, ownedListsMs } from '../../thresholds.ts'
 import { type Assessment, type Draft, isUndisturbed } from '../assessment.ts'
@@ -30,8 +29,6 @@ export interface Behind extends KindsBehind {
    * `withOwnedWorkloads`.
    */
   awaitsWorkloads(object: KubeObject): 'all' | 'written' | 'none'
-  /** The object that its status is about; see `withFollowedObject`. */
-  readonly follows?: HealthCheck['follows']
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */
