@@ -296,25 +296,10 @@ function asList(conditions: unknown): unknown {
 /** The conditions of the present generation. If the status is older, only those with the present generation. */
 function presentConditionSignals(object: KubeObject): readonly StatusCondition[] {
   const isOld = isGenerationStale(object)
-  return latestOfEachType(conditionSignals(object)).filter(
+  return conditionSignals(object).filter(
     ({ condition }) =>
       isOfPresentGeneration(condition, object) && !(isOld && condition.observedGeneration === undefined),
   )
-}
-
-/**
- * Some controllers append a condition for each change instead of replacing the one of its type: then the latest counts, by
- * its time and then by its place. Without times, all of them count.
- */
-function latestOfEachType(conditions: readonly StatusCondition[]): readonly StatusCondition[] {
-  const timeOf = ({ condition }: StatusCondition) => {
-    const { lastTransitionTime, lastUpdateTime, timestamp }: Fields = { ...condition }
-    return Date.parse(String(lastTransitionTime ?? lastUpdateTime ?? timestamp))
-  }
-  return [...Map.groupBy(conditions, ({ name }) => name).values()].flatMap((ofType) => {
-    if (ofType.length === 1 || ofType.some((each) => Number.isNaN(timeOf(each)))) return ofType
-    return ofType.toSorted((a, b) => timeOf(a) - timeOf(b)).slice(-1)
-  })
 }
 
 function readConditions(object: KubeObject, isWork: boolean): readonly Signal[] {
@@ -863,21 +848,12 @@ function isRequestOpen({ status, metadata: { annotations } }: KubeObject): boole
   })
 }
 
-/** Whether one of several reporters has not observed the generation: the pods of a webhook (`byPod`). */
-function isReporterStale({ status, metadata: { generation } }: KubeObject): boolean {
-  // The generation beside the name of another object is that of the other object.
-  const isOwn = (each: Fields) => ['name', 'uid', 'kind', 'type', 'resource'].every((key) => each[key] === undefined)
-  return Object.values((status ?? {}) as Fields)
-    .flatMap(fieldsOf)
-    .some((each) => isStale(each['observedGeneration'], generation) && isOwn(each))
-}
-
 /**
  * Whether the status is about an older generation. If neither the status nor Ready has the present generation, one
  * condition of an older generation shows that the controller has not reconciled the present one.
  */
 export function isUnobserved(object: KubeObject): boolean {
-  if (isRequestOpen(object) || isReporterStale(object)) return true
+  if (isRequestOpen(object)) return true
   const conditions = conditionSignals(object).map(({ condition }) => condition)
   const isPresent = (each: Condition) => isOfPresentGeneration(each, object)
   const summaries = conditions.filter((each) => typeOf(each.type)?.weight === 'summary' && isPresent(each))
