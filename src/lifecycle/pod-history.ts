@@ -1,4 +1,4 @@
-import type { ContainerStatus, Pod } from '../cluster/objects.ts'
+import type { ContainerStatus } from '../cluster/objects.ts'
 
 /** Why a registry refused a pull. */
 export type PullReason =
@@ -58,12 +58,4 @@ export interface PodHistory {
   /** The minReadySeconds of its workload, in milliseconds. */
   readonly minReadyMs: number
   readonly containers: ReadonlyMap<string, ContainerHistory>
-}
-
-/** A pod as it was before its deletion, with its history until then. */
-export interface RemovedPod {
-  /** When the last deletion of a pod of its revision began, on the runner's clock. */
-  readonly at: number
-  readonly pod: Pod
-  readonly history: PodHistory
 }

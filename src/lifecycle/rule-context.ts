@@ -3,7 +3,7 @@ import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluste
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Draft } from './assessment.ts'
-import type { PodHistory, RemovedPod } from './pod-history.ts'
+import type { PodHistory } from './pod-history.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /**
@@ -31,8 +31,8 @@ export interface RuleContext {
    * The failed pods of this controller, also those deleted later. Pods that failed during their deletion do not count.
    */
   lostPods(uid: string | undefined): readonly Pod[]
-  /** The last pod of a revision of this controller whose deletion began; one that was Ready, if there was one. */
-  removedPod(uid: string | undefined, revision?: string): RemovedPod | undefined
+  /** When the last deletion of a pod of a revision of this controller began. */
+  removedAt(uid: string | undefined, revision?: string): number | undefined
   /** The succeeded pods of this controller, also those deleted later. */
   succeededPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */

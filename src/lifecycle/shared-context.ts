@@ -22,7 +22,7 @@ export function createContexts(store: Store, gateTime: GateTime, settings: Lifec
     time,
     owned: (uid, kind) => store.ownedBy(uid, kind),
     lostPods: (uid) => pods.ended(uid, 'Failed'),
-    removedPod: (uid, revision) => pods.removed(uid, revision),
+    removedAt: (uid, revision) => pods.removedAt(uid, revision),
     succeededPods: (uid) => pods.ended(uid, 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),
     events: (object) => store.eventsOf(object),

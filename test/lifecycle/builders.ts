@@ -340,7 +340,7 @@ export function context(options: ContextOptions = {}): RuleContext {
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
         ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
       ),
-    removedPod: () => undefined,
+    removedAt: () => undefined,
     succeededPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),

@@ -59,7 +59,6 @@ const needsHistory: Readonly<Record<string, string>> = {
   'job-removed-after-success': 'the Job succeeded before it was removed',
   'kubelet-lost-during-a-pull': 'nothing moved',
   'old-restarts-and-a-blink': 'the container has run long enough since the gate saw it',
-  'scaled-to-zero-after-a-crash-loop': 'the pods that crashed are gone',
 }
 
 /** Outcomes that are about the time, or about an earlier version. */

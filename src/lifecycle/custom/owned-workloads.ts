@@ -210,7 +210,7 @@ function podsBehind(
 }
 
 /** The draft of an object that waits for another one. */
-export function notReady(own: Draft, { message, recheckAt }: Awaited): Draft {
+function notReady(own: Draft, { message, recheckAt }: Awaited): Draft {
   return {
     ...own,
     ready: false,

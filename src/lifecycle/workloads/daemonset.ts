@@ -73,7 +73,7 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
   const available = (isOnDelete ? status.numberReady : status.numberAvailable) ?? 0
   const isUpdated = observed && updated >= awaited
   const settled = whenSettled(examined, awaitedElsewhere, context, {
-    removedAt: context.removedPod(metadata.uid, present?.metadata.labels?.[hashLabel])?.at,
+    removedAt: context.removedAt(metadata.uid, present?.metadata.labels?.[hashLabel]),
   })
   const leftOver = leftOverPods(set, pods, unfinished.length > 0, context)
   const isDoneElsewhere = unfinished.length === 0 || gated.filter((pod) => !isReplaced(pod)).length >= awaitedElsewhere

@@ -89,10 +89,9 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
   // (DeploymentComplete).
   const surplus = Math.max(0, updated - replicas)
   const isDrained = isUpdated && old === 0 && surplus === 0
-  const removedPod = context.removedPod(current?.metadata.uid)
   const settled = whenSettled(examined, replicas, context, {
     unchangedSince: examined.state === undefined ? conditionsChangedAt(deployment, context) : undefined,
-    removedAt: removedPod?.at,
+    removedAt: context.removedAt(current?.metadata.uid),
   })
   const ready = isAvailable && isDrained && settled.done
   const readyPods = countSettled(examined, isUpdated ? (status.readyReplicas ?? 0) : 0)
@@ -102,7 +101,6 @@ function assessDeployment(deployment: Deployment, context: RuleContext): Assessm
     ready,
     readyMessage: `${current === undefined ? '' : `revision ${revisionOf(current)}, `}${readyText(available, replicas, 'available')}`,
     settled,
-    removedPod: replicas === 0 ? removedPod : undefined,
     revision: replicaSetMilestone(deployment, current, isUpdated, seesReplicaSets, draining, context),
     // A rolling update scales the new ReplicaSet up step by step; its first pods show whether any is scheduled and
     // starts.

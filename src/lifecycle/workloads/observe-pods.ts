@@ -3,11 +3,11 @@ import { type ContainerStatus, type EventObject, isOfKind, type KubeObject, type
 import { ByUid, type Change, type Store } from '../../cluster/store.ts'
 import { firstPullBackOffMs, statusLagMs } from '../../thresholds.ts'
 import type { GateTime } from '../gate-time.ts'
-import type { ContainerHistory, DeathCount, PodHistory, Refusals, RemovedPod, RunningInstance } from '../pod-history.ts'
+import type { ContainerHistory, DeathCount, PodHistory, Refusals, RunningInstance } from '../pod-history.ts'
 import { isSinceStart, latest } from '../proof.ts'
 import { countDeaths, type DeathObservations, noDeaths, observeDeaths } from './death-count.ts'
 import { isPullRefusal, pullReason } from './image-pull.ts'
-import { condition, containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
+import { containerOfEvent, containersOf, eventCount } from './pod-fields.ts'
 import { hashLabel, isSameRevision, templateChangedAt } from './revision.ts'
 
 /** The observations of a container, before `countDeaths` decides which deaths count. */
@@ -32,8 +32,8 @@ export class PodHistories {
   readonly #changes = new Map<string, number | undefined>()
   /** Pods that ended before their deletion, by the uid of their controller and then by their own uid. */
   readonly #ended = new Map<string, Map<string, Pod>>()
-  /** The last pod of each revision whose deletion began, by controller and revision; one that was Ready is kept. */
-  readonly #removed = new Map<string, RemovedPod>()
+  /** When the last deletion of a pod began, by controller and revision. */
+  readonly #removed = new Map<string, number>()
   /** Caches the history of each pod, because an assessment reads it several times. */
   #histories = new WeakMap<PodObservations, PodHistory>()
 
@@ -87,10 +87,10 @@ export class PodHistories {
   }
 
   /**
-   * The pod of a revision that was deleted last, in its state before the deletion. A pod that was Ready takes precedence.
+   * When the last deletion of a pod of a revision began, on the runner's clock.
    * @param revision the revision of a StatefulSet; a ReplicaSet has only one
    */
-  removed(controller: string | undefined, revision = ''): RemovedPod | undefined {
+  removedAt(controller: string | undefined, revision = ''): number | undefined {
     return this.#removed.get(`${controller} ${revision}`)
   }
 
@@ -98,10 +98,7 @@ export class PodHistories {
     const owner = before.metadata.ownerReferences?.find(({ controller }) => controller)?.uid
     const begins = after === undefined || after.metadata.deletionTimestamp !== undefined
     if (owner === undefined || !begins || before.metadata.deletionTimestamp !== undefined) return
-    const key = `${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`
-    const known = this.#removed.get(key)
-    const isKept = known !== undefined && condition(known.pod, 'Ready')?.status === 'True'
-    this.#removed.set(key, { ...(isKept ? known : { pod: before, history: this.of(before, now) }), at: now })
+    this.#removed.set(`${owner} ${before.metadata.labels?.[hashLabel] ?? ''}`, now)
   }
 
   #observePod(pod: Pod, now: number): void {

@@ -41,8 +41,7 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
   const owned = context.owned(set.metadata.uid, 'Pod')
   const lost = context.lostPods(set.metadata.uid)
   const examined = examineWorkloadPods(set, { owned, gated: owned, lost, waitsForTermination: false }, context)
-  const removedPod = context.removedPod(set.metadata.uid)
-  const settled = whenSettled(examined, replicas, context, { removedAt: removedPod?.at })
+  const settled = whenSettled(examined, replicas, context, { removedAt: context.removedAt(set.metadata.uid) })
   const ready =
     isObserved(set) &&
     (status.replicas ?? 0) === replicas &&
@@ -54,7 +53,6 @@ function assessReplicaSet(set: ReplicaSet, context: RuleContext): Assessment {
     ready,
     readyMessage: readyText(available, replicas, 'available'),
     settled,
-    removedPod: replicas === 0 ? removedPod : undefined,
     created: replicas,
     milestones: [readyMilestone(examined, readyPods, replicas, ready, 'ready and available')],
     problems: creationProblem(set, context),

@@ -62,10 +62,9 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
   const toUpdate = isOnDelete ? 0 : replicasToUpdate(set, examined.state !== undefined)
   const total = isOnDelete ? replicas : toUpdate
   const isUpdated = observed && updated >= toUpdate
-  const removedPod = context.removedPod(set.metadata.uid, revision)
   const gatedSettled = whenSettled(examined, isOnDelete ? replicas : toUpdate + newBelow, context, {
     unwanted,
-    removedAt: removedPod?.at,
+    removedAt: context.removedAt(set.metadata.uid, revision),
   })
   const oldPods = examinePods(old, context)
   // A scale creates pods below the partition with the older revision: they must settle too.
@@ -77,7 +76,6 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     ready: isReady && isAvailable,
     readyMessage: readyText(readyReplicas, replicas, 'ready'),
     settled,
-    removedPod: replicas === 0 ? removedPod : undefined,
     // An ordered rollout creates one pod after another: the existing ones show its progress.
     created: Math.min(total, Math.max(1, examined.gated.length)),
     milestones: [

@@ -1,16 +1,15 @@
 import type { KubeObject, LabelSelector, Pod } from '../../cluster/objects.ts'
 import { isPodSubject } from '../../cluster/objects.ts'
-import { classOf, type Problem, problemSentence, traitsOf } from '../../reasons/reasons.ts'
+import { type Problem, traitsOf } from '../../reasons/reasons.ts'
 import { counted } from '../../reasons/wording.ts'
 import { leaderChangeMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
-import type { RemovedPod } from '../pod-history.ts'
 import { earliest, earliestAfter, latest, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition } from './pod-fields.ts'
-import { examinePod, type PodState } from './pod-state.ts'
+import type { PodState } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -99,8 +98,6 @@ interface WorkloadFindings extends Pick<Assessment, 'notes' | 'warnings' | 'kept
   readonly ready: boolean
   readonly readyMessage: string
   readonly settled: Settled
-  /** If it is scaled to zero: the last pod of its present revision. */
-  readonly removedPod?: RemovedPod | undefined
   /** The milestone between `observed` and `scheduled`. */
   readonly revision?: Milestone
   /** How many pods of the gated revision should exist now. */
@@ -133,19 +130,16 @@ export function assessWorkload(
   const problems = [...(failing?.problems ?? []), ...(ready ? [] : stuck.problems), ...findings.problems].toSorted(
     byImportance,
   )
-  const last = findings.removedPod && lastProblem(findings.removedPod, context)
-  const mayFail = last !== undefined && (last.proven || last.recheckAt !== undefined)
-  if (mayFail) problems.unshift(last)
   const podFailure = isOrdered ? failing?.problems.find(({ proven }) => proven) : failing?.failure
   const own = problems.find(({ proven, subject }) => proven && !isPodSubject(subject))
-  const failure = podFailure ?? (last?.proven ? last : undefined) ?? (own && (findings.explain?.(own, problems) ?? own))
+  const failure = podFailure ?? (own && (findings.explain?.(own, problems) ?? own))
   const hold =
     retryHold(findings.problems, context) ??
     findings.stallHold ??
     stallHold(state, awaitedEnds(pods), workload.spec?.minReadySeconds, context)
-  const rechecks = [last?.recheckAt, state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
+  const rechecks = [state?.recheckAt, settled.at, hold.recheckAt, stuck.recheckAt]
   return conclude(workload, context, {
-    ready: ready && !mayFail,
+    ready,
     readyMessage,
     milestones: [
       createdMilestone,
@@ -162,20 +156,8 @@ export function assessWorkload(
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
     keptPods,
     notes,
-    warnings: [
-      ...(last === undefined || mayFail ? [] : [`the last pod of this version did not run: ${problemSentence(last)}`]),
-      ...(warnings ?? []),
-    ],
+    warnings,
   })
-}
-
-/**
- * A terminal or strike problem of the last pod before a scale to zero. Nothing shows any more whether the next attempt would
- * succeed, so a problem that time alone proves is awaited.
- */
-function lastProblem({ pod, history }: RemovedPod, context: RuleContext): Problem | undefined {
-  const { ready, problems } = examinePod(pod, { ...context, podHistory: () => history })
-  return ready ? undefined : problems.find((problem) => classOf(problem) !== 'slow')
 }
 
 /** `3 of 3 pods ready`. */

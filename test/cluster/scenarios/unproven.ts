@@ -29,25 +29,6 @@ export const unproven: Scenario[] = [
     },
   },
   {
-    name: 'scaled-to-zero-after-a-crash-loop',
-    inputs: { resources: 'deployment/web' },
-    setup: (fixture) => fixture.apply(deployment('web', { script: 'exit 3', readiness: 'none' }, { replicas: 1 })),
-    during: async (fixture) => {
-      await fixture.until('the third death', (informer) =>
-        informer.all('Pod').some(({ status }) => (status.containerStatuses?.[0]?.restartCount ?? 0) >= 2),
-      )
-      // The third instance dies at once.
-      await fixture.wait(2)
-      await fixture.patch('Deployment', 'web', { spec: { replicas: 0 } })
-      // As `containerDied`: 30 s after the first death.
-      const firstDeath = fixture.informer.firstDeath ?? Date.now()
-      fixture.markDecided((firstDeath + 29_000 - Date.now()) / 1_000)
-    },
-    expect: { outcome: 'failed', reason: 'crash-loop' },
-    takesSeconds: 40,
-    withinSeconds: 20,
-  },
-  {
     ...ready,
     name: 'pods-of-the-older-version',
     inputs: { resources: 'pod -l version=1' },
