@@ -10,7 +10,7 @@ import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
-import { hasMembers, type KindsBehind } from './custom/owned-objects.ts'
+import type { KindsBehind } from './custom/owned-objects.ts'
 import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
 import { gatewayRule, routeRule } from './network/gateway.ts'
@@ -396,14 +396,10 @@ function behindOf(target: Target, checks: TargetChecks): Behind {
   const check = checkOf(target, checks)
   // A health check or `--for` of the user decides alone what fails the target, unless it says more.
   const entry = target.waitFor === undefined ? check : undefined
-  const isOverridden = target.waitFor !== undefined || check?.isUsers === true
   return {
     ...kindsBehind(target, checks),
     isWorkload: entry?.isWorkload === true,
-    awaitsWorkloads: (object) => {
-      if (entry?.awaitsWorkloads === true || (!isOverridden && hasMembers(object))) return 'all'
-      return (entry === undefined && !isOverridden) || entry?.isWorkload === true ? 'written' : 'none'
-    },
+    awaitsWorkloads: entry?.awaitsWorkloads ? 'all' : entry?.isWorkload ? 'written' : 'none',
     hasInventory: (kind) =>
       [checks.healthChecks, checks.catalogue].some((entries) => findEntry(kind, entries ?? [])?.applies !== undefined),
     revisionOf: (object) => (check?.revision ?? findEntry(target, checks.catalogue ?? [])?.revision)?.(object),

@@ -262,7 +262,7 @@ describe('a workload of the catalogue', () => {
       return [summary(steps, workload).verdict, summary(steps, []).verdict]
     })
     expect(verdicts).toEqual([
-      ['stalled image-not-found after 303 s', 'stalled image-not-found after 310 s'],
+      ['stalled image-not-found after 303 s', 'ready  after 3 s'],
       ['ready  after 3 s', 'ready  after 3 s'],
     ])
   })
@@ -691,7 +691,8 @@ describe('the watches', () => {
   })
 
   it('of the workloads that it owns begin when it is ready by its own status', () => {
-    expect(watched(0, ready, [])).toEqual(['Deployment', 'StatefulSet', 'DaemonSet'])
+    expect(watched(0, ready, workload)).toEqual(expect.arrayContaining(['Deployment', 'StatefulSet', 'Order']))
+    expect(watched(0, ready, [])).toEqual([])
     expect(watched(0, ready, operator)).toEqual([])
   })
 

@@ -28,7 +28,7 @@ export interface Behind extends KindsBehind {
    * Which workloads behind it must be ready before it is: all, or those that were written since its spec; see
    * `withOwnedWorkloads`.
    */
-  awaitsWorkloads(object: KubeObject): 'all' | 'written' | 'none'
+  readonly awaitsWorkloads: 'all' | 'written' | 'none'
   /** The value of a label that only the objects of its present revision have; undefined if unknown. */
   revisionOf?(object: KubeObject): string | undefined
   /** The rule of an owned object, and whether its kind is a custom kind, whose owned objects are searched too. */

@@ -153,11 +153,6 @@ export function membersOf({ metadata }: KubeObject, context: RuleContext): reado
   })
 }
 
-/** Whether the object is the parent of an ApplySet; see `membersOf`. */
-export function hasMembers({ metadata }: KubeObject): boolean {
-  return metadata.labels?.['applyset.kubernetes.io/id'] !== undefined
-}
-
 /** A label selector with a bounded length and safe characters, because it is sent to the server. */
 const selectorPattern = /^[\w./=!, ()-]{1,500}$/
 

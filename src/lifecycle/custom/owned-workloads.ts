@@ -25,32 +25,30 @@ import {
   specChangedAt,
   wasWrittenSince,
 } from './owned-objects.ts'
-import { isSchedule, readSignals, summarizeSignals } from './status.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
 
 /**
- * A custom resource is ready only after the Deployments, StatefulSets and DaemonSets behind it: many operators report
- * ready from a workload that has not observed its change, or once it exists. One of an unknown kind without Ready=True is
- * ready only after its Jobs too: its other conditions may only show that these were created.
+ * A custom resource of some operators is ready only after the Deployments, StatefulSets and DaemonSets behind it, and after
+ * the Job that its status names: these operators report ready from a workload that has not observed its change, or once it
+ * exists.
  *
  * `written`: only the workloads that were written since the spec are awaited, because the operator decides about the
  * others. `all`: the status does not show whether the workloads are updated. Such operators write `observedGeneration`
  * before they update the workloads, or write no status. After a change of the spec, the resource is ready only after a
- * workload was written, or after the settle time: not every change affects a workload. The parent of an ApplySet is such
- * a resource: by default, an instance of kro is ready once its objects exist
+ * workload was written, or after the settle time: not every change affects a workload. By default, an instance of kro is
+ * ready once its objects exist
  * (https://kro.run/docs/concepts/rgd/resource-definitions/readiness).
  */
 export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
   return amended(rule, (own, object, context) => {
-    const awaits = behind.awaitsWorkloads(object)
+    const awaits = behind.awaitsWorkloads
     if (!own.ready || awaits === 'none') return own
-    const isAwaited = (kind: KindName) => isWorkloadKind(kind) || (isJob(kind) && awaitsJobs(object, behind))
-    const kinds = behind.kinds.filter((kind) => isAwaited(kind) || !isBuiltIn(kind.apiVersion))
+    const jobs = awaits === 'all' ? namedJobs(object, context) : []
+    const kinds = behind.kinds.filter((kind) => isWorkloadKind(kind) || isJob(kind) || !isBuiltIn(kind.apiVersion))
     const changedAt = specChangedAt(object, context)
-    const related = namedJobs(object, context).filter(isAwaited)
-    const workloads = [...workloadsOf(object, isAwaited, context), ...related]
+    const workloads = [...workloadsOf(object, isWorkloadKind, context), ...jobs]
       .filter((each) => awaits === 'all' || wasWrittenSince(each, changedAt, context))
       .map((each) => ({ object: each, rule: behind.ruleOf(each).rule }))
     const explainedBy = [
@@ -61,7 +59,7 @@ export function withOwnedWorkloads(rule: Rule, behind: Behind): Rule {
       awaitLists(explainedBy, context) ??
       awaitWorkloads(object, workloads, context) ??
       (awaits === 'all' ? awaitChange(changedAt, workloads, context) : undefined)
-    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related }
+    return { ...(awaited === undefined ? own : notReady(own, awaited)), explainedBy, related: jobs }
   })
 }
 
@@ -113,12 +111,6 @@ function isWorkloadKind({ apiVersion, kind }: KindName): boolean {
 
 function isJob({ apiVersion, kind }: KindName): boolean {
   return groupOf(apiVersion) === 'batch' && kind === 'Job'
-}
-
-/** A schedule creates Jobs without an end, and Ready=True is about what it needs of them. */
-function awaitsJobs(object: KubeObject, { isKnown }: Behind): boolean {
-  const isReady = summarizeSignals(readSignals(object)).signals.some(({ weight }) => weight === 'summary')
-  return !isKnown && !isReady && !isSchedule(object)
 }
 
 /** The Job that the status names: some operators do not own it. */
