@@ -126,7 +126,7 @@ export type Event =
       at: string
       type: 'ANSWER'
       /**
-       * Index of the line in the input `requests`, counted from 0
+       * Index of the line in the input `http-checks`, counted from 0
        */
       check: number
       /**

@@ -133,9 +133,9 @@ export interface RolloutGateReport {
    */
   gates?: Gate[]
   /**
-   * The lines of the input `requests`, if there are any checks
+   * The lines of the input `http-checks`, if there are any checks
    */
-  requests?: Request[]
+  httpChecks?: Request[]
   /**
    * The lines of the input `metrics`
    */

@@ -24,7 +24,7 @@ export function operatorDocs(projects: readonly CatalogueProject[], resultsFile:
     '',
     `The ${kinds.length} kinds of these ${groups.size} API groups are judged by what their operators write, in any version. Each file has the`,
     'expressions for ready and failed, the message that is the cause, and a link to the source or documentation that they are based on.',
-    'The input `health-checks` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
+    'The input `health-check-exprs` overrides the entry of a kind, and `--for` overrides both. Kinds without an entry are judged by the',
     'general conventions for a status ([Kinds and reasons](reference.md#kinds)).',
     '',
     ...table(
@@ -77,7 +77,7 @@ function resultsTable(file: string): readonly string[] {
 const adding = [
   '## Entries',
   '',
-  'A file of the input `health-checks` and a file of the catalogue have the same format: a YAML list with one entry a kind.',
+  'A file of the input `health-check-exprs` and a file of the catalogue have the same format: a YAML list with one entry a kind.',
   '',
   '```yaml',
   '- group: widgets.example.com',

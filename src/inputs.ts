@@ -359,16 +359,16 @@ const definitions = {
     description: 'Maximum age of what is gated: a resource whose version is older when the gate begins fails.',
     details: `For a deployment that may ship nothing: the image has the previous tag, the updater was late, or the apply went to another namespace. A Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Pod or Job whose pod template is older fails at once with \`not-changed\`; a scale, a label or a status makes no new version. With \`await-change\`, its age is asked when its change has arrived, or has not arrived in time. Default: none; the age is shown, and what is ready at the start with a version older than ${formatDuration(recentVersionMs)} is reported as unchanged. \`--require-change\` of a reference applies only to it.`,
   }),
-  healthChecks: input(text, {
-    name: 'health-checks',
+  healthCheckExprs: input(text, {
+    name: 'health-check-exprs',
     group: 'What to gate',
-    placeholder: 'HEALTH-CHECKS',
+    placeholder: 'HEALTH-CHECK-EXPRS',
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
     details: `Each entry decides for all gated objects of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
   }),
-  requests: input(lines, {
-    name: 'requests',
+  httpChecks: input(lines, {
+    name: 'http-checks',
     group: 'After ready',
     placeholder: 'REQUEST',
     description:
@@ -549,7 +549,7 @@ export type Inputs = {
 
 /** Whether the gate has checks after its targets are ready. Without them, it does not load their code. */
 export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
-  return ['requests', 'hold', 'metrics', 'metrics-from'].some((name) => written.has(name))
+  return ['http-checks', 'hold', 'metrics', 'metrics-from'].some((name) => written.has(name))
 }
 
 const allDefinitions: readonly InputDefinition[] = Object.values(definitions)

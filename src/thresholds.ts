@@ -29,7 +29,7 @@ export const maxDurationMs = 168 * 3_600_000
 /** The largest number that an input accepts: a larger one is a typing error. */
 export const maxNumber = 1_000
 
-/** The default of `--timeout` in a line of `requests`: five times the default timeout of a probe. */
+/** The default of `--timeout` in a line of `http-checks`: five times the default timeout of a probe. */
 export const defaultRequestTimeoutMs = 5_000
 
 // After ready: requests, hold, metrics
@@ -782,7 +782,7 @@ export const releaseClockMs = 2_000
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
 
-/** How many lines `requests` and `metrics` may have: each asks a pod every few seconds. */
+/** How many lines `http-checks` and `metrics` may have: each asks a pod every few seconds. */
 export const maxRequestLines = 100
 
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */

@@ -18,7 +18,7 @@ export function isInside(folder: string, path: string): boolean {
 export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistake[] {
   const paths = [
     ['kubeconfig', kubeconfigPath(inputs.kubeconfig)],
-    ['health-checks', inputs.healthChecks],
+    ['health-check-exprs', inputs.healthCheckExprs],
     ['record', inputs.record],
     ['history', inputs.history],
     ['junit', inputs.junit],

@@ -84,7 +84,7 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
       '$pods',
     ],
     (text) => {
-      const { inputs } = readInputs({ requests: text, metrics: text, 'metrics-from': text })
+      const { inputs } = readInputs({ 'http-checks': text, metrics: text, 'metrics-from': text })
       return [parseChecks(inputs), recordedLines(text)]
     },
   ],

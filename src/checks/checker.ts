@@ -152,7 +152,7 @@ export class Checker {
   }
 
   async #request(check: number, pod: AskedPod | undefined, signal: AbortSignal): Promise<Answer> {
-    const request = this.#options.checks.requests.find(({ index }) => index === check)
+    const request = this.#options.checks.httpChecks.find(({ index }) => index === check)
     if (request === undefined) throw new Error(`there is no request ${check}`)
     const asked = pod === undefined ? {} : { pod: pod.name, namespace: pod.namespace }
     try {
@@ -260,9 +260,11 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
   return [...own, ...headers]
 }
 
-function neededAccess({ requests, metrics, source }: Checks): readonly NeededAccess[] {
-  const ofRequests = requests.flatMap(({ line, reference, method, headers }) =>
-    reference === undefined ? [] : [{ input: 'requests', line, namespace: reference.namespace ?? '', method, headers }],
+function neededAccess({ httpChecks, metrics, source }: Checks): readonly NeededAccess[] {
+  const ofRequests = httpChecks.flatMap(({ line, reference, method, headers }) =>
+    reference === undefined
+      ? []
+      : [{ input: 'http-checks', line, namespace: reference.namespace ?? '', method, headers }],
   )
   if (metrics.length === 0 || source === undefined || source.url !== undefined) return ofRequests
   const { reference, port, headers } = source

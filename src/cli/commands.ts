@@ -120,7 +120,7 @@ export const commands: readonly Command[] = [
       filenameFlag,
       { name: 'all-namespaces', short: 'A', description: 'Look at everything in all namespaces.' },
       ...recordingFlags,
-      ...inputFlagsNamed('settle-time', 'max-restarts', 'health-checks', 'log-lines'),
+      ...inputFlagsNamed('settle-time', 'max-restarts', 'health-check-exprs', 'log-lines'),
       ...clusterFlags,
       jsonFlag,
       colorFlag,

@@ -37,8 +37,8 @@ export async function openRecording(
 ): Promise<OpenRecording> {
   const { inputs, unknown } = inputsOf(header, overrides)
   for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
-  const isNamed = overrides['health-checks'] !== undefined
-  const healthChecks = await recordedHealthChecks(inputs.healthChecks, isNamed, (why) => warn(1, why))
+  const isNamed = overrides['health-check-exprs'] !== undefined
+  const healthChecks = await recordedHealthChecks(inputs.healthCheckExprs, isNamed, (why) => warn(1, why))
   const index = await indexRecording(file)
   const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
   const settings = { ...settingsOf(header, inputs), healthChecks, ...(await loadChecks(plan.targets, index.kinds)) }
@@ -57,7 +57,7 @@ async function recordedHealthChecks(
 ): Promise<readonly HealthCheck[]> {
   if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
   onMissing(
-    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-checks.`,
+    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-check-exprs.`,
   )
   return []
 }

@@ -81,12 +81,12 @@ export type Failure = { readonly message: string } & Partial<WatchRequest> &
   )
 
 /**
- * The answer to a request of `requests`, or why there is none. Everything in it is hostile text of the pod: the body and the
+ * The answer to a request of `http-checks`, or why there is none. Everything in it is hostile text of the pod: the body and the
  * error are redacted.
  */
 export interface Answer {
   readonly type: 'ANSWER'
-  /** Index of the line among `requests`, counted from 0. */
+  /** Index of the line among `http-checks`, counted from 0. */
   readonly check: number
   /** The pod that was asked, and its namespace; absent if a URL was asked. */
   readonly pod?: string

@@ -59,7 +59,7 @@ export function afterReady(checks: Checks): AfterReadyFactory {
 type Timed<T> = T & { readonly at: number }
 
 /**
- * The checks after the targets are ready (`requests`, `hold` and `metrics`), and the verdict by their answers. The
+ * The checks after the targets are ready (`http-checks`, `hold` and `metrics`), and the verdict by their answers. The
  * class has no clock: answers are events of the feed, from which the next questions follow. All moments are milliseconds since the epoch.
  */
 export class AfterReady implements AnswerBook {
@@ -112,7 +112,7 @@ export class AfterReady implements AnswerBook {
   }
 
   #placesAmong(targets: readonly Target[]): readonly Place[] {
-    return this.#checks.requests.map(({ reference }) => placeOf(reference, targets, this.#servingOf))
+    return this.#checks.httpChecks.map(({ reference }) => placeOf(reference, targets, this.#servingOf))
   }
 
   /** The rule of a target with the lines that concern it. An operator may deploy further targets. */
@@ -121,7 +121,7 @@ export class AfterReady implements AnswerBook {
       this.#targets = [...this.#targets, target]
       this.#places = this.#placesAmong(this.#targets)
     }
-    const checks = this.#checks.requests.flatMap((check): ConcerningCheck[] => {
+    const checks = this.#checks.httpChecks.flatMap((check): ConcerningCheck[] => {
       const place = this.#places[check.index]
       if (place?.type === 'target') return place.index === index ? [{ check }] : []
       return place?.type === 'selecting' && place.indexes.includes(index) ? [{ check, via: place.via }] : []
@@ -173,7 +173,7 @@ export class AfterReady implements AnswerBook {
   }
 
   #observeAnswer(event: Timed<Answer>): readonly GatedTarget[] {
-    const check = this.#checks.requests[event.check]
+    const check = this.#checks.httpChecks[event.check]
     if (check === undefined) return []
     const concerned = this.#concernedBy(check)
     if (check.during) {
@@ -271,7 +271,7 @@ export class AfterReady implements AnswerBook {
 
   #isOver({ until }: Hold, now: number): boolean {
     const isPending = (question: Question) =>
-      question.type === 'metric' || this.#checks.requests[question.check]?.during === false
+      question.type === 'metric' || this.#checks.httpChecks[question.check]?.during === false
     return now >= until && (now >= until + lastAnswerMs || !this.#questions.some(isPending))
   }
 
@@ -335,7 +335,7 @@ export class AfterReady implements AnswerBook {
   update(now: number): void {
     if (this.#hold === undefined) this.#updateUrls(now)
     const next = [
-      ...this.#checks.requests.flatMap((check) => this.#questionsOf(check, now)),
+      ...this.#checks.httpChecks.flatMap((check) => this.#questionsOf(check, now)),
       ...(this.#hold === undefined ? [] : this.#metrics.questions(this.#hold, () => this.#names)),
     ]
     if (!isDeepStrictEqual(next, this.#questions)) this.#questions = next.length === 0 ? noQuestions : next
@@ -343,7 +343,7 @@ export class AfterReady implements AnswerBook {
 
   /** URLs are asked once everything is ready; if it is no longer, they must answer again. */
   #updateUrls(now: number): void {
-    const urls = this.#checks.requests.filter(({ reference, during }) => reference === undefined && !during)
+    const urls = this.#checks.httpChecks.filter(({ reference, during }) => reference === undefined && !during)
     if (this.#areAllReady) {
       this.#urlsSince ??= now
       return
@@ -355,7 +355,7 @@ export class AfterReady implements AnswerBook {
   /** The URLs that have not answered. */
   get #openUrls(): readonly RequestCheck[] {
     if (this.#urlsSince === undefined) return []
-    return this.#checks.requests.filter(
+    return this.#checks.httpChecks.filter(
       (check) => check.reference === undefined && !check.during && (this.answers(check, '')?.right ?? 0) < check.times,
     )
   }
@@ -430,7 +430,7 @@ export class AfterReady implements AnswerBook {
   }
 
   #urlFailure(now: number): Verdict | undefined {
-    for (const check of this.#checks.requests.filter(({ reference }) => reference === undefined)) {
+    for (const check of this.#checks.httpChecks.filter(({ reference }) => reference === undefined)) {
       const answers = this.answers(check, '')
       const problem = check.during
         ? duringProblem(check, urlSubject, this.during(check))
@@ -447,13 +447,13 @@ export class AfterReady implements AnswerBook {
   /** The mistakes that only the cluster shows: a reference that reaches no gated pod, a port that does not exist, several series. */
   #mistakes(): Verdict | undefined {
     const mistakes: Mistake[] = []
-    for (const check of this.#checks.requests) {
+    for (const check of this.#checks.httpChecks) {
       const examined = this.#checked.has(check)
         ? 'right'
         : examinePlace(check, this.#places[check.index], this.#parts())
       if (examined === 'right') this.#checked.add(check)
       else if (examined !== 'unknown' && 'outcome' in examined) return examined
-      else if (examined !== 'unknown') mistakes.push({ input: 'requests', line: check.line, ...examined })
+      else if (examined !== 'unknown') mistakes.push({ input: 'http-checks', line: check.line, ...examined })
     }
     for (const mistake of this.#metrics.mistakes) mistakes.push({ input: 'metrics', ...mistake })
     if (mistakes.length === 0) return undefined

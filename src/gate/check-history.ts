@@ -7,12 +7,12 @@ type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 /** The answers and values of a gate, as the summary and the report show them: all counts, and the answers that matter. */
 export class CheckHistory {
-  readonly #requests: readonly Mutable<RequestRecord>[]
+  readonly #httpChecks: readonly Mutable<RequestRecord>[]
   readonly #metrics: Mutable<CheckRecords['metrics'][number]>[]
   #hold: HoldRecord | undefined
 
-  constructor({ requests, metrics, holdMs }: Checks) {
-    this.#requests = requests.map(({ text, during, maxErrors }) => ({
+  constructor({ httpChecks, metrics, holdMs }: Checks) {
+    this.#httpChecks = httpChecks.map(({ text, during, maxErrors }) => ({
       text,
       isDuring: during,
       maxErrors,
@@ -35,7 +35,7 @@ export class CheckHistory {
     at: number,
     isRight: boolean,
   ): void {
-    const record = this.#requests[check]
+    const record = this.#httpChecks[check]
     if (record === undefined) return
     record.asked += 1
     if (!isRight) {
@@ -57,7 +57,7 @@ export class CheckHistory {
 
   get records(): CheckRecords {
     return {
-      requests: this.#requests.map((record) => ({ ...record })),
+      httpChecks: this.#httpChecks.map((record) => ({ ...record })),
       metrics: this.#metrics.map((record) => ({ ...record })),
       hold: this.#hold,
     }

@@ -7,7 +7,7 @@ export type { AskedPod }
  * no longer has needs no answer. `at`: when it is due, milliseconds since the epoch on the clock of the feed.
  */
 export type Question =
-  /** `check`: index among `requests`. Without `pod`, the URL is asked. */
+  /** `check`: index among `http-checks`. Without `pod`, the URL is asked. */
   | { readonly type: 'request'; readonly check: number; readonly pod?: AskedPod; readonly at: number }
   /** `check`: index among `metrics`; `query`: with its variables replaced. */
   | { readonly type: 'metric'; readonly check: number; readonly query: string; readonly at: number }

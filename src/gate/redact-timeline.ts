@@ -157,7 +157,7 @@ const request = fields<RequestRecord>({
 const metricValue = fields<MetricRecord['values'][number]>({ at: kept, value: kept, error: text })
 
 const checks = fields<CheckRecords>({
-  requests: each(request),
+  httpChecks: each(request),
   metrics: each(fields<MetricRecord>({ name: kept, query: text, limit: kept, values: each(metricValue) })),
   hold: kept,
   urlVerdict: fields(verdict),

@@ -26,7 +26,7 @@ export interface Parts {
   readonly contextOf: (gated: GatedTarget) => RuleContext
 }
 
-/** Where a line of `requests` asks. */
+/** Where a line of `http-checks` asks. */
 export type Place =
   | { readonly type: 'url' }
   | { readonly type: 'target'; readonly index: number; readonly target: Target; readonly serving: Serving }
@@ -38,13 +38,13 @@ export type Place =
     }
   | { readonly type: 'mistake'; readonly message: string }
 
-/** Whether a line of `requests` can reach pods, as far as the cluster shows; with a message if the line has a mistake. */
+/** Whether a line of `http-checks` can reach pods, as far as the cluster shows; with a message if the line has a mistake. */
 export type Examined = 'right' | 'unknown' | Verdict | { readonly message: string }
 
 const whatServes = 'Name a Service, or a resource that runs pods.'
 
 /**
- * Where a line of `requests` asks, as far as its reference and the targets show.
+ * Where a line of `http-checks` asks, as far as its reference and the targets show.
  *
  * @param servingOf how requests reach the pods of a target; undefined if it has none
  */

@@ -172,7 +172,7 @@ export function gateDurationMs({ startedAt, finishedAt }: GateRecord): number | 
   return startedAt === undefined || finishedAt === undefined ? undefined : Math.max(0, finishedAt - startedAt)
 }
 
-/** One answer to a line of `requests`. Its texts are hostile: renderers escape them. */
+/** One answer to a line of `http-checks`. Its texts are hostile: renderers escape them. */
 export interface AnswerRecord {
   readonly at: number
   readonly pod?: string | undefined
@@ -184,9 +184,9 @@ export interface AnswerRecord {
   readonly isRight: boolean
 }
 
-/** A line of the input `requests`, with the answers. */
+/** A line of the input `http-checks`, with the answers. */
 export interface RequestRecord {
-  /** The line of the input `requests` as written, with `***` for the values of headers. */
+  /** The line of the input `http-checks` as written, with `***` for the values of headers. */
   readonly text: string
   /** Requests were sent from the start of the gate to its end (`--during`). */
   readonly isDuring: boolean
@@ -220,7 +220,7 @@ export interface HoldRecord {
 
 /** The results of the checks after the targets were ready: requests, metrics and the hold. */
 export interface CheckRecords {
-  readonly requests: readonly RequestRecord[]
+  readonly httpChecks: readonly RequestRecord[]
   readonly metrics: readonly MetricRecord[]
   readonly hold?: HoldRecord | undefined
   /** The verdict of the requests to URLs, if they ended the gate: they belong to no target. */

@@ -12,7 +12,7 @@ import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
-/** The answers of one pod, or of a URL, to one line of `requests`. */
+/** The answers of one pod, or of a URL, to one line of `http-checks`. */
 export interface Answers {
   /** Right answers in a row. */
   readonly right: number
@@ -61,7 +61,7 @@ export interface ConcerningCheck {
 }
 
 /**
- * A target with lines of `requests` is ready only after it has answered each of them, and fails when wrong or missing answers
+ * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
  * prove that one of its pods does not.
  * @param rule with the watches of its pods: see `withPods`
  */

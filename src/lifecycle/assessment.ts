@@ -30,9 +30,9 @@ export interface AskedPod {
   readonly port: number
 }
 
-/** For one line of `requests`: the pods whose answers count, and those to ask now. */
+/** For one line of `http-checks`: the pods whose answers count, and those to ask now. */
 export interface Ask {
-  /** Index of the line among `requests`. */
+  /** Index of the line among `http-checks`. */
   readonly check: number
   /** The pods of the gated revision: only their answers count. */
   readonly pods: readonly { readonly name: string; readonly uid: string }[]
@@ -67,7 +67,7 @@ export interface AssessedFacts {
   readonly deployed?: readonly ObjectName[] | undefined
   /** The problem if a clock ends the target now, although it is too early to report it. */
   readonly overdue?: Problem
-  /** The pods that each line of `requests` asks; only while the target itself is ready. */
+  /** The pods that each line of `http-checks` asks; only while the target itself is ready. */
   readonly asks?: readonly Ask[]
   /** The object ended successfully: the gate ignores later changes. */
   readonly completed?: boolean

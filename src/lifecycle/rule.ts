@@ -79,7 +79,7 @@ export interface ServedPort {
   readonly target: number | string
 }
 
-/** How requests reach the pods behind an object (`requests`). */
+/** How requests reach the pods behind an object (`http-checks`). */
 export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
   /** Declared ports are only information: any other number may be asked too. */

@@ -26,7 +26,7 @@ export type Header = readonly [name: string, value: string]
 /** HTTP statuses from the first to the last. */
 export type StatusRange = readonly [first: number, last: number]
 
-/** One line of `requests`. */
+/** One line of `http-checks`. */
 export interface RequestCheck {
   /** Index among the lines, counted from 0: `check` of its answers. */
   readonly index: number
@@ -79,7 +79,7 @@ export type MetricsSource =
 
 /** The checks after the targets are ready. */
 export interface Checks {
-  readonly requests: readonly RequestCheck[]
+  readonly httpChecks: readonly RequestCheck[]
   readonly metrics: readonly MetricCheck[]
   /** Absent in a replay, which asks nothing. */
   readonly source?: MetricsSource | undefined
@@ -87,10 +87,10 @@ export interface Checks {
   readonly holdMs: number
 }
 
-type CheckInputs = Pick<Inputs, 'requests' | 'metrics' | 'metricsFrom' | 'holdMs'>
+type CheckInputs = Pick<Inputs, 'httpChecks' | 'metrics' | 'metricsFrom' | 'holdMs'>
 
 /**
- * Reads `requests`, `metrics`, `metrics-from` and `hold`. Never throws: mistakes are collected with their lines.
+ * Reads `http-checks`, `metrics`, `metrics-from` and `hold`. Never throws: mistakes are collected with their lines.
  * @param options.isLive whether something will be asked: a replay needs no `metrics-from`
  */
 export function parseChecks(
@@ -98,7 +98,7 @@ export function parseChecks(
   { isLive = true } = {},
 ): Checks & { readonly mistakes: readonly Mistake[] } {
   const mistakes: Mistake[] = []
-  const requests = parseLines('requests', inputs.requests, parseRequest, mistakes)
+  const httpChecks = parseLines('http-checks', inputs.httpChecks, parseRequest, mistakes)
   const metrics = parseLines('metrics', inputs.metrics, parseMetric, mistakes)
   for (const [index, { line, name }] of metrics.entries())
     if (metrics.findIndex((other) => other.name === name) < index)
@@ -108,7 +108,7 @@ export function parseChecks(
   if (second !== undefined)
     mistakes.push({ input: 'metrics-from', message: 'It has several lines. Name one Prometheus API.' })
   if (isLive && metrics.length > 0 && inputs.metricsFrom.trim() === '') mistakes.push(sourceMissing)
-  return { requests, metrics, source, holdMs: inputs.holdMs, mistakes }
+  return { httpChecks, metrics, source, holdMs: inputs.holdMs, mistakes }
 }
 
 const sourceMissing: Mistake = {
@@ -315,14 +315,14 @@ function withoutValues(words: readonly string[]): string {
     .join(' ')
 }
 
-/** The lines of `requests` or `metrics-from` for a recording: without comments and the values of headers. */
+/** The lines of `http-checks` or `metrics-from` for a recording: without comments and the values of headers. */
 export function recordedLines(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
 /** The values of all headers, which are secrets, and the credentials in them without their scheme (`Bearer`). */
-export function headerValues({ requests, source }: Pick<Checks, 'requests' | 'source'>): readonly string[] {
-  return [...requests, ...(source === undefined ? [] : [source])].flatMap(({ headers }) =>
+export function headerValues({ httpChecks, source }: Pick<Checks, 'httpChecks' | 'source'>): readonly string[] {
+  return [...httpChecks, ...(source === undefined ? [] : [source])].flatMap(({ headers }) =>
     headers.flatMap(([, value]) => [value, /^(?:Basic|Bearer|Token)\s+(\S+)$/i.exec(value)?.[1] ?? []].flat()),
   )
 }
@@ -403,14 +403,14 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
       return undefined
     }
   }
-  const requests = checks.requests.map((check) => ({ ...check, reference: attempt('requests', check) }))
+  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: attempt('http-checks', check) }))
   const { source } = checks
   const resolved =
     source?.url === undefined && source !== undefined
       ? { ...source, reference: attempt('metrics-from', { reference: source.reference, line: 1 }) ?? source.reference }
       : source
   if (mistakes.length > 0) throw new UserError(mistakes, 'kind-unknown')
-  return { ...checks, requests, source: resolved }
+  return { ...checks, httpChecks, source: resolved }
 }
 
 type Located = Pick<RequestCheck, 'reference' | 'line'>
@@ -418,9 +418,9 @@ type Located = Pick<RequestCheck, 'reference' | 'line'>
 /** The milestones of a kind, with those of the checks. */
 export function withMilestones(
   milestonesOf: (kind: KindName) => readonly string[],
-  { requests, holdMs }: Checks,
+  { httpChecks, holdMs }: Checks,
 ): (kind: KindName) => readonly string[] {
-  const own = [...(requests.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
+  const own = [...(httpChecks.length > 0 ? ['answers'] : []), ...(holdMs > 0 ? ['held'] : [])]
   return (kind) => [...milestonesOf(kind), ...own]
 }
 
@@ -447,7 +447,7 @@ export function placeChecks(checks: Checks, targets: readonly Target[], namespac
   const { source } = checks
   return {
     ...checks,
-    requests: checks.requests.map((check) => ({ ...check, reference: check.reference && place(check.reference) })),
+    httpChecks: checks.httpChecks.map((check) => ({ ...check, reference: check.reference && place(check.reference) })),
     source:
       source?.url === undefined && source !== undefined
         ? { ...source, reference: { namespace, ...definedOnly(source.reference) } }

@@ -6,7 +6,7 @@ import { type MilestoneName, milestoneNames } from '../inputs.ts'
 import { type Compiler, type Expression, firstLine, loadCompiler, type TextExpression } from './expressions.ts'
 
 /**
- * How the status of the objects of a kind is read: an entry of the file of the input `health-checks`, and of the catalogue
+ * How the status of the objects of a kind is read: an entry of the file of the input `health-check-exprs`, and of the catalogue
  * of operators. The expressions are CEL over the object, as in Flux' `healthCheckExprs`: one that reads a missing field is
  * false. A status of an older generation is in progress, whatever they return; otherwise `inProgress`, `suspended`,
  * `failed` and `current` decide, in this order, and an object for which none holds is in progress. A suspension that the
@@ -316,7 +316,7 @@ export async function readHealthChecks(path: string | undefined): Promise<readon
   } catch (error) {
     const why = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'There is no such file' : firstLine(error)
     throw new UserError([
-      { input: 'health-checks', message: `${path} cannot be read: ${why}. Give a path from the workspace.` },
+      { input: 'health-check-exprs', message: `${path} cannot be read: ${why}. Give a path from the workspace.` },
     ])
   }
   return parseHealthChecks(text, path)

@@ -150,7 +150,7 @@ function explainUnwatched(target: Target, healthChecks: readonly KindPattern[]):
     return `${name} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
   }
   return findEntry({ apiVersion, kind }, healthChecks)
-    ? `${name} is judged by health-checks, so its pods are not watched.`
+    ? `${name} is judged by health-check-exprs, so its pods are not watched.`
     : undefined
 }
 

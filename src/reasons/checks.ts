@@ -63,7 +63,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     class: 'strike',
     provenAfter: answersProven,
     isAnswer: true,
-    when: `a pod of the new version left ${provenWhen} of \`requests\` without an answer, or a clock ended before the first answer`,
+    when: `a pod of the new version left ${provenWhen} of \`http-checks\` without an answer, or a clock ended before the first answer`,
     title: 'no answer',
     headline: ({ detail: { request } }) => `no answer to ${request}`,
     sentence: ({ detail, count }) => {
@@ -78,7 +78,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     class: 'strike',
     provenAfter: answersProven,
     isAnswer: true,
-    when: `a pod of the new version answered ${provenWhen} of \`requests\` otherwise than expected`,
+    when: `a pod of the new version answered ${provenWhen} of \`http-checks\` otherwise than expected`,
     title: 'wrong answer',
     headline: ({ detail: { request, status, expectBody } }) =>
       expectBody === undefined ? `${request} is answered with ${status}` : `the answer to ${request} lacks a text`,

@@ -151,7 +151,7 @@ interface ReasonTraits {
   readonly yieldsToPods?: true
   /** The problem does not show its cause, which may be the node of the pod. */
   readonly leavesCauseOpen?: true
-  /** Answers to `requests` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
+  /** Answers to `http-checks` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
   readonly isAnswer?: true
   /** The hint is the one of the target's problem. */
   readonly isOfProblem?: true

@@ -127,7 +127,7 @@ const event = z
       .object({
         at,
         type: z.literal('ANSWER'),
-        check: z.number().int().describe('Index of the line in the input `requests`, counted from 0'),
+        check: z.number().int().describe('Index of the line in the input `http-checks`, counted from 0'),
         pod: z.string().optional().describe('The pod that was asked; absent if a URL was asked'),
         namespace: z.string().optional(),
         status: z.number().int().optional().describe('The HTTP status'),

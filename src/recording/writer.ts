@@ -101,7 +101,7 @@ export class RecordingWriter {
 }
 
 /** Inputs whose lines are recorded without the values of headers. */
-const checkInputs: readonly string[] = ['requests', 'metrics-from']
+const checkInputs: readonly string[] = ['http-checks', 'metrics-from']
 
 /**
  * Creates the recording of a gate.

@@ -18,8 +18,8 @@ const barCells = 60
 export function renderChecks(timeline: Timeline): string[] {
   const { checks } = timeline
   if (checks === undefined) return []
-  const during = checks.requests.filter(({ isDuring }) => isDuring)
-  const asked = checks.requests.filter(({ isDuring, asked }) => !isDuring && asked > 0)
+  const during = checks.httpChecks.filter(({ isDuring }) => isDuring)
+  const asked = checks.httpChecks.filter(({ isDuring, asked }) => !isDuring && asked > 0)
   return [
     ...holdLine(checks, timeline),
     ...(asked.length === 0 ? [] : [requestTable(asked)]),
@@ -31,10 +31,10 @@ export function renderChecks(timeline: Timeline): string[] {
 
 type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
 
-function holdLine({ hold, requests }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
+function holdLine({ hold, httpChecks }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
   if (hold?.since === undefined) return []
   const { holdMs, since } = hold
-  const answered = requests.some(({ isDuring }) => !isDuring) ? ' and had answered' : ''
+  const answered = httpChecks.some(({ isDuring }) => !isDuring) ? ' and had answered' : ''
   const ready = `Everything was ready${answered} at ${formatElapsed(since - startedAt)}`
   // The gate may have seen nothing of the hold.
   if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
@@ -122,8 +122,8 @@ function metricBlock({ name, query, limit, values }: MetricRecord, times: Times)
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */
-function wrongAnswers({ requests }: CheckRecords, { startedAt }: Times): string[] {
-  const lines = requests.flatMap(({ text, answers }) => {
+function wrongAnswers({ httpChecks }: CheckRecords, { startedAt }: Times): string[] {
+  const lines = httpChecks.flatMap(({ text, answers }) => {
     const wrong = answers.filter(({ isRight }) => !isRight).slice(-maxShownAnswers)
     if (wrong.length === 0) return []
     const shown = wrong.flatMap(({ at, pod, status, error, body, location }) => {

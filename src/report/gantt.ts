@@ -64,7 +64,7 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
 
 /** The times in which requests with `--during` failed, with the number of these: the longest few, because each is a row. */
 function errorBars({ checks, startedAt, finishedAt }: Timeline, begin: number): readonly Omit<Bar, 'tag'>[] {
-  const moments = (checks?.requests ?? []).flatMap(({ isDuring, errorsAt }) => (isDuring ? errorsAt : []))
+  const moments = (checks?.httpChecks ?? []).flatMap(({ isDuring, errorsAt }) => (isDuring ? errorsAt : []))
   const shortest = (finishedAt - startedAt) * shortestBar
   const bars: { from: number; to: number; count: number }[] = []
   for (const at of moments.toSorted((a, b) => a - b)) {

@@ -60,10 +60,10 @@ export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
   return `${printableJson(buildReport(timeline, run), 2)}\n`
 }
 
-function reportChecks({ requests, metrics, hold }: CheckRecords, startedAt: number): Partial<Report> {
+function reportChecks({ httpChecks, metrics, hold }: CheckRecords, startedAt: number): Partial<Report> {
   const seconds = (at: number) => (at - startedAt) / 1_000
   return {
-    requests: requests.map(({ text, isDuring, asked, errors, answers }) => ({
+    httpChecks: httpChecks.map(({ text, isDuring, asked, errors, answers }) => ({
       request: text,
       during: isDuring,
       asked,

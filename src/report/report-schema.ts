@@ -191,7 +191,7 @@ export const reportSchema = z.object({
     .optional()
     .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
-  requests: z.array(request).optional().describe('The lines of the input `requests`, if there are any checks'),
+  httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
   metrics: z.array(metric).optional().describe('The lines of the input `metrics`'),
   hold: z
     .object({

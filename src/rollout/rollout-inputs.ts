@@ -126,7 +126,7 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
  */
 export function openFiles(inputs: Inputs, connection: Connection): Promise<[readonly HealthCheck[], Cluster]> {
   return collectMistakes(
-    () => readHealthChecks(inputs.healthChecks),
+    () => readHealthChecks(inputs.healthCheckExprs),
     () => connectTo(inputs, connection),
   )
 }

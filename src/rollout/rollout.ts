@@ -198,7 +198,7 @@ async function openChecker(
   { checks }: LivePlan,
   cluster: Cluster,
 ): Promise<Checker | undefined> {
-  if (checks === undefined || checks.requests.length + checks.metrics.length === 0) return undefined
+  if (checks === undefined || checks.httpChecks.length + checks.metrics.length === 0) return undefined
   const { Checker } = await import('../checks/checker.ts')
   const checker = new Checker({ checks, cluster, clock, env: process.env, redact: secrets.redact })
   await checker.review()

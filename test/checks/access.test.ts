@@ -51,7 +51,7 @@ async function runPod(server: ApiServer, app: RequestListener): Promise<Incoming
 }
 
 const forwarding = { resource: 'pods/portforward' }
-const need: NeededAccess = { input: 'requests', line: 1, namespace: 'shop', method: 'GET', headers: [] }
+const need: NeededAccess = { input: 'http-checks', line: 1, namespace: 'shop', method: 'GET', headers: [] }
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => 'no failure',
@@ -133,14 +133,14 @@ test('the missing access of all lines is one error with the rules to add', async
     reason: 'forbidden',
     mistakes: [
       {
-        input: 'requests',
+        input: 'http-checks',
         line: 1,
         message:
           'The credentials permit neither to forward ports of pods in namespace shop nor to use pods/proxy there. ' +
           'Add one of these rules to the user\'s Role: {apiGroups: [""], resources: ["pods/portforward"], verbs: ["get", "create"]} ' +
           'or {apiGroups: [""], resources: ["pods/proxy"], verbs: ["get"]}.',
       },
-      { input: 'requests', line: 3, message: expect.stringContaining('["pods/proxy"], verbs: ["create"]}') },
+      { input: 'http-checks', line: 3, message: expect.stringContaining('["pods/proxy"], verbs: ["create"]}') },
       {
         input: 'metrics-from',
         message: expect.stringContaining(

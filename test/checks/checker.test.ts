@@ -40,20 +40,20 @@ async function startApp(answer?: (asked: Asked) => void) {
 }
 
 interface Starting {
-  readonly requests?: string
+  readonly httpChecks?: string
   readonly metrics?: string
   readonly metricsFrom?: string
   readonly secrets?: Secrets
 }
 
-async function start({ requests = '', metrics = '', metricsFrom = '', secrets = new Secrets() }: Starting) {
+async function start({ httpChecks = '', metrics = '', metricsFrom = '', secrets = new Secrets() }: Starting) {
   const server = await startApiServer()
   endings.push(() => server.close())
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
   const options = { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places, secrets }
   const cluster = connect({ kubeconfig: server.kubeconfig() }, options)
   await cluster.discover()
-  const parsed = parseChecks({ requests, metrics, metricsFrom, holdMs: 0 })
+  const parsed = parseChecks({ httpChecks, metrics, metricsFrom, holdMs: 0 })
   expect(parsed.mistakes).toEqual([])
   const clock = new ManualClock(1_000_000)
   const checker = new Checker({ checks: resolved(parsed), cluster, clock, env: {}, redact: secrets.redact })
@@ -127,10 +127,10 @@ const ofPod = (name: string, port = 8080, at = 0): Question => ({
 /** A line with the reference `deployment/web` in `shop`. Its timeout is not the time of a retry. */
 const line = (flags = '') => `deployment/web GET / -n shop --timeout=7s ${flags}`
 
-describe('requests', () => {
+describe('http-checks', () => {
   test('an answer has the status, the duration and the start of the body', async () => {
     const app = await startApp(({ response }) => response.writeHead(404).end('x'.repeat(300)))
-    const gate = await start({ requests: `GET ${app.url}/healthz` })
+    const gate = await start({ httpChecks: `GET ${app.url}/healthz` })
     gate.ask(url())
     await gate.answers(1)
     expect(gate.observations).toEqual([{ type: 'ANSWER', check: 0, status: 404, seconds: 0, body: 'x'.repeat(200) }])
@@ -142,7 +142,7 @@ describe('requests', () => {
 
   test('a redirect has its address', async () => {
     const app = await startApp(({ response }) => response.writeHead(302, { Location: '/login' }).end())
-    const gate = await start({ requests: `GET ${app.url}` })
+    const gate = await start({ httpChecks: `GET ${app.url}` })
     gate.ask(url())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ status: 302, location: '/login' }])
@@ -154,7 +154,7 @@ describe('requests', () => {
     ['is not searched behind 64 KiB', `${'x'.repeat(64 << 10)}sha-123`, false],
   ])('the text of --expect-body %s', async (_, body, matches) => {
     const app = await startApp(({ response }) => response.end(body))
-    const gate = await start({ requests: `GET ${app.url} --expect-body=sha-123` })
+    const gate = await start({ httpChecks: `GET ${app.url} --expect-body=sha-123` })
     gate.ask(url())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ matches }])
@@ -164,7 +164,7 @@ describe('requests', () => {
     const app = await startApp(({ response }) => response.end(`${'x'.repeat(195)}correct-horse-battery`))
     const secrets = new Secrets()
     secrets.add('correct-horse-battery')
-    const gate = await start({ requests: `GET ${app.url}`, secrets })
+    const gate = await start({ httpChecks: `GET ${app.url}`, secrets })
     gate.ask(url())
     await gate.answers(1)
     expect(JSON.stringify(gate.observations)).not.toContain('corre')
@@ -173,7 +173,7 @@ describe('requests', () => {
   test('are sent with the headers of the user, which replace the same headers of this program', async () => {
     const app = await startApp(({ response }) => response.end())
     const gate = await start({
-      requests: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,
+      httpChecks: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,
     })
     gate.ask(url())
     await gate.answers(1)
@@ -185,7 +185,7 @@ describe('requests', () => {
 
   test('are sent when they are due', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ requests: `GET ${app.url}` })
+    const gate = await start({ httpChecks: `GET ${app.url}` })
     gate.ask(url(0, gate.clock.now() + 10_000))
     expect(gate.clock.pending).toEqual([10_000])
     gate.clock.advance(9_999)
@@ -197,7 +197,7 @@ describe('requests', () => {
 
   test('run 16 at a time, the earliest first', async () => {
     const app = await startApp()
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     const pods = Array.from({ length: 40 }, (_, index) => `web-${index}`)
     for (const name of pods) gate.server.ports.listen({ namespace: 'shop', name }, 8080, app.port)
     gate.ask(...pods.map((name, index) => ofPod(name, 8080, 40 - index)))
@@ -215,7 +215,7 @@ describe('requests', () => {
   test('reach 1,000 pods within 30 s', async () => {
     const count = isThorough ? 1_000 : 100
     const app = await startApp(({ response }) => response.end('v2'))
-    const gate = await start({ requests: line('--each-pod') })
+    const gate = await start({ httpChecks: line('--each-pod') })
     const pods = Array.from({ length: count }, (_, index) => `web-${index}`)
     for (const name of pods) gate.server.ports.listen({ namespace: 'shop', name }, 8080, app.port)
     const before = process.cpuUsage()
@@ -228,7 +228,7 @@ describe('requests', () => {
 
   test('are not repeated while one is under way', async () => {
     const app = await startApp()
-    const gate = await start({ requests: `GET ${app.url}` })
+    const gate = await start({ httpChecks: `GET ${app.url}` })
     gate.ask(url())
     await until(() => app.asked.length === 1)
     gate.ask(url())
@@ -241,7 +241,7 @@ describe('requests', () => {
     'one that %s is aborted without an answer',
     async (how) => {
       const app = await startApp()
-      const gate = await start({ requests: `GET ${app.url}` })
+      const gate = await start({ httpChecks: `GET ${app.url}` })
       gate.ask(url())
       await until(() => app.asked.length === 1)
       const closed = once(app.asked[0]?.response as ServerResponse, 'close')
@@ -254,7 +254,7 @@ describe('requests', () => {
 
   test('a pod of the same name with another identity is asked anew', async () => {
     const app = await startApp()
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
     gate.ask(ofPod('web-0'))
     await until(() => app.asked.length === 1)
@@ -268,7 +268,7 @@ describe('requests', () => {
   })
 
   test('a pod that refuses the connection is a missing answer', async () => {
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.ask(ofPod('web-0', 9999))
     await gate.answers(1)
     expect(gate.observations).toEqual([
@@ -289,7 +289,7 @@ describe('the API server', () => {
     ['no longer has the pod', (server: ApiServer) => failWith(server, 404)],
   ])('%s: the pod is asked again after 5 s, and nothing is reported', async (_, fail) => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
     await fail(gate.server)
     gate.ask(ofPod('web-0'))
@@ -303,7 +303,7 @@ describe('the API server', () => {
 
   test('reports an error: a pod that is not asked any more, and then again, need not wait for the 5 s', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
     failWith(gate.server, 500)
     gate.ask(ofPod('web-0'))
@@ -315,7 +315,7 @@ describe('the API server', () => {
   })
 
   test('warns once that it reports errors', async () => {
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.failNext(2, 500, { filter: ({ url }) => url.includes('portforward') })
     gate.ask(ofPod('web-0'), ofPod('web-1'))
     await gate.clock.untilPending(5_000)
@@ -325,7 +325,7 @@ describe('the API server', () => {
   })
 
   test('that withdraws the access for 30 s is reported as a refusal', async () => {
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
     gate.ask(ofPod('web-0'))
     for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 5_000) {
@@ -346,7 +346,7 @@ describe('the API server', () => {
 
   test('that grants the access again lets the pod be asked', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
     gate.ask(ofPod('web-0'))
@@ -359,7 +359,7 @@ describe('the API server', () => {
   })
 
   test('that refuses the credentials after they were read again is reported as a refusal', async () => {
-    const gate = await start({ requests: line() })
+    const gate = await start({ httpChecks: line() })
     gate.server.refuseTokens()
     gate.ask(ofPod('web-0'))
     await gate.answers(1)

@@ -28,19 +28,29 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
 const requests = 'deployment/web GET /healthz'
 
 it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
-  ['one pod as soon as it is ready', { requests }, [], ['web-1-a at 1 s']],
-  ['every pod with --each-pod', { requests: `${requests} --each-pod` }, [], ['web-1-a at 1 s', 'web-1-b at 1 s']],
-  ['the same pod 10 s after a wrong answer', { requests }, answers([3], { status: 500 }), ['web-1-a at 13 s']],
-  ['nothing after a right answer', { requests }, answers([3]), []],
-  ['the pod again in the hold', { requests, hold: '1m' }, answers([3]), ['web-1-a at 13 s']],
-  ['the pod again after each answer in the hold', { requests, hold: '1m' }, answers([3, 14]), ['web-1-a at 24 s']],
+  ['one pod as soon as it is ready', { 'http-checks': requests }, [], ['web-1-a at 1 s']],
+  ['every pod with --each-pod', { 'http-checks': `${requests} --each-pod` }, [], ['web-1-a at 1 s', 'web-1-b at 1 s']],
+  [
+    'the same pod 10 s after a wrong answer',
+    { 'http-checks': requests },
+    answers([3], { status: 500 }),
+    ['web-1-a at 13 s'],
+  ],
+  ['nothing after a right answer', { 'http-checks': requests }, answers([3]), []],
+  ['the pod again in the hold', { 'http-checks': requests, hold: '1m' }, answers([3]), ['web-1-a at 13 s']],
+  [
+    'the pod again after each answer in the hold',
+    { 'http-checks': requests, hold: '1m' },
+    answers([3, 14]),
+    ['web-1-a at 24 s'],
+  ],
   [
     'every pod again in the hold with --each-pod',
-    { requests: `${requests} --each-pod`, hold: '1m' },
+    { 'http-checks': `${requests} --each-pod`, hold: '1m' },
     [...answers([3]), ...answers([4], {}, 'web-1-b')],
     ['web-1-a at 13 s', 'web-1-b at 14 s'],
   ],
-  ['a URL once everything is ready', { requests: 'GET https://shop.example/' }, [], ['URL at 1 s']],
+  ['a URL once everything is ready', { 'http-checks': 'GET https://shop.example/' }, [], ['URL at 1 s']],
   ['a metric once everything is ready', { metrics: 'errors: up < 1' }, [], ['up at 1 s']],
   ['a metric every 30 s of the hold', { metrics: 'errors: up < 1', hold: '2m' }, values([2, 0]), ['up at 32 s']],
   [
@@ -52,8 +62,8 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
 ])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
 
 it.each<[string, Raw, boolean]>([
-  ['with --during the pods are watched and asked', { requests: `${requests} --during` }, true],
-  ['without it they are not', { requests }, false],
+  ['with --during the pods are watched and asked', { 'http-checks': `${requests} --during` }, true],
+  ['without it they are not', { 'http-checks': requests }, false],
 ])('while the change of a target is awaited, %s', (_, raw, isAsked) => {
   const targets = [createTarget()]
   const settings = { awaitChangeMs: 60_000 }

@@ -34,7 +34,7 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
   const gate = createGate([], {
     targets,
     live: true,
-    afterReady: createChecks({ requests: line, hold: '20s' }, targets),
+    afterReady: createChecks({ 'http-checks': line, hold: '20s' }, targets),
   })
   const imageOf = new Map<string | undefined, string>()
   const asked = new Set<string | undefined>()
@@ -47,7 +47,7 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
   }
   const answer = (fields: Partial<Answer>) => {
     gate.handle({ type: 'ANSWER', check: 0, status: 200, namespace: 'shop', ...fields, at: moment(cluster.now) })
-    for (const { pod } of gate.timeline().checks?.requests[0]?.answers ?? []) accepted.add(imageOf.get(pod))
+    for (const { pod } of gate.timeline().checks?.httpChecks[0]?.answers ?? []) accepted.add(imageOf.get(pod))
   }
   const left = steps.toSorted((a, b) => a.after - b.after)
   observe()

@@ -64,35 +64,35 @@ function ending({ outcome, reason, seconds }: Run): string {
 const requests = 'deployment/web GET /healthz'
 
 it.each<[string, Raw, readonly FeedEvent[], string]>([
-  ['is ready with the first right answer', { requests }, answers([1]), 'ready 1'],
-  ['is ready when the answer comes, not before', { requests }, answers([7]), 'ready 7'],
+  ['is ready with the first right answer', { 'http-checks': requests }, answers([1]), 'ready 1'],
+  ['is ready when the answer comes, not before', { 'http-checks': requests }, answers([7]), 'ready 7'],
   [
     'is ready after a right answer that follows wrong ones',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1, 11], { status: 500 }), ...answers([21])],
     'ready 21',
   ],
   [
     'fails with the third wrong answer, 30 s after the first',
-    { requests },
+    { 'http-checks': requests },
     answers([1, 16, 31], { status: 500 }),
     'failed wrong-answer 31',
   ],
   [
     'is not failed by three wrong answers within 30 s',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1, 10, 20], { status: 500 }), ...answers([40])],
     'ready 40',
   ],
   [
     'is not failed by two wrong answers, however far apart',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1, 60], { status: 500 }), ...answers([61])],
     'ready 61',
   ],
   [
     'starts to count anew after a right answer with --times',
-    { requests: `${requests} --times=2` },
+    { 'http-checks': `${requests} --times=2` },
     [
       ...answers([1, 11], { status: 500 }),
       ...answers([21]),
@@ -103,60 +103,65 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
   ],
   [
     'fails without answers as no-answer',
-    { requests },
+    { 'http-checks': requests },
     answers([1, 11, 31], { status: undefined, error: 'connect: connection refused' }),
     'failed no-answer 31',
   ],
   [
     'has the reason of the last of mixed answers',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1, 11], { status: 500 }), ...answers([31], { status: undefined, error: 'EOF' })],
     'failed no-answer 31',
   ],
   [
     'with --expect-status accepts only these',
-    { requests: `${requests} --expect-status=302` },
+    { 'http-checks': `${requests} --expect-status=302` },
     [...answers([1]), ...answers([11], { status: 302 })],
     'ready 11',
   ],
   [
     'with --expect-body needs the text',
-    { requests: `${requests} --expect-body=v2` },
+    { 'http-checks': `${requests} --expect-body=v2` },
     [...answers([1], { body: 'v1', matches: false }), ...answers([11], { body: 'v2', matches: true })],
     'ready 11',
   ],
   [
     'with --expect-body and without `matches` reads the recorded body',
-    { requests: `${requests} --expect-body=v2` },
+    { 'http-checks': `${requests} --expect-body=v2` },
     [...answers([1], { body: 'v1' }), ...answers([11], { body: 'is v2' })],
     'ready 11',
   ],
   [
     'with --times needs right answers in a row',
-    { requests: `${requests} --times=3` },
+    { 'http-checks': `${requests} --times=3` },
     [...answers([1, 11]), ...answers([21], { status: 500 }), ...answers([31, 41, 51])],
     'ready 51',
   ],
   [
     'ignores the answer of an unknown pod',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1], {}, 'web-0-x'), ...answers([11])],
     'ready 11',
   ],
   [
     'ignores the answer to a line that does not exist',
-    { requests },
+    { 'http-checks': requests },
     [...answers([1], { check: 7 }), ...answers([11])],
     'ready 11',
   ],
-  ['stalls as no-answer if nothing answers', { requests }, [], 'stalled no-answer 301'],
-  ['stalls with the last wrong answer', { requests }, answers([1, 11], { status: 500 }), 'stalled wrong-answer 301'],
-])('a Deployment with a line of requests %s', (_, raw, events, expected) => {
+  ['stalls as no-answer if nothing answers', { 'http-checks': requests }, [], 'stalled no-answer 301'],
+  [
+    'stalls with the last wrong answer',
+    { 'http-checks': requests },
+    answers([1, 11], { status: 500 }),
+    'stalled wrong-answer 301',
+  ],
+])('a Deployment with a line of http-checks %s', (_, raw, events, expected) => {
   expect(ending(check(raw, [readyServer(), events], { failFast: true }))).toBe(expected)
 })
 
 it('the timeout ends a target that has not answered', () => {
-  const result = check({ requests }, [readyServer()], { timeoutMs: 60_000, timeoutIsLiteral: true })
+  const result = check({ 'http-checks': requests }, [readyServer()], { timeoutMs: 60_000, timeoutIsLiteral: true })
   expect(ending(result)).toBe('timed-out no-answer 60')
   expect(result.message).toBe('deployment/web has not answered GET /healthz')
 })
@@ -165,14 +170,14 @@ it('an answer before the target is ready does not count', () => {
   const { deployment, replicaSet, pods } = createServer()
   const early = at(1, added(deployment(complete(1, { availableReplicas: 0 })), replicaSet, ...pods()), lists)
   const late = at(20, modified(deployment()))
-  expect(ending(check({ requests }, [early, answers([5]), late, answers([21])]))).toBe('ready 21')
+  expect(ending(check({ 'http-checks': requests }, [early, answers([5]), late, answers([21])]))).toBe('ready 21')
 })
 
 it('an answer at the moment at which the pods have settled counts', () => {
   const { deployment, replicaSet, pod } = createServer()
   const unprobed = { ...pod('web-1-a'), spec: { containers: [{ name: 'app', ports: [{ containerPort: 8080 }] }] } }
   const steps = [at(1, added(deployment(), replicaSet, unprobed), lists), answers([11])]
-  expect(ending(check({ requests: 'deployment/web:8080 GET /' }, steps))).toBe('ready 11')
+  expect(ending(check({ 'http-checks': 'deployment/web:8080 GET /' }, steps))).toBe('ready 11')
 })
 
 it('the answer of an old pod is ignored', () => {
@@ -186,19 +191,19 @@ it('the answer of an old pod is ignored', () => {
     answers([2], {}, 'web-0-a'),
     answers([9]),
   ]
-  expect(ending(check({ requests }, steps))).toBe('ready 9')
+  expect(ending(check({ 'http-checks': requests }, steps))).toBe('ready 9')
 })
 
 it('with --each-pod every pod must answer', () => {
   const steps = [readyServer(3), answers([2], {}, 'web-1-a'), answers([3], {}, 'web-1-c'), answers([9], {}, 'web-1-b')]
-  const result = check({ requests: `${requests} --each-pod` }, steps)
+  const result = check({ 'http-checks': `${requests} --each-pod` }, steps)
   expect(ending(result)).toBe('ready 9')
   expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'done' })
 })
 
 it('with --each-pod one wrong pod of three fails the target', () => {
   const right = ['web-1-a', 'web-1-c'].flatMap((pod) => answers([2], {}, pod))
-  const result = check({ requests: `${requests} --each-pod` }, [
+  const result = check({ 'http-checks': `${requests} --each-pod` }, [
     readyServer(3),
     right,
     answers([2, 12, 22, 32], { status: 500, body: 'boom' }, 'web-1-b'),
@@ -223,11 +228,11 @@ it('a replaced pod starts anew', () => {
     answers([26, 36], { status: 500 }, 'web-1-c'),
     answers([46], {}, 'web-1-c'),
   ]
-  expect(ending(check({ requests }, steps))).toBe('ready 46')
+  expect(ending(check({ 'http-checks': requests }, steps))).toBe('ready 46')
 })
 
 it('a Service that is no target is asked behind the Deployment, which must answer', () => {
-  const result = check({ requests: 'service/web GET /' }, [readyServer(1, [createService()]), answers([4])])
+  const result = check({ 'http-checks': 'service/web GET /' }, [readyServer(1, [createService()]), answers([4])])
   expect(ending(result)).toBe('ready 4')
   expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1)?.name)).toEqual(['answers'])
 })
@@ -242,46 +247,46 @@ it.each<[string, string, Parameters<typeof createService>[0] | undefined, string
         { name: 'admin', port: 9090 },
       ],
     },
-    'requests, line 1: service/web: It has several ports: write one behind the name, as in :80. There are 80 (http), 9090 (admin).',
+    'http-checks, line 1: service/web: It has several ports: write one behind the name, as in :80. There are 80 (http), 9090 (admin).',
   ],
   [
     'a port does not exist',
     'service/web:grpc GET /',
     {},
-    'requests, line 1: service/web: It has no port grpc. There are 80 (http).',
+    'http-checks, line 1: service/web: It has no port grpc. There are 80 (http).',
   ],
   [
     'a Service selects other pods',
     'service/web GET /',
     { selector: { app: 'wbe' } },
-    'requests, line 1: service/web selects no pod of what is gated: deployment/web.',
+    'http-checks, line 1: service/web selects no pod of what is gated: deployment/web.',
   ],
   [
     'a Service does not exist',
     'service/web GET /',
     undefined,
-    'requests, line 1: There is no service/web in namespace shop. Gated are deployment/web.',
+    'http-checks, line 1: There is no service/web in namespace shop. Gated are deployment/web.',
   ],
   [
     'a workload is not gated',
     'deployment/api GET /',
     undefined,
-    'requests, line 1: deployment/api in namespace shop is not gated. Gated is deployment/web. Name it in resources too, or a Service that selects the pods of what is gated.',
+    'http-checks, line 1: deployment/api in namespace shop is not gated. Gated is deployment/web. Name it in resources too, or a Service that selects the pods of what is gated.',
   ],
   [
     'a kind serves nothing',
     'configmap/web GET /',
     undefined,
-    'requests, line 1: configmap/web in namespace shop is not gated. Gated is deployment/web.',
+    'http-checks, line 1: configmap/web in namespace shop is not gated. Gated is deployment/web.',
   ],
   [
     'a port of a Deployment has no such name',
     'deployment/web:grpc GET /',
     undefined,
-    'requests, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
+    'http-checks, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
   ],
-])('a line of requests is a mistake if %s', (_, line, service, message) => {
-  const result = check({ requests: line }, [
+])('a line of http-checks is a mistake if %s', (_, line, service, message) => {
+  const result = check({ 'http-checks': line }, [
     readyServer(1, service === undefined ? [] : [createService(service)]),
     answers([4]),
   ])
@@ -295,7 +300,7 @@ it.each([
   const others = lists.filter((list) => list.type !== 'SYNCED' || list.kind !== kind)
   const refusal = failed(403, kind, denied(resource, group))
   const { deployment } = createServer()
-  const result = check({ requests: line }, [at(1, added(deployment(), createService()), refusal, others)])
+  const result = check({ 'http-checks': line }, [at(1, added(deployment(), createService()), refusal, others)])
   expect(result).toMatchObject({
     outcome: 'misconfigured',
     reason: 'forbidden',
@@ -305,7 +310,10 @@ it.each([
 
 it('a Deployment that is scaled to zero is not asked, which is reported', () => {
   const { deployment, replicaSet } = createServer(0)
-  const result = check({ requests }, [at(1, added(deployment(), replicaSet), lists), at(2, [{ type: 'ALIVE' }])])
+  const result = check({ 'http-checks': requests }, [
+    at(1, added(deployment(), replicaSet), lists),
+    at(2, [{ type: 'ALIVE' }]),
+  ])
   expect(result.outcome).toBe('ready')
   expect(result.timeline.targets[0]?.notes).toContain('GET /healthz was not asked: no pod is wanted')
   expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
@@ -313,7 +321,7 @@ it('a Deployment that is scaled to zero is not asked, which is reported', () => 
 
 it('requests with --during prove no answers, and count errors of all pods', () => {
   const steps = [answers([0.5], { status: 503 }, 'web-0-a'), readyServer(), answers([2])]
-  const result = check({ requests: `${requests} --during` }, steps)
+  const result = check({ 'http-checks': `${requests} --during` }, steps)
   expect(ending(result)).toBe('ready 1')
   expect(result.timeline.targets[0]?.milestones.map(({ name }) => name)).not.toContain('answers')
 })
@@ -323,7 +331,9 @@ it.each([
   [1, 'ready 9'],
 ])('more errors than --max-errors=%d fail the target with the reason of the last', (max, expected) => {
   const steps = [readyServer(), answers([2], { status: 503, check: 1 }), answers([9])]
-  expect(ending(check({ requests: `${requests}\n${requests} --during --max-errors=${max}` }, steps))).toBe(expected)
+  expect(ending(check({ 'http-checks': `${requests}\n${requests} --during --max-errors=${max}` }, steps))).toBe(
+    expected,
+  )
 })
 
 it.each<[string, readonly FeedEvent[], string]>([
@@ -331,7 +341,7 @@ it.each<[string, readonly FeedEvent[], string]>([
   ['answers wrongly', answers([3, 13, 23, 33], { pod: undefined, status: 502 }), 'failed wrong-answer 33'],
   ['does not answer', [], 'stalled no-answer 301'],
 ])('a URL that %s decides about the gate', (_, events, expected) => {
-  const result = check({ requests: 'GET https://shop.example/healthz' }, [readyServer(), events])
+  const result = check({ 'http-checks': 'GET https://shop.example/healthz' }, [readyServer(), events])
   expect(ending(result)).toBe(expected)
   expect(result.targets.map(({ outcome }) => outcome)).toEqual(['ready'])
   expect(result.timeline.checks?.urlVerdict?.outcome).toBe(result.outcome === 'ready' ? undefined : result.outcome)
@@ -344,29 +354,39 @@ const unready: PodStatus = {
 
 it.each<[string, Raw, readonly FeedEvent[], string]>([
   ['ends as ready after its time, without requests', { hold: '30s' }, [], 'ready 31'],
-  ['ends with the answer to its last question', { hold: '30s', requests }, answers([1, 11, 21, 31]), 'ready 31'],
+  [
+    'ends with the answer to its last question',
+    { hold: '30s', 'http-checks': requests },
+    answers([1, 11, 21, 31]),
+    'ready 31',
+  ],
   [
     'ends with the answer to its last question, also if it is late',
-    { hold: '30s', requests },
+    { hold: '30s', 'http-checks': requests },
     answers([1, 11, 21, 33]),
     'ready 33',
   ],
   [
     'ends 30 s later without an answer to its last question',
-    { hold: '30s', requests },
+    { hold: '30s', 'http-checks': requests },
     answers([1, 11, 21]),
     'ready 61',
   ],
-  ['begins when everything has answered', { hold: '30s', requests }, answers([5, 15, 25, 35]), 'ready 35'],
+  [
+    'begins when everything has answered',
+    { hold: '30s', 'http-checks': requests },
+    answers([5, 15, 25, 35]),
+    'ready 35',
+  ],
   [
     'is ended by three wrong answers',
-    { hold: '1m', requests },
+    { hold: '1m', 'http-checks': requests },
     [...answers([1]), ...answers([11, 26, 41], { status: 500 })],
     'failed wrong-answer 41',
   ],
   [
     'is not broken by a wrong answer',
-    { hold: '30s', requests },
+    { hold: '30s', 'http-checks': requests },
     [...answers([1]), ...answers([11, 21], { status: 500 }), ...answers([31])],
     'ready 31',
   ],
@@ -418,7 +438,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
 
 it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
   const died = at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20))))
-  const result = check({ hold: '30s', requests }, [readyServer(), answers([1, 11]), died])
+  const result = check({ hold: '30s', 'http-checks': requests }, [readyServer(), answers([1, 11]), died])
   const [target] = result.timeline.targets
   expect(target).toMatchObject({ outcome: 'failed', reason: 'not-held', problems: [{ reason: 'crash-loop' }] })
   expect(target?.milestones.slice(-2)).toMatchObject([
@@ -446,14 +466,16 @@ describe('a Deployment that is judged by --for', () => {
   })
 
   it('answers no requests if it is awaited to be deleted', () => {
-    const { message } = check({ requests: 'deployment/web GET /' }, begin, {}, [
+    const { message } = check({ 'http-checks': 'deployment/web GET /' }, begin, {}, [
       createTarget({ waitFor: { type: 'delete' } }),
     ])
     expect(message).toContain('deployment/web is gated by --for=delete, so it answers nothing')
   })
 
   it('answers requests by the pods of its present revision', () => {
-    expect(ending(check({ requests: 'deployment/web GET /' }, [...begin, answers([9])], {}, targets))).toBe('ready 9')
+    expect(ending(check({ 'http-checks': 'deployment/web GET /' }, [...begin, answers([9])], {}, targets))).toBe(
+      'ready 9',
+    )
   })
 })
 
@@ -658,7 +680,7 @@ describe('requests to the pods behind a custom resource', () => {
     others: readonly KubeObject[],
     events: readonly FeedEvent[],
     raw: Raw = {},
-  ) => run([at(1, added(object, ...others), listed), events], await prepare(object, { requests: line, ...raw }))
+  ) => run([at(1, added(object, ...others), listed), events], await prepare(object, { 'http-checks': line, ...raw }))
 
   it.each<[string, KubeObject, string, readonly KubeObject[], string]>([
     [
@@ -716,7 +738,7 @@ describe('requests to the pods behind a custom resource', () => {
     ],
   ])('are a mistake if %s', async (_, line, others, message) => {
     const result = await gate(cluster, line, others, answers([4], {}, 'web-0'))
-    expect(result).toMatchObject({ outcome: 'misconfigured', message: `requests, line 1: ${message}` })
+    expect(result).toMatchObject({ outcome: 'misconfigured', message: `http-checks, line 1: ${message}` })
   })
 
   it.each<[string, string, string, string, readonly KubeObject[]]>([
@@ -729,7 +751,7 @@ describe('requests to the pods behind a custom resource', () => {
     const refusal = failed(403, kind, denied(resource, group))
     const readable = listed.filter((list) => list.type !== 'SYNCED' || isReadable(list))
     const events = at(1, added(cluster, ...others.filter(isReadable)), refusal, readable)
-    const result = run([events], await prepare(cluster, { requests: line }))
+    const result = run([events], await prepare(cluster, { 'http-checks': line }))
     expect(result).toMatchObject({
       outcome: 'misconfigured',
       reason: 'forbidden',

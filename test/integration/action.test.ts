@@ -255,7 +255,7 @@ describe('invalid input', () => {
         'max-restarts': '-1',
         resources: 'deployment/web\ndeployment/web/x y',
         kubeconfig: '/no/such/kubeconfig',
-        'health-checks': 'no-checks.yaml',
+        'health-check-exprs': 'no-checks.yaml',
       },
       startProcess,
     )

@@ -38,7 +38,7 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
   for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
 })
 
-/** A text of each file that is loaded only for `requests`, `hold` and `metrics`. */
+/** A text of each file that is loaded only for `http-checks`, `hold` and `metrics`. */
 const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
   'everything is ready: it must stay so for', // gate/after-ready.ts
@@ -48,7 +48,7 @@ const textsOfChecks = [
 ]
 
 test.each([
-  ['a gate without requests, hold and metrics loads none of their code', {}, []],
+  ['a gate without http-checks, hold and metrics loads none of their code', {}, []],
   ['a gate with a recording alone loads none of their code', { record: join(folder, 'gate.ndjson') }, []],
   ['a gate with a hold loads what judges it', { hold: '1s' }, textsOfChecks.slice(0, 3)],
   ['a gate with metrics asks for them', { metrics: 'up: up > 0', 'metrics-from': 'http://127.0.0.1:1' }, textsOfChecks],

@@ -72,13 +72,13 @@ test('a path that leads out of the workspace by a link is a mistake, and nothing
   symlinkSync(outside, join(workspace, 'link'))
   const inputs = {
     record: join(workspace, 'link', 'recording.ndjson'),
-    'health-checks': join(workspace, 'link', 'checks.yaml'),
+    'health-check-exprs': join(workspace, 'link', 'checks.yaml'),
     history: join(workspace, 'link', 'gates.ndjson'),
     junit: join(workspace, 'link', 'junit.xml'),
   }
   const ended = await gate('already-finished', inputs)
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
-  expect(ended.log).toMatch(/::error::health-checks: .* leads out of the workspace by a symbolic link/)
+  expect(ended.log).toMatch(/::error::health-check-exprs: .* leads out of the workspace by a symbolic link/)
   expect(ended.log).toMatch(/::error::record: .* leads out of the workspace by a symbolic link/)
   expect(ended.log).not.toContain('sesame')
   expect(readdirSync(outside)).toEqual(['checks.yaml'])

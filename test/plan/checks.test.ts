@@ -14,9 +14,9 @@ function mistakesOf(raw: Raw): readonly string[] {
 }
 
 function requestOf(line: string) {
-  const { requests, mistakes } = parse({ requests: line })
+  const { httpChecks, mistakes } = parse({ 'http-checks': line })
   expect(mistakes).toEqual([])
-  return requests[0]
+  return httpChecks[0]
 }
 
 const defaults = {
@@ -80,63 +80,66 @@ it.each([
       text: "POST http://127.0.0.1:8080/x --header 'Authorization: ***' '--header=X-A: ***'",
     },
   ],
-])('the line %s of requests is read', (line, expected) => {
+])('the line %s of http-checks is read', (line, expected) => {
   expect(requestOf(line)).toMatchObject({ ...defaults, ...expected })
 })
 
-it('lines of requests keep their numbers, and are counted from 0 without comments', () => {
-  const { requests } = parse({ requests: '# smoke\n\nservice/a GET /\nservice/b GET /' })
-  expect(requests.map(({ index, line }) => [index, line])).toEqual([
+it('lines of http-checks keep their numbers, and are counted from 0 without comments', () => {
+  const { httpChecks } = parse({ 'http-checks': '# smoke\n\nservice/a GET /\nservice/b GET /' })
+  expect(httpChecks.map(({ index, line }) => [index, line])).toEqual([
     [0, 3],
     [1, 4],
   ])
 })
 
 it.each([
-  ['GET', /^requests 1: Something is missing\. Write a reference, a method and a path/],
-  ['service/web /healthz', /^requests 1: "service\/web" is no method of HTTP|Something is missing/],
-  ['service/web get /healthz', /^requests 1: "get" is no method of HTTP\. Did you mean GET\?$/],
-  ['service/web GET healthz', /^requests 1: "healthz" is no path\. Write one that begins with "\/"/],
-  ['service/web GET /a#b', /^requests 1: "\/a#b" is no path/],
-  ['service/web:99999 GET /', /^requests 1: "99999" is no port\. Write a number from 1 to 65535/],
-  ['service/web:a:b GET /', /^requests 1: "service\/web:a:b" is no reference/],
-  ['service/We%b GET /', /^requests 1: "We%b" cannot be a name/],
-  ['service/web GET / extra', /^requests 1: "extra" is too much/],
+  ['GET', /^http-checks 1: Something is missing\. Write a reference, a method and a path/],
+  ['service/web /healthz', /^http-checks 1: "service\/web" is no method of HTTP|Something is missing/],
+  ['service/web get /healthz', /^http-checks 1: "get" is no method of HTTP\. Did you mean GET\?$/],
+  ['service/web GET healthz', /^http-checks 1: "healthz" is no path\. Write one that begins with "\/"/],
+  ['service/web GET /a#b', /^http-checks 1: "\/a#b" is no path/],
+  ['service/web:99999 GET /', /^http-checks 1: "99999" is no port\. Write a number from 1 to 65535/],
+  ['service/web:a:b GET /', /^http-checks 1: "service\/web:a:b" is no reference/],
+  ['service/We%b GET /', /^http-checks 1: "We%b" cannot be a name/],
+  ['service/web GET / extra', /^http-checks 1: "extra" is too much/],
   [
     'service/web GET / --each-pods',
-    /^requests 1: "--each-pods" is not a flag of a request\. Did you mean --each-pod\?$/,
+    /^http-checks 1: "--each-pods" is not a flag of a request\. Did you mean --each-pod\?$/,
   ],
-  ['service/web GET / --times=0', /^requests 1: --times: Write at least 1\.$/],
-  ['service/web GET / --times=x', /^requests 1: --times: "x" is not a whole number/],
-  ['service/web GET / --timeout=0', /^requests 1: --timeout: A request cannot wait for ever/],
-  ['service/web GET / --timeout=5', /^requests 1: --timeout: "5" has no unit/],
-  ['service/web GET / --expect-status=ok', /^requests 1: --expect-status: "ok" is no status/],
-  ['service/web GET / --expect-status=299-200', /^requests 1: --expect-status: "299-200" is no status/],
-  ['service/web GET / --expect-body=', /^requests 1: --expect-body has no value\.$/],
-  ['service/web GET / --scheme=ftp', /^requests 1: --scheme: "ftp" is not one of http, https\.$/],
-  ['service/web GET / --max-errors=0', /^requests 1: --max-errors has no effect without --during\. Leave it out\.$/],
-  ['service/web GET / --during --each-pod', /^requests 1: --each-pod has no effect with --during/],
-  ['service/web GET / -n Shop', /^requests 1: "Shop" cannot be a namespace/],
-  ['GET https://shop.example/ -n shop', /^requests 1: --namespace has no effect on a URL\. Leave it out\.$/],
-  ['GET https://me:pw@shop.example/', /^requests 1: The URL contains a password/],
-  ['GET ftp://shop.example/', /^requests 1: "ftp:\/\/shop\.example\/" is no reference|is no URL|Something is missing/],
-  ["service/web GET / '", /^requests 1: A single quote is opened and never closed/],
-])('the line %s of requests is a mistake', (line, message) => {
-  const { requests } = parse({ requests: line })
-  expect(requests).toEqual([])
-  expect(mistakesOf({ requests: line })).toEqual([expect.stringMatching(message)])
+  ['service/web GET / --times=0', /^http-checks 1: --times: Write at least 1\.$/],
+  ['service/web GET / --times=x', /^http-checks 1: --times: "x" is not a whole number/],
+  ['service/web GET / --timeout=0', /^http-checks 1: --timeout: A request cannot wait for ever/],
+  ['service/web GET / --timeout=5', /^http-checks 1: --timeout: "5" has no unit/],
+  ['service/web GET / --expect-status=ok', /^http-checks 1: --expect-status: "ok" is no status/],
+  ['service/web GET / --expect-status=299-200', /^http-checks 1: --expect-status: "299-200" is no status/],
+  ['service/web GET / --expect-body=', /^http-checks 1: --expect-body has no value\.$/],
+  ['service/web GET / --scheme=ftp', /^http-checks 1: --scheme: "ftp" is not one of http, https\.$/],
+  ['service/web GET / --max-errors=0', /^http-checks 1: --max-errors has no effect without --during\. Leave it out\.$/],
+  ['service/web GET / --during --each-pod', /^http-checks 1: --each-pod has no effect with --during/],
+  ['service/web GET / -n Shop', /^http-checks 1: "Shop" cannot be a namespace/],
+  ['GET https://shop.example/ -n shop', /^http-checks 1: --namespace has no effect on a URL\. Leave it out\.$/],
+  ['GET https://me:pw@shop.example/', /^http-checks 1: The URL contains a password/],
+  [
+    'GET ftp://shop.example/',
+    /^http-checks 1: "ftp:\/\/shop\.example\/" is no reference|is no URL|Something is missing/,
+  ],
+  ["service/web GET / '", /^http-checks 1: A single quote is opened and never closed/],
+])('the line %s of http-checks is a mistake', (line, message) => {
+  const { httpChecks } = parse({ 'http-checks': line })
+  expect(httpChecks).toEqual([])
+  expect(mistakesOf({ 'http-checks': line })).toEqual([expect.stringMatching(message)])
 })
 
 it('all mistakes of all lines and inputs are reported at once', () => {
   const raw = {
-    requests: 'service/web get /\nservice/web GET healthz --times=0',
+    'http-checks': 'service/web get /\nservice/web GET healthz --times=0',
     metrics: 'error-rate: errors\nx: $pod < many',
     'metrics-from': 'prometheus',
   }
   expect(mistakesOf(raw).map((text) => text.slice(0, 14))).toEqual([
-    'requests 1: "g',
-    'requests 2: "h',
-    'requests 2: --',
+    'http-checks 1:',
+    'http-checks 2:',
+    'http-checks 2:',
     'metrics 1: "er',
     'metrics 2: "ma',
     'metrics 2: $po',
@@ -145,20 +148,20 @@ it('all mistakes of all lines and inputs are reported at once', () => {
 })
 
 it('a mistake in a header does not contain its value', () => {
-  expect(mistakesOf({ requests: 'service/web GET / --header=s3cret' }).join()).not.toContain('s3cret')
+  expect(mistakesOf({ 'http-checks': 'service/web GET / --header=s3cret' }).join()).not.toContain('s3cret')
 })
 
 it('the lines of a recording contain no value of a header, and are read as the same requests', () => {
   const text = "# smoke\nservice/web GET / --header='Authorization: Bearer s3cret' --expect-body='it works'"
   const recorded = recordedLines(text)
   expect(recorded.join()).not.toContain('s3cret')
-  const [request] = parse({ requests: recorded.join('\n') }).requests
+  const [request] = parse({ 'http-checks': recorded.join('\n') }).httpChecks
   expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
 })
 
 it('the values of headers are secrets, with and without their scheme', () => {
   const checks = parse({
-    requests: "service/web GET / --header='Authorization: Bearer s3cret'",
+    'http-checks': "service/web GET / --header='Authorization: Bearer s3cret'",
     metrics: 'a: up < 1',
     'metrics-from': "https://prometheus.example --header='X-Key: k3y'",
   })

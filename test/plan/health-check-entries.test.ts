@@ -45,7 +45,7 @@ it.each([
   expect((await check(fields)).current(database(status)).holds).toBe(holds)
 })
 
-it('the file of health-checks reports the missing field', async () => {
+it('the file of health-check-exprs reports the missing field', async () => {
   expect((await check("current: status.phase == 'Running'")).current(database({})).error).toContain('phase')
 })
 
@@ -89,14 +89,14 @@ it.each([
     'Entry 1, current: values of a Secret are redacted',
   ],
   ['a kind written twice', '- &a {apiVersion: v1, kind: A, current: "true"}\n- *a', 'v1 A is written twice'],
-])('the file of health-checks refuses %s and names the file', async (_, text, message) => {
+])('the file of health-check-exprs refuses %s and names the file', async (_, text, message) => {
   const refusal = parseHealthChecks(text, 'checks.yaml')
   await expect(refusal).rejects.toThrow(UserError)
   await expect(refusal).rejects.toThrow(message)
   await expect(refusal).rejects.toThrow('checks.yaml')
 })
 
-it('the file of health-checks reports all mistakes at once', async () => {
+it('the file of health-check-exprs reports all mistakes at once', async () => {
   const error = await parseHealthChecks(
     '- {kind: A, current: "true"}\n- {apiVersion: v1, kind: B}',
     'checks.yaml',

@@ -102,7 +102,7 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
   ])
   const healthChecks = [{ group: 'batch', kind: 'Job' }]
   expect(await choose('job/migrate', { healthChecks })).toEqual([
-    expect.stringMatching(/^stream-logs 1: job\/migrate is judged by health-checks/),
+    expect.stringMatching(/^stream-logs 1: job\/migrate is judged by health-check-exprs/),
   ])
   expect(await choose('pod/task')).toEqual(['task'])
 })

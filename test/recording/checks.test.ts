@@ -36,12 +36,12 @@ async function replay(inputs: RawInputs, ...steps: readonly FeedEvent[][]) {
 const wrong = answers([2, 17, 32], { status: 500, body: 'boom' })
 
 it.each<[string, RawInputs]>([
-  ['a list', { requests: ['service/web GET /healthz --each-pod'] }],
-  ['a text with lines', { requests: '# smoke\nservice/web GET /healthz --each-pod\n' }],
-])('the input requests in the header of a recording may be %s', async (_, inputs) => {
+  ['a list', { 'http-checks': ['service/web GET /healthz --each-pod'] }],
+  ['a text with lines', { 'http-checks': '# smoke\nservice/web GET /healthz --each-pod\n' }],
+])('the input http-checks in the header of a recording may be %s', async (_, inputs) => {
   const { report } = await replay(inputs, ready, wrong)
   expect(report).toMatchObject({ outcome: 'failed', reason: 'wrong-answer', durationSeconds: 32 })
-  expect(report.requests).toMatchObject([{ asked: 3, errors: 3 }])
+  expect(report.httpChecks).toMatchObject([{ asked: 3, errors: 3 }])
 })
 
 it('hold and metrics of a header need no metrics-from', async () => {
@@ -52,7 +52,7 @@ it('hold and metrics of a header need no metrics-from', async () => {
 })
 
 it('a replay of a passed gate has the milestones answers and held with their moments', async () => {
-  const inputs = { requests: ['deployment/web GET /healthz'], hold: '30s' }
+  const inputs = { 'http-checks': ['deployment/web GET /healthz'], hold: '30s' }
   const { report } = await replay(inputs, ready, answers([3, 13, 23, 33]))
   expect(report).toMatchObject({ outcome: 'ready', durationSeconds: 33 })
   expect(report.targets[0].milestones.slice(-2)).toMatchObject([
@@ -62,13 +62,16 @@ it('a replay of a passed gate has the milestones answers and held with their mom
 })
 
 it('two replays of one file give the same bytes', async () => {
-  const inputs = { requests: 'service/web GET /healthz --during --max-errors=1\ndeployment/web GET /', hold: '30s' }
+  const inputs = {
+    'http-checks': 'service/web GET /healthz --during --max-errors=1\ndeployment/web GET /',
+    hold: '30s',
+  }
   const first = await replay(inputs, ready, wrong)
   expect((await replay(inputs, ready, wrong)).stdout).toBe(first.stdout)
 })
 
 it('mistakes in the inputs of a header are reported all at once', async () => {
-  const { report } = await replay({ requests: 'service/web get /', metrics: 'x: up' }, ready)
+  const { report } = await replay({ 'http-checks': 'service/web get /', metrics: 'x: up' }, ready)
   expect(report).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(report.message.split('\n')).toHaveLength(2)
 })
@@ -86,7 +89,7 @@ it('answers and values are written and read as the same events', async () => {
 
 it('the header of a recording contains no value of a request header', async () => {
   const { inputs } = readInputs({
-    requests: "service/web GET / --header='Authorization: Bearer s3cret'",
+    'http-checks': "service/web GET / --header='Authorization: Bearer s3cret'",
     metrics: 'a: up < 1',
     'metrics-from': "https://p.example --header='X-Key: k3y'",
     hold: '5m',
@@ -99,7 +102,7 @@ it('the header of a recording contains no value of a request header', async () =
   const [header = ''] = readFileSync(path, 'utf8').split('\n')
   expect(header).not.toMatch(/s3cret|k3y/)
   expect(JSON.parse(header).inputs).toEqual({
-    requests: ["service/web GET / '--header=Authorization: ***'"],
+    'http-checks': ["service/web GET / '--header=Authorization: ***'"],
     hold: '5m',
     metrics: ['a: up < 1'],
     'metrics-from': ["https://p.example '--header=X-Key: ***'"],

@@ -76,7 +76,7 @@ function assessGeneric(object: KubeObject, context: RuleContext): Assessment {
 /** The message of a ready object without a signal. */
 function unclearText(object: KubeObject): string {
   return isUnclear(object)
-    ? 'exists; nothing in its status shows that it is ready, so nothing more can be known (--for and health-checks define ready)'
+    ? 'exists; nothing in its status shows that it is ready, so nothing more can be known (--for and health-check-exprs define ready)'
     : 'exists; it gives no readiness signal, so nothing more can be known'
 }
 

@@ -35,7 +35,7 @@ export const componentFaults: Scenario[] = [
   {
     name: 'api-server-killed-in-the-hold',
     documented: { fault: 'The API server is killed in the `hold`, and restarted after 12 s.', rollout: 'healthy' },
-    inputs: { ...web, requests: 'deployment/web:8080 GET /', hold: '30s' },
+    inputs: { ...web, 'http-checks': 'deployment/web:8080 GET /', hold: '30s' },
     fault: apiServerKilled,
     setup: (fixture) => fixture.rollOut(deployment('web')),
     during: async (fixture) => {

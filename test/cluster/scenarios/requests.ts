@@ -23,7 +23,7 @@ function web(version: string, args: readonly string[] = [], options: ContainerOp
   }
 }
 
-const lines = (...requests: string[]) => ({ resources: 'deployment/web', requests: requests.join('\n') })
+const lines = (...requests: string[]) => ({ resources: 'deployment/web', 'http-checks': requests.join('\n') })
 const ready = { outcome: 'ready', reason: '' }
 const wrong = { outcome: 'failed', reason: 'wrong-answer' }
 /** The answer may take a second attempt, 10 s after the first. */
@@ -56,7 +56,7 @@ function during(
   return {
     inputs: {
       resources: 'deployment/web',
-      requests: 'service/web GET / --during --max-errors=0 --timeout=20s',
+      'http-checks': 'service/web GET / --during --max-errors=0 --timeout=20s',
       'await-change': '1m',
       hold: '10s',
     },
@@ -201,7 +201,7 @@ export const requests: Scenario[] = [
   },
   {
     name: 'requests-one-of-three-is-wrong',
-    inputs: { resources: 'statefulset/web', requests: 'statefulset/web GET / --each-pod' },
+    inputs: { resources: 'statefulset/web', 'http-checks': 'statefulset/web GET / --each-pod' },
     setup: (fixture) => {
       const script = 'case $HOSTNAME in *-1) exec /web -status=503;; *) exec /web;; esac'
       return fixture.apply(
@@ -457,7 +457,7 @@ export const requests: Scenario[] = [
     name: 'requests-twenty-updates',
     inputs: {
       resources: updates.map((name) => `deployment/${name}`).join('\n'),
-      requests: updates
+      'http-checks': updates
         .map((name, index) => `${index % 2 === 0 ? 'service' : 'deployment'}/${name} GET / --each-pod`)
         .join('\n'),
       'await-change': '1m',
