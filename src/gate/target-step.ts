@@ -409,7 +409,8 @@ function afterAbsence(state: UnendedState, now: number, { target, rule, settings
     if (absence.wasDeleted || absence.isLogged) return { state, entries: [] }
     const timeoutMs = milestoneTimeoutMs('created', target, settings)
     const wait = timeoutMs === 0 ? 'the gate waits for it to be created' : `it has ${duration(timeoutMs)} to be created`
-    const entries = [note(`does not exist yet: ${wait}`)]
+    const hook = 'does not exist: its tool creates it to run it, and removes it after success'
+    const entries = [note(target.hook?.removal === undefined ? `does not exist yet: ${wait}` : hook)]
     return { state: { ...state, absence: { ...absence, isLogged: true } }, entries }
   }
   const milestones = finishMilestones(state.milestones, rule.readyWhenAbsent, now)

@@ -45,6 +45,11 @@ describe('a hook that its tool removes after success, and that does not exist', 
     })
   })
 
+  it('is reported while it waits', () => {
+    const { entries } = runUntil(5, [at(0, unready, allSynced, jobsListed)], { targets })
+    expect(entries).toContain('0 note does not exist: its tool creates it to run it, and removes it after success')
+  })
+
   it('is not ready before its kind is listed', () => {
     const steps = [at(0, web.done, allSynced), at(7, jobsListed)]
     expect(run(steps, { targets, live: true })).toMatchObject({ outcome: 'ready', seconds: 7 })
