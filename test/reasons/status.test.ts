@@ -164,3 +164,11 @@ describe('a revision that is not deployed', () => {
     ).toMatch(/^Argo CD polls every 3 m: run `argocd app sync argocd\/web`, or add a webhook\. .* follows\.$/)
   })
 })
+
+it.each([
+  ['helm.sh/hook=pre-upgrade', 'Leave hooks out of the manifests (helm template --no-hooks), or give this one'],
+  ['argocd.argoproj.io/hook=PreSync', 'Leave hooks out of the manifests, or give this one'],
+])('the hint about a missing hook (%s) names how to leave it out', (annotation, text) => {
+  const target = { kind: 'Job', name: 'migrate', namespace: 'shop', hook: { annotation } }
+  expect(hint('not-found', { hook: annotation }, { target })).toContain(text)
+})
