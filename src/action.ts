@@ -7,7 +7,6 @@ import { systemClock } from './cluster/clock.ts'
 import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import type { Reporter } from './exit.ts'
-import { compareWithHistory, exportJunit, exportToCollector } from './exports.ts'
 import { passes } from './gate/outcome.ts'
 import { redactTimeline } from './gate/redact-timeline.ts'
 import {
@@ -26,7 +25,6 @@ import { buildOutputs, type ExtraOutputs, setOutputs } from './outputs.ts'
 import { readTargetInputs } from './plan/parse-references.ts'
 import type { Source } from './plan/target.ts'
 import { buildAnnotations, buildWarnings, placeOf } from './report/annotations.ts'
-import type { ComparedTarget } from './report/comparison.ts'
 import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
@@ -93,16 +91,8 @@ export async function runAction(action: ActionName): Promise<void> {
       for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
       return redactTimeline(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
     })
-    const exported = {
-      run: run instanceof Error ? undefined : reportRun(run),
-      onWarning: (text: string) => core.warning(plain(text)),
-    }
-    const files = safePaths(read.inputs)
-    const compared = await compareWithHistory(timeline, files, exported)
-    const reported = timelineOfReport(timeline, job)
-    publish(timeline, reported, compared, job, links)
-    await exportJunit(reported, files, exported)
-    await Promise.all([exportToCollector(reported, process.env, exported), finishExtras(timeline)])
+    publish(timeline, timelineOfReport(timeline, job), job, links)
+    await finishExtras(timeline)
   } catch (error) {
     reportCrash(error)
     const verdict = { outcome: 'unknown', reason: '', message: crashMessage } as const
@@ -310,16 +300,6 @@ async function openExtras(
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }
 
-/**
- * The inputs with files to write at the end, without paths that lead out of the workspace. Such a path is reported as a mistake
- * elsewhere; here it is only left out.
- */
-function safePaths(inputs: Inputs): Pick<Inputs, 'history' | 'junit'> {
-  const unsafe = linkMistakes(inputs, workspace()).map(({ input }) => input)
-  const unlessUnsafe = (input: 'history' | 'junit') => (unsafe.includes(input) ? undefined : inputs[input])
-  return { history: unlessUnsafe('history'), junit: unlessUnsafe('junit') }
-}
-
 /** The timeline with the logs that may be in a report: outside of a workflow, nothing is published. */
 function timelineOfReport(timeline: EndedTimeline, { read, run }: Job): EndedTimeline {
   // Reports that are merged contain only such logs.
@@ -334,7 +314,6 @@ function timelineOfReport(timeline: EndedTimeline, { read, run }: Job): EndedTim
 function publish(
   timeline: EndedTimeline,
   reported: EndedTimeline,
-  compared: readonly ComparedTarget[],
   { read, run, tracked }: Job,
   extras: ExtraOutputs,
 ): void {
@@ -354,7 +333,7 @@ function publish(
         privateFile,
       ),
     )
-  const summary = renderSummary(timeline, { reportPath: files?.report, tracked, compared })
+  const summary = renderSummary(timeline, { reportPath: files?.report, tracked })
   if (files !== undefined) write('The summary file', () => writeFileSync(files.summary, summary, privateFile))
   const stepSummary = process.env['GITHUB_STEP_SUMMARY']
   if (stepSummary && isSummaryOn) write('The job summary', () => appendFileSync(stepSummary, summary))

@@ -30,9 +30,6 @@ import {
   defaultStallTimeoutMs,
   defaultTimeoutMs,
   failFastMs,
-  historyFewestRuns,
-  historyGates,
-  historyGoodRuns,
   liveLogHeadBytes,
   liveLogHeadLines,
   liveLogIntervalMs,
@@ -424,25 +421,6 @@ const definitions = {
     description: 'The path of a recording to write, for a later `rollout-gate replay`.',
     details:
       'The recording contains everything that was watched, but no credentials and no data of Secrets. It is compressed if its name ends in `.gz`. Default: none.',
-  }),
-  history: input(text, {
-    name: 'history',
-    group: 'Log and files',
-    placeholder: 'FILE',
-    isRecorded: false,
-    description:
-      'The path of a file with earlier gates, which is read and gets one more line: the summary compares with them.',
-    details: `Each line is a gate as JSON: names, reasons and times, no text of the cluster. The last ${historyGates} are kept. The summary compares each milestone with the median of the last ${historyGoodRuns} good gates of the resource (at least ${historyFewestRuns}), and \`rollout-gate history FILE\` prints how a rollout does over time. Keep the file with \`actions/cache\` or as an artifact. Lines that are no gates are skipped with a warning; a file that cannot be read or written is a warning too. Default: none.`,
-  }),
-  junit: input(text, {
-    name: 'junit',
-    group: 'Log and files',
-    placeholder: 'FILE',
-    isRecorded: false,
-    description:
-      'The path of a JUnit report to write: a test case for each resource, with its milestones and evidence.',
-    details:
-      'Each resource is a suite with one test case; the milestones, in seconds since the start of the gate, are properties of the suite. A resource that was not done, or only waits for another one, is skipped. It contains container logs under the same conditions as `report`. Default: none.',
   }),
   reports: input(lines, {
     name: 'reports',

@@ -690,29 +690,6 @@ export const maxShownProblems = 5
 /** How many changes of the template the details of a target contain. */
 export const maxShownChanges = 20
 
-/** How long spans may take to send: a cancelled job has 7.5 s in all. */
-export const spansExportMs = 3_000
-
-/** How many gates a history keeps, and of how many good gates of a target it takes the median: about the last weeks. */
-export const historyGates = 200
-export const historyGoodRuns = 20
-
-/** The minimum number of good runs for a median: of fewer, it means little. */
-export const historyFewestRuns = 3
-
-/** A milestone is reported as slow if it took its median times this number, and also `notableMs` longer: less is chance. */
-export const notableRatio = 1.5
-export const notableMs = 2_000
-
-/** The maximum size of the file of a history: 200 gates of 500 targets need less. */
-export const maxHistoryBytes = 64 * 1024 * 1024
-
-/**
- * The age at which the lock of a history counts as left by a process that was killed: replacing the file takes
- * milliseconds.
- */
-export const historyLockMs = 60_000
-
 /** How many lines of a log the summary shows before and after the one that looks like the error: context and stack. */
 export const linesBeforeError = 3
 export const linesAfterError = 6

@@ -20,8 +20,6 @@ export function linkMistakes(inputs: Inputs, workspace: string): readonly Mistak
     ['kubeconfig', kubeconfigPath(inputs.kubeconfig)],
     ['health-check-exprs', inputs.healthCheckExprs],
     ['record', inputs.record],
-    ['history', inputs.history],
-    ['junit', inputs.junit],
   ] as const
   return paths.flatMap(([input, path]) => {
     if (path === undefined || !leadsOutside(resolve(path), workspace)) return []

@@ -61,8 +61,6 @@ const table: Record<
   metricsFrom: ['metrics-from', '', 'service/prometheus:9090 -n monitoring', 'service/prometheus:9090 -n monitoring'],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
   record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
-  history: ['history', undefined, 'gates.ndjson', 'gates.ndjson'],
-  junit: ['junit', undefined, 'junit.xml', 'junit.xml'],
   reports: ['reports', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],

@@ -152,18 +152,6 @@ export const commands: readonly Command[] = [
     run: async (args, context) => (await import('./replay.ts')).replay(args, context),
   },
   {
-    name: 'history',
-    usage: 'FILE',
-    summary: 'show how rollouts did over time, from the file of --history',
-    description:
-      'Prints the gates of a history: for each target the time until it was ready, how often it failed and why, how long it took until it was ready again, and its slowest milestones. ' +
-      'Waiting, as for a node or an address, is apart from the work of the target itself, as pulling images.',
-    examples: [['history gates.ndjson', 'what `rollout-gate wait --history=gates.ndjson` has collected']],
-    takes: 'files',
-    flags: [{ ...jsonFlag, description: 'Print the same as one line of JSON. Times are in seconds.' }],
-    run: async (args, context) => (await import('./history.ts')).history(args, context),
-  },
-  {
     name: 'merge',
     usage: 'REPORT…',
     summary: 'merge the reports of several gates into one outcome, summary and report',

@@ -142,12 +142,6 @@ export function isFailing({ outcome, causedBy }: TargetRecord): boolean {
 
 const namedWaiters = 3
 
-/** `service/web waits for deployment/web`: for a target that only waits for another one. Raw text: renderers escape it. */
-export function waitingLine(index: number, { targets }: Pick<Timeline, 'targets'>): string {
-  const names = fullNames(targets.map(({ target }) => target))
-  return `${names[index]} waits for ${names[targets[index]?.causedBy ?? -1]}`
-}
-
 /**
  * A line for each target that others only wait for, by its index: `service/web and ingress/web wait for deployment/web`.
  * Raw text: renderers escape it.

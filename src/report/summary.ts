@@ -16,7 +16,6 @@ import {
 } from '../thresholds.ts'
 import type { TrackedFiles } from '../workspace.ts'
 import { renderChecks } from './checks.ts'
-import { type ComparedTarget, renderComparison } from './comparison.ts'
 import { code, fence, markdown, plain, prose, shorten, shortenNames, shortenWords } from './escape.ts'
 import { renderGantt } from './gantt.ts'
 import { conclude, decidingTarget, headline, isFailing, isJudged, lateEnd, urgency } from './headline.ts'
@@ -39,8 +38,6 @@ interface SummaryOptions {
   readonly tracked?: TrackedFiles | undefined
   /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
-  /** The milestones of its targets, each with the median of earlier gates. */
-  readonly compared?: readonly ComparedTarget[]
   /** Whether the summary may contain a diagram: false for places where GitHub draws none. */
   readonly diagram?: boolean
 }
@@ -144,7 +141,6 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
     ...renderChecks(timeline),
     ...diagram(judged, shape),
     ...textTimeline(timeline, shape),
-    ...(shape.readyRows ? renderComparison(options.compared ?? []) : []),
     ...details(timeline, shown, shape, options),
     ...readyTable(judged, shown, shape),
   ]

@@ -4,7 +4,6 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { collectMistakes, type Mistake, UserError } from '../errors.ts'
 import type { Reporter } from '../exit.ts'
-import { collectorsIn } from '../exports.ts'
 import { hasChecks, type Inputs } from '../inputs.ts'
 import { isJudged, loadMilestones, ruleOf } from '../lifecycle/rules.ts'
 import type { Checks } from '../plan/checks.ts'
@@ -137,7 +136,7 @@ export function openFiles(inputs: Inputs, connection: Connection): Promise<[read
  */
 export function connectTo(inputs: Inputs, { mask, secrets, onSource, onRetry, clock, isLook }: Connection): Cluster {
   if (inputs.githubToken !== undefined) secrets.add(inputs.githubToken)
-  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs) && collectorsIn(process.env).length === 0
+  const isOnlyServer = inputs.reportTo.length === 0 && !hasChecks(inputs)
   return connect(inputs, {
     mask,
     onSource,

@@ -1,7 +1,4 @@
-import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { renderReport } from '../../src/report/json-report.ts'
@@ -9,7 +6,7 @@ import { headSha, pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { cases } from '../report/cases.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
-import { type Certificate, issueCertificates } from '../support/certificates.ts'
+import { issueCertificates } from '../support/certificates.ts'
 import { openRecording } from '../support/play-recording.ts'
 import { programPath } from '../support/program.ts'
 import { recordingPath } from '../support/recordings.ts'
@@ -21,12 +18,10 @@ let server: ApiServer
 let github: GitHubServer
 let namespace: string
 let authority: string
-let certificate: Certificate
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tls-'))
-  const issued = await issueCertificates({ github: {}, collector: {} })
-  certificate = issued.collector
+  const issued = await issueCertificates({ github: {} })
   authority = join(folder, 'authority.pem')
   writeFileSync(authority, issued.authority)
   server = await startApiServer({ tls: true })
@@ -89,21 +84,6 @@ it.each([
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
   expect(ended.log).not.toContain('::warning')
   expect(github.requests.map((request) => request.operation)).toContain(operation)
-})
-
-it('a collector of OpenTelemetry gets the spans although the kubeconfig has an authority of its own', async () => {
-  const paths: (string | undefined)[] = []
-  const collector = createServer(certificate, (request, response) => {
-    paths.push(request.url)
-    request.resume().on('end', () => response.setHeader('content-type', 'application/json').end('{}'))
-  }).listen(0, '127.0.0.1')
-  await once(collector, 'listening')
-  const { port } = collector.address() as AddressInfo
-  const ended = await run({ env: { OTEL_EXPORTER_OTLP_ENDPOINT: `https://127.0.0.1:${port}` } })
-  collector.close()
-  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
-  expect(ended.log).not.toContain('::warning')
-  expect(paths).toEqual(['/v1/traces'])
 })
 
 it('the merge of reports reaches GitHub', async () => {

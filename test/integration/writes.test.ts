@@ -54,12 +54,10 @@ onLinux('where the outputs cannot be written, the job still passes or fails by t
 
 const hasModes = process.platform !== 'win32' ? test : test.skip
 
-hasModes('recording, report, summary, history and JUnit report are readable for their owner alone', async () => {
+hasModes('recording, report and summary are readable for their owner alone', async () => {
   const record = join(folder, 'recording.ndjson')
-  const history = join(folder, 'gates.ndjson')
-  const junit = join(folder, 'junit.xml')
-  const { outputs } = await gate('already-finished', { record, history, junit })
-  for (const path of [record, history, junit, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
+  const { outputs } = await gate('already-finished', { record })
+  for (const path of [record, outputs['report'] ?? '', outputs['summary-file'] ?? ''])
     expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
@@ -73,8 +71,6 @@ test('a path that leads out of the workspace by a link is a mistake, and nothing
   const inputs = {
     record: join(workspace, 'link', 'recording.ndjson'),
     'health-check-exprs': join(workspace, 'link', 'checks.yaml'),
-    history: join(workspace, 'link', 'gates.ndjson'),
-    junit: join(workspace, 'link', 'junit.xml'),
   }
   const ended = await gate('already-finished', inputs)
   expect(ended).toMatchObject({ exitCode: 1, outputs: { outcome: 'misconfigured' } })
