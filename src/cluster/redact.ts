@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mapArray, mapObject } from './compact.ts'
 import { isObject, type KubeObject } from './objects.ts'
-import { Secrets } from './secrets.ts'
+import { isSecretField, Secrets } from './secrets.ts'
 
 /**
  * Removes secret, unused and excessive parts of an object before anything else reads it, and learns its secrets. The field
@@ -37,7 +37,7 @@ const maxTextLength = 8_192
 const maxDepth = 500
 
 /** Collects the secrets that objects contain, before their values are hashed. */
-export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'redact'>
+export type KnownSecrets = Pick<Secrets, 'learnSecret' | 'learnSetting' | 'learnText' | 'redact'>
 
 /** The maximum number of cached hashes. All pods of a template have the same environment variables. */
 const maxCachedHashes = 10_000
@@ -68,6 +68,16 @@ class ObjectWalk {
       Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#walk(value)
     const hashMap = (value: unknown) =>
       isObject(value) ? mapObject(value, (setting, name) => this.#hashSetting(name, setting)) : this.#walk(value)
+    const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
+    const learnTexts = (value: unknown) => {
+      for (const text of Array.isArray(value) ? value : []) if (typeof text === 'string') known.learnText('', text)
+      return this.#walk(value)
+    }
+    // Labels are compared by their values, whatever their names.
+    const walkValues = (value: unknown) =>
+      isObject(value)
+        ? mapObject(value, (inner, name) => (typeof inner === 'string' ? inner : this.#walkField(inner, name)))
+        : this.#walk(value)
     const hashLeaves = (value: unknown) => this.#hashLeaves(this.#walk(value), '')
     // The values of a chart: Flux and k3s (`spec.values`, `spec.valuesContent`), Argo CD (`helm`), Cluster API.
     const hashChart = (value: unknown) =>
@@ -78,16 +88,25 @@ class ObjectWalk {
           })
         : this.#walk(value)
     this.#fields = {
-      env: (value) => (isObject(value) ? hashMap(value) : hashVariables(value)),
+      env: hashVariablesOrMap,
       httpHeaders: hashVariables,
       stringData: hashMap,
+      // Values of a chart too (k3s `spec.set`), and variables of Flux.
+      set: hashVariablesOrMap,
+      substitute: hashMap,
       helm: hashChart,
       // In a selector, `values` is a list.
       values: (value) => (Array.isArray(value) ? this.#walk(value) : hashLeaves(value)),
       valuesContent: hashLeaves,
       valuesObject: hashLeaves,
       valuesTemplate: hashLeaves,
-      annotations: (value) => this.#walk(isObject(value) ? withoutCopies(value) : value),
+      labels: walkValues,
+      matchLabels: walkValues,
+      selector: walkValues,
+      nodeSelector: walkValues,
+      args: learnTexts,
+      command: learnTexts,
+      annotations: (value) => this.#walk(isObject(value) ? this.#learnAnnotations(withoutCopies(value)) : value),
     }
   }
 
@@ -114,6 +133,7 @@ class ObjectWalk {
   }
 
   #walkField(value: unknown, name: string): unknown {
+    if (typeof value === 'string' && isSecretField(name, value)) return this.#hashSetting(name, value)
     const redact = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined
     return redact === undefined ? this.#walk(value) : redact(value)
   }
@@ -159,6 +179,11 @@ class ObjectWalk {
     }
     const annotations = isObject(metadata) ? entriesOf(metadata['annotations']) : []
     for (const [name, value] of annotations) if (secretAnnotation.test(name)) this.#known.learnSecret(name, value)
+  }
+
+  #learnAnnotations(annotations: Json): Json {
+    for (const [name, value] of entriesOf(annotations)) this.#known.learnText(name, value)
+    return annotations
   }
 
   /** The gate's own annotations are inputs, so they stay readable. */

@@ -4,10 +4,11 @@ import {
   minNamedSecretCharacters,
   minSecretCharacters,
 } from '../thresholds.ts'
+import { decodedTexts, withoutInvisible } from './decoded-text.ts'
 import type { Entry, KubeconfigDocument } from './kubeconfig-file.ts'
 import { isObject } from './objects.ts'
 import { decodedOrSame } from './proxy.ts'
-import { redactTokens, urlPasswords } from './token-shapes.ts'
+import { findTokens, type Span, urlPasswords } from './token-shapes.ts'
 
 /** The replacement of a secret. */
 const stars = '***'
@@ -20,6 +21,8 @@ const minPartLength = 6
  * than 2,000 characters.
  */
 const maxEncodedLength = 2_000
+/** The length of a line of a certificate or key: https://www.rfc-editor.org/rfc/rfc7468#section-2. */
+const minPemLine = 64
 /** The longest part of a secret that is searched before the end of a cut text. */
 const maxPartLength = 1_000
 
@@ -46,10 +49,10 @@ export class Secrets {
   /** 1 for each hash of characters with which a secret begins. */
   readonly #starts = new Uint8Array(1 << 16)
 
-  /** Adds a credential as it is written. Texts of fewer than 3 characters are ignored. */
+  /** Adds a credential. Texts of fewer than 3 characters are ignored; a short word is replaced where it stands alone. */
   readonly add = (secret: string): void => {
     this.#added.add(secret)
-    this.#insert(secret, false)
+    this.#insertForms(secret, isWords(secret) && secret.length < minSecretCharacters)
   }
 
   /** Whether `add` was called with this text. */
@@ -63,6 +66,9 @@ export class Secrets {
   /** Adds what is secret in a setting, such as an environment variable (`secretsInSetting`). */
   readonly learnSetting = (name: string, value: string): void => this.#learn(name, value, secretsInSetting)
 
+  /** Adds what is secret by its name in a text that may contain settings, such as an annotation or argument. */
+  readonly learnText = (name: string, value: string): void => this.#learn(name, value, namedSecretsIn)
+
   /**
    * Names of objects that the output shows, such as those of targets and namespaces. A value of a Secret that is equal to
    * one of them stays readable: to replace it elsewhere would hide nothing.
@@ -70,15 +76,24 @@ export class Secrets {
   exempt(names: readonly string[]): void {
     for (const name of names) {
       this.#names.add(name)
-      const same = this.#byStart.get(name.slice(0, startLength))
+      const text = searched(name)
+      const same = this.#byStart.get(text.slice(0, startLength))
       if (this.#added.has(name) || same === undefined) continue
-      same.texts.delete(name)
+      same.texts.delete(text)
       same.sorted = undefined
     }
   }
 
-  /** Replaces every known secret in the text, and every text with the shape of a token, with `***`. */
-  readonly redact = (text: string): string => redactTokens(this.#redactKnown(text))
+  /**
+   * Replaces every known secret in the text, and every text with the shape of a token, with `***`. Both are searched in the
+   * text that a reader sees, and in what it encodes (`decodedTexts`); the rest of the text stays as it is.
+   */
+  readonly redact = (text: string): string => {
+    const found = decodedTexts(text).flatMap((form) =>
+      [...this.#findKnown(form.text), ...findTokens(form.text)].map(([start, end]) => form.originOf(start, end)),
+    )
+    return found.length === 0 ? text : replaceSpans(text, found)
+  }
 
   #learn(name: string, value: string, find: (name: string, value: string) => readonly string[]): void {
     const learned = this.#learned.get(name) ?? new Set()
@@ -86,25 +101,34 @@ export class Secrets {
     this.#learned.set(name, learned.add(value))
     for (const secret of find(name, value)) {
       if (this.#names.has(secret)) continue
-      this.#insert(secret, isWords(secret) || secret.length < minSecretCharacters)
-      for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
+      this.#insertForms(secret, isWords(secret) || secret.length < minSecretCharacters)
     }
   }
 
-  #insert(secret: string, isWord: boolean): void {
-    if (secret.length < startLength) return
-    const start = secret.slice(0, startLength)
-    const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
-    this.#byStart.set(start, same)
-    same.texts.set(secret, isWord && same.texts.get(secret) !== false)
-    same.sorted = undefined
-    if (!same.lengths.includes(secret.length))
-      same.lengths = [...same.lengths, secret.length].toSorted((one, other) => other - one)
-    this.#starts[[...start].reduce((hash, _, index) => nextHash(hash, start.charCodeAt(index)), 0)] = 1
+  #insertForms(secret: string, isWord: boolean): void {
+    this.#insert(secret, isWord)
+    // A text is decoded as a whole, also what looks like an encoding in the secret itself.
+    const decoded = decodedTexts(secret).filter(({ text }) => text.length >= minNamedSecretCharacters)
+    for (const { text } of decoded) if (text !== secret) this.#insert(text, isWord)
+    for (const encoded of encodingsOf(secret)) this.#insert(encoded, false)
   }
 
-  #redactKnown(text: string): string {
-    const parts: string[] = []
+  #insert(secret: string, isWord: boolean): void {
+    const text = searched(secret)
+    if (text.length < startLength) return
+    const start = text.slice(0, startLength)
+    const same = this.#byStart.get(start) ?? { texts: new Map<string, boolean>(), lengths: [] }
+    this.#byStart.set(start, same)
+    same.texts.set(text, isWord && same.texts.get(text) !== false)
+    same.sorted = undefined
+    if (!same.lengths.includes(text.length))
+      same.lengths = [...same.lengths, text.length].toSorted((one, other) => other - one)
+    this.#starts[start.split('').reduce((hash, unit) => nextHash(hash, unit.charCodeAt(0)), 0)] = 1
+  }
+
+  #findKnown(written: string): readonly Span[] {
+    const text = unifyBlanks(written)
+    const found: Span[] = []
     let from = 0
     let hash = 0
     let cutAt = text.indexOf('…')
@@ -115,10 +139,10 @@ export class Secrets {
       if (cutAt !== -1 && cutAt < start) cutAt = text.indexOf('…', start)
       const length = this.#lengthAt(text, start, cutAt)
       if (length === 0) continue
-      parts.push(text.slice(from, start), stars)
       from = start + length
+      found.push([start, from])
     }
-    return from === 0 ? text : `${parts.join('')}${text.slice(from)}`
+    return found
   }
 
   /** The length of the secret at a place of the text, or of its part before the end of a cut text; 0 without one. */
@@ -135,6 +159,27 @@ export class Secrets {
     same.sorted ??= [...same.texts.keys()].toSorted()
     return startsOne(same.sorted, text.slice(start, cutAt)) ? partLength : 0
   }
+}
+
+/** The text with `***` instead of each part; parts that overlap are one. */
+function replaceSpans(text: string, spans: readonly Span[]): string {
+  const pieces: string[] = []
+  let end = 0
+  for (const [from, to] of spans.toSorted(([one], [other]) => one - other)) {
+    if (from >= end) pieces.push(text.slice(end, from), stars)
+    end = Math.max(end, to)
+  }
+  return `${pieces.join('')}${text.slice(end)}`
+}
+
+/** A secret as the forms of a text are searched for it. */
+function searched(secret: string): string {
+  return unifyBlanks(withoutInvisible(secret))
+}
+
+/** White space as blanks: a secret may be printed in two lines. `+` is a blank too: it is one in a form. */
+function unifyBlanks(text: string): string {
+  return text.replace(/[+\t\n\v\f\r\x85\xa0\u2028\u2029]/g, ' ')
 }
 
 /** Whether one of the sorted texts starts with a part: it would be the first that is not before the part. */
@@ -159,25 +204,20 @@ function standsAlone(text: string, start: number, end: number): boolean {
 }
 
 /**
- * The further forms of a secret: in a URL, in JSON, and in base64, also of a longer text that contains the secret, such as
- * `user:password`. There its first and last characters also encode their neighbours, and are left out.
+ * A secret in base64 and base64url, also within a longer text that contains the secret, such as `user:password`. There its
+ * first and last characters also encode their neighbours, and are left out.
  */
 function encodingsOf(secret: string): readonly string[] {
-  if (secret.length > maxEncodedLength) return []
+  // The lines of certificates and keys are many, and no password.
+  if (secret.length > maxEncodedLength || (secret.length >= minPemLine && isBase64(secret))) return []
   const inBase64 = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from('x'.repeat(offset) + secret)
     const first = Math.ceil((offset * 8) / 6)
     return bytes.toString('base64').slice(first, Math.floor((bytes.length * 8) / 6))
   })
   const encoded = [base64(secret), ...inBase64].filter((text) => text.length >= minSecretCharacters)
-  const inUrl = encoded.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))
-  const all = new Set([encodeUrl(secret), JSON.stringify(secret).slice(1, -1), ...encoded, ...inUrl])
-  return [...all].filter((text) => text !== secret)
-}
-
-/** Lone surrogates, which a URL cannot contain, become U+FFFD. */
-function encodeUrl(text: string): string {
-  return encodeURIComponent(text.toWellFormed())
+  const inUrl = encoded.filter((text) => /[+/]/.test(text))
+  return [...encoded, ...inUrl.map((text) => text.replaceAll('+', '-').replaceAll('/', '_'))]
 }
 
 /**
@@ -206,6 +246,22 @@ export function secretsOf(document: KubeconfigDocument): string[] {
   const secretLines = lines.filter((line) => isBase64(line) || values.some((value) => line.includes(value)))
   const whole = encoded.map((text) => text.replace(/\s+/g, ''))
   return unique([...values, ...values.map(base64), ...secretLines, ...whole])
+}
+
+/** Matches the names of headers whose value is a credential: `Authorization`, `Cookie`, `X-Api-Key`. */
+const secretHeader = /(?:auth|authorization|cookie|credentials?|jwt|key|passphrase|password|secret|signature|token)$/i
+
+/**
+ * The secrets in the value of a header: the whole value if it is a credential by its name, or long; and the credentials in it
+ * without their scheme, with the password of `Basic`, and the cookies. Short values such as `https` and `1` are none: the
+ * runner drops every job output that contains a masked text.
+ */
+export function secretsInHeader(name: string, value: string): string[] {
+  if (value.length < minKeyLength && (!secretHeader.test(name) || isSwitch.test(value)))
+    return unique(secretsInside(value, [value]))
+  const [, scheme = '', credentials = ''] = /^(Basic|Bearer|Token)\s+(\S+)$/i.exec(value) ?? []
+  const pair = /^basic$/i.test(scheme) ? Buffer.from(credentials, 'base64').toString() : ''
+  return unique([value, credentials, pair, pair.replace(/^[^:]*:/, ''), ...secretsInside(value, [value])])
 }
 
 /** The strings to mask for a credential: its lines, as written and in base64. */
@@ -333,14 +389,28 @@ export function secretsInSetting(name: string, value: string): string[] {
   return secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value))
 }
 
-function secretsInside(value: string, lines: readonly string[]): string[] {
+function namedSecretsIn(name: string, value: string): string[] {
+  return isSecretField(name, value) ? secretsIn(name, value) : secretsInside(value, linesOf(value), () => false)
+}
+
+/**
+ * Whether a field or annotation contains a secret by its name. One such as `existingSecret` or `secretKey` may contain the
+ * name of a Secret or of its key, which explanations of a missing one show.
+ */
+export function isSecretField(name: string, value: string): boolean {
+  if (!secretVariable.test(name) || value === '' || isSwitch.test(value)) return false
+  const mayBeName = /secret([-_]?key)?$/i.test(name) && !/client[-_]?secret$/i.test(name)
+  return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || looksSecret(value)
+}
+
+function secretsInside(value: string, lines: readonly string[], isUnnamedSecret = isKey): string[] {
   const inJson = /^\s*[[{]/.test(value) ? namedTexts(parseJson(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
   const settings = [...ofLines, ...value.matchAll(inlineSetting)].map(
     ([, name = '', text = '']) => [name, text] as const,
   )
   const named = [...inJson, ...settings].filter(([name, text]) =>
-    secretVariable.test(name) ? isSecretValue(name, text) : isKey(text),
+    secretVariable.test(name) ? isSecretValue(name, text) : isUnnamedSecret(text),
   )
   return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
 }

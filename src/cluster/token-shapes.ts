@@ -1,3 +1,5 @@
+import { strip } from './decoded-text.ts'
+
 /**
  * Texts that are secret by their shape, whatever object or log they are in. Each pattern follows the format that its vendor
  * documents. A scanner of repositories, such as secretlint or gitleaks, has more patterns, and also engines, files and
@@ -55,6 +57,9 @@ const privateKey =
 /** The end of a private key, if the text begins within it, as the last lines of a log may. */
 const endOfKey = /(?:(?<=^|\n)[A-Za-z0-9+/=]{16,76}\r?\n){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
+/** A part of a text: its first character, and the character after it. */
+export type Span = readonly [start: number, end: number]
+
 /** What precedes the password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
 const beforePassword = /:\/\/[^\s:@/?#"'<>]{0,128}:/g
 /** Digits before a path are a port. */
@@ -64,10 +69,9 @@ const maxPasswordLength = 512
 /**
  * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
  * write `/` and `@` in it.
- * @returns the first character of each, and the character after it, in order
  */
-function urlPasswordsIn(text: string): readonly (readonly [start: number, end: number])[] {
-  const found: (readonly [number, number])[] = []
+function urlPasswordsIn(text: string): readonly Span[] {
+  const found: Span[] = []
   beforePassword.lastIndex = 0
   while (beforePassword.exec(text) !== null) {
     const start = beforePassword.lastIndex
@@ -85,22 +89,17 @@ export function urlPasswords(text: string): readonly string[] {
   return text.includes('://') ? urlPasswordsIn(text).map(([start, end]) => text.slice(start, end)) : []
 }
 
-function withoutUrlPasswords(text: string): string {
-  if (!text.includes('://') || !text.includes('@')) return text
-  let end = 0
-  const parts = urlPasswordsIn(text).map(([from, to]) => {
-    const part = `${text.slice(end, from)}***`
-    end = to
-    return part
-  })
-  return `${parts.join('')}${text.slice(end)}`
+/** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
+export function findTokens(text: string): readonly Span[] {
+  const keys = text.includes('PRIVATE KEY') ? [...matches(text, privateKey), ...matches(text, endOfKey)] : []
+  const passwords = text.includes('://') && text.includes('@') ? urlPasswordsIn(text) : []
+  return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : matches(text, anyToken))]
 }
 
-/** Replaces passwords in URLs, private keys, and texts with the shape of a token, with `***`. */
-export function redactTokens(text: string): string {
-  const keyless = text.includes('PRIVATE KEY') ? text.replace(privateKey, '***').replace(endOfKey, '***') : text
-  const passwordless = withoutUrlPasswords(keyless)
-  return passwordless.length < minTokenLength ? passwordless : passwordless.replace(anyToken, '***')
+function matches(text: string, pattern: RegExp): readonly Span[] {
+  // Much faster than `matchAll` for a text without any.
+  if (text.search(pattern) === -1) return []
+  return Array.from(text.matchAll(pattern), ({ 0: { length }, index }) => [index, index + length] as const)
 }
 
 /** The maximum number of lines of a private key: one of 16,384 bits has 200. */
@@ -113,7 +112,7 @@ export class KeyLines {
   /** The line, or `***` if it is within a private key. */
   redact(line: string): string {
     const isInKey = this.#left > 0
-    const last = [...line.matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
+    const last = [...strip(line).matchAll(/-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY/g)].at(-1)
     if (last === undefined) this.#left = Math.max(0, this.#left - 1)
     else this.#left = last[1] === 'BEGIN' ? maxKeyLines : 0
     return isInKey ? '***' : line

@@ -1,5 +1,6 @@
 import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
+import { secretsInHeader } from '../cluster/secrets.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from '../errors.ts'
 import { number, writtenLines } from '../input-types.ts'
@@ -320,11 +321,10 @@ export function recordedLines(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
-/** The values of all headers, which are secrets, and the credentials in them without their scheme (`Bearer`). */
-export function headerValues({ httpChecks, source }: Pick<Checks, 'httpChecks' | 'source'>): readonly string[] {
-  return [...httpChecks, ...(source === undefined ? [] : [source])].flatMap(({ headers }) =>
-    headers.flatMap(([, value]) => [value, /^(?:Basic|Bearer|Token)\s+(\S+)$/i.exec(value)?.[1] ?? []].flat()),
-  )
+/** The secrets in the values of all headers. */
+export function headerSecrets({ httpChecks, source }: Pick<Checks, 'httpChecks' | 'source'>): readonly string[] {
+  const headers = [...httpChecks, ...(source === undefined ? [] : [source])].flatMap((each) => each.headers)
+  return headers.flatMap(([name, value]) => secretsInHeader(name, value))
 }
 
 /** The names in a query that the gate replaces. */

@@ -1,3 +1,4 @@
+import { strip } from '../cluster/decoded-text.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
 
 /**
@@ -10,9 +11,6 @@ import { withoutMiddle } from '../reasons/wording.ts'
 const maxLineLength = 1_000
 const textLimit = 262_144
 
-/** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
-const ansiEscapes =
-  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const lineBreak = /\r\n|[\n\r\v\f\x85\u2028\u2029]/g
 const zeroWidthSpace = '\u200b'
 
@@ -24,13 +22,9 @@ const zeroWidthSpace = '\u200b'
  * @param limit maximum length of the result; longer text ends in `…`
  */
 export function plain(text: string, limit = maxLineLength): string {
-  const line = text
-    .slice(0, limit * 4)
-    .toWellFormed()
-    .replace(ansiEscapes, '')
+  const line = strip(text.slice(0, limit * 4).toWellFormed())
     .replace(lineBreak, ' ')
     .replaceAll('\t', '  ')
-    .replace(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
     .replaceAll('##[', '## [')
     .replace(/^(\s*):(?=:)/, '$1: ')
     .trimEnd()

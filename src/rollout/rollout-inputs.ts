@@ -82,12 +82,12 @@ export async function checkInputs(
 /** Loads the module of the checks. A gate without checks after its targets are ready does not need the module. */
 export const importChecks = () => import('../plan/checks.ts')
 
-/** Reads the checks after the targets are ready. The values of their headers are secrets. */
+/** Reads the checks after the targets are ready. Their headers may contain secrets. */
 async function readChecks(inputs: Inputs, connection: Pick<Connection, 'mask' | 'secrets'> | undefined) {
   if (!hasChecks(inputs)) return undefined
-  const { headerValues, parseChecks } = await importChecks()
+  const { headerSecrets, parseChecks } = await importChecks()
   const checks = parseChecks(inputs)
-  for (const value of headerValues(checks)) {
+  for (const value of headerSecrets(checks)) {
     connection?.mask(value)
     connection?.secrets.add(value)
   }

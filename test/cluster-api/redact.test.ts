@@ -212,7 +212,12 @@ test('maps of environment values, as charts have them, and probe headers are has
 test('secrets come from Secrets, from variables whose name looks secret, and from charts', () => {
   const added: string[] = []
   const add = (name: string, value: string) => void added.push(`${name}=${value}`)
-  const hiding = createRedactor(Buffer.from('key'), { learnSecret: add, learnSetting: add, redact: (text) => text })
+  const hiding = createRedactor(Buffer.from('key'), {
+    learnSecret: add,
+    learnSetting: add,
+    learnText: add,
+    redact: (text) => text,
+  })
   const learnedFrom = (fields: object) => {
     added.length = 0
     hiding(object(fields))

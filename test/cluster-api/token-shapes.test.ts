@@ -1,4 +1,7 @@
-import { KeyLines, redactTokens } from '../../src/cluster/token-shapes.ts'
+import { Secrets } from '../../src/cluster/secrets.ts'
+import { KeyLines } from '../../src/cluster/token-shapes.ts'
+
+const { redact } = new Secrets()
 
 /** Made up, and put together here: a scanner must not take this file for a leak. */
 const letters = 'aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzAbCdEf'
@@ -28,14 +31,14 @@ test.each([
   ['a token in the query of a URL', 'open-sesame', 'https://api.example/v1?user=jo&access_token=', '&page=2'],
   ['a signature of a URL', letters, 'https://shop.blob.example/file?sv=2024&sig=', ' is expired'],
 ])('%s is replaced', (_, secret, before = 'token ', after = ' is invalid') => {
-  expect(redactTokens(`${before}${secret}${after}`)).toBe(`${before}***${after}`)
+  expect(redact(`${before}${secret}${after}`)).toBe(`${before}***${after}`)
 })
 
 test('a private key is replaced, also if it is cut', () => {
   for (const kind of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'OPENSSH PRIVATE KEY', 'PGP PRIVATE KEY BLOCK']) {
-    expect(redactTokens(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
-    expect(redactTokens(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
-    expect(redactTokens([...blockOf(kind).slice(1), 'b'].join('\n'))).toBe('***\nb')
+    expect(redact(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
+    expect(redact(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
+    expect(redact([...blockOf(kind).slice(1), 'b'].join('\n'))).toBe('***\nb')
   }
 })
 
@@ -48,12 +51,12 @@ test.each([
   ['a commit', 'b4dac905c9393a97b511845a8d1a29b417026548'],
   ['a sentence', 'Basic authentication is required; the bearer token is missing'],
 ])('%s stays', (_, text) => {
-  expect(redactTokens(text)).toBe(text)
+  expect(redact(text)).toBe(text)
 })
 
 test('a key whose lines come one by one is replaced, and what follows stays', () => {
   const lines = new KeyLines()
-  const shown = ['start', ...blockOf('RSA PRIVATE KEY'), 'ready'].map((line) => redactTokens(lines.redact(line)))
+  const shown = ['start', ...blockOf('RSA PRIVATE KEY'), 'ready'].map((line) => redact(lines.redact(line)))
   expect(shown).toEqual(['start', '***', '***', '***', '***', 'ready'])
 })
 

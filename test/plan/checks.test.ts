@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
-import { headerValues, parseChecks, recordedLines } from '../../src/plan/checks.ts'
+import { headerSecrets, parseChecks, recordedLines } from '../../src/plan/checks.ts'
 
 type Raw = Parameters<typeof readInputs>[0]
 
@@ -159,13 +159,30 @@ it('the lines of a recording contain no value of a header, and are read as the s
   expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
 })
 
-it('the values of headers are secrets, with and without their scheme', () => {
-  const checks = parse({
-    'http-checks': "service/web GET / --header='Authorization: Bearer s3cret'",
-    metrics: 'a: up < 1',
-    'metrics-from': "https://prometheus.example --header='X-Key: k3y'",
-  })
-  expect(headerValues(checks)).toEqual(['Bearer s3cret', 's3cret', 'k3y'])
+const long = 'a-text-of-more-than-24-characters'
+it.each([
+  ['credentials, with and without their scheme', 'Authorization: Bearer s3cret', ['Bearer s3cret', 's3cret']],
+  [
+    'the password of Basic',
+    'authorization: Basic bWU6czNjcmV0',
+    ['Basic bWU6czNjcmV0', 'bWU6czNjcmV0', 'me:s3cret', 's3cret'],
+  ],
+  ['a key by its name', 'X-Api-Key: k3yk3y', ['k3yk3y']],
+  ['a token by its name', 'X-Vault-Token: word', ['word']],
+  ['cookies', 'Cookie: mode=dark; session-token=s3cret', ['mode=dark; session-token=s3cret', 's3cret']],
+  ['the password of a URL', 'X-Proxy: http://me:s3cret-1@p', ['s3cret-1']],
+  ['a long value', `X-Trace: ${long}`, [long]],
+  ['no number', 'X-Attempt: 1', []],
+  ['no scheme', 'X-Forwarded-Proto: https', []],
+  ['no name', 'Host: web', []],
+  ['no type of media', 'Accept: application/json', []],
+  ['no switch', 'X-Use-Token: true', []],
+  ['no credential that would be in any text', 'Authorization: web', []],
+])('the secrets of a header: %s', (_, header, secrets) => {
+  const line = `service/web GET / --header='${header}'`
+  expect(headerSecrets(parse({ 'http-checks': line }))).toEqual(secrets)
+  const source = { metrics: 'a: up < 1', 'metrics-from': `https://prometheus.example --header='${header}'` }
+  expect(headerSecrets(parse(source))).toEqual(secrets)
 })
 
 describe('metrics', () => {

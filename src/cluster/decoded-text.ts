@@ -1,0 +1,157 @@
+/**
+ * What a reader sees of a text, and what the text encodes. Secrets are searched in these forms: an escape sequence or an
+ * invisible character inside a secret, or an encoding of some of its characters, does not hide the secret.
+ */
+
+/** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
+const ansiEscape =
+  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/
+/** Control characters but white space, and characters that nobody sees; of a line break of Windows, the first half. */
+const invisible = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Cs}/u
+const invisibles = new RegExp(invisible, 'gu')
+const strippedParts = new RegExp(`${ansiEscape.source}|${invisible.source}`, 'gu')
+const escapeCharacter = /[\x1b\x80-\x9f]/
+/** Most texts have nothing to strip. */
+const mayNeedStripping = /[^\t\n -~]/
+
+/** A text without terminal escapes and invisible characters. White space stays. */
+export function strip(text: string): string {
+  return mayNeedStripping.test(text) ? text.replace(strippedParts, '') : text
+}
+
+/** A text without invisible characters; what follows an escape character stays. */
+export function withoutInvisible(text: string): string {
+  return mayNeedStripping.test(text) ? text.replace(invisibles, '') : text
+}
+
+/** A text that was made from another one, and which part of the other one each of its characters stands for. */
+export interface DecodedText {
+  readonly text: string
+  /** The part of the original text from which a part of this one was made. */
+  readonly originOf: (start: number, end: number) => readonly [start: number, end: number]
+}
+
+/** A replaced part of a text: where it was, and where its replacement is. */
+interface Edit {
+  readonly at: number
+  readonly length: number
+  readonly from: number
+  readonly to: number
+}
+
+/**
+ * The text as it is, as `strip` leaves it, and decoded up to three times, as JSON in JSON is: each form that differs from
+ * the one before. `strip` takes the letter after a lone escape character for the end of an escape, so that there is also a
+ * form without such characters only.
+ */
+export function decodedTexts(text: string): readonly DecodedText[] {
+  const found: DecodedText[] = []
+  const add = (form: DecodedText, depth: number) => {
+    found.push(form)
+    const stripped = strippedForms(form)
+    found.push(...stripped)
+    for (const source of stripped.length === 0 ? [form] : stripped) {
+      if (depth === maxDecodings || !mayBeEncoded.test(source.text)) continue
+      const decoded = replaceParts(source, encodedParts, decode)
+      if (decoded !== source) add(decoded, depth + 1)
+    }
+  }
+  add({ text, originOf: (start, end) => [start, end] }, 0)
+  return found
+}
+
+/** The text without invisible characters; and without escape sequences, if there may be some. */
+function strippedForms(source: DecodedText): readonly DecodedText[] {
+  if (!mayNeedStripping.test(source.text)) return []
+  const patterns = escapeCharacter.test(source.text) ? [invisibles, strippedParts] : [invisibles]
+  return patterns.map((parts) => replaceParts(source, parts, () => '')).filter((form) => form !== source)
+}
+
+function replaceParts(source: DecodedText, pattern: RegExp, replace: (part: string) => string): DecodedText {
+  const edits: Edit[] = []
+  let growth = 0
+  const text = source.text.replace(pattern, (part: string, from: number) => {
+    const replacement = replace(part)
+    edits.push({ at: from + growth, length: replacement.length, from, to: from + part.length })
+    growth += replacement.length - part.length
+    return replacement
+  })
+  if (edits.length === 0) return source
+  const partOf = (place: number): readonly [number, number] => {
+    const edit = lastUntil(edits, place)
+    if (edit === undefined) return [place, place + 1]
+    const beyond = place - edit.at - edit.length
+    return beyond < 0 ? [edit.from, edit.to] : [edit.to + beyond, edit.to + beyond + 1]
+  }
+  return {
+    text,
+    originOf: (start, end) => source.originOf(partOf(start)[0], partOf(end - 1)[1]),
+  }
+}
+
+/** The last edit that is not after a place. */
+function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
+  let [from, to] = [0, edits.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((edits[middle]?.at ?? 0) <= place) from = middle + 1
+    else to = middle
+  }
+  return edits[from - 1]
+}
+
+/** As in JSON that contains a text of JSON. */
+const maxDecodings = 3
+
+/** Quotes within quotes. Those beside signs may be an empty text, or the end of a quoted one. */
+const doubledQuote = /(?<=[^\s"'=:,({[])(?:''|"")(?=[^"',)}\]])|(?:''|"")(?=[^\s"'=:,)}\]])/
+const mayBeEncoded = new RegExp(`[%\\\\&]|${doubledQuote.source}`)
+/**
+ * Characters that are written in another way: in URLs, in strings of JSON, Go, Python, JavaScript, PHP and C, in HTML, and
+ * quotes within quotes of YAML, CSV, SQL or a shell. The last are incomplete, because the text is cut there.
+ */
+const encodedParts = new RegExp(
+  [
+    /(?:%HEX{2})+|(?:\\xHEX{2})+|(?:\\[0-3][0-7]{2})+|\\uHEX{4}|\\u\{HEX{1,6}\}|\\UHEX{8}/,
+    /&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,7}|#[xX]HEX{1,6});/,
+    /'\\''/,
+    doubledQuote,
+    /\\[^1-9Uux]/,
+    /(?:%HEX?|\\(?:[uUx]\{?HEX{0,7}|[0-3][0-7]?)?|&#?\w{0,6})(?=…)/,
+  ]
+    .map(({ source }) => source.replaceAll('HEX', '[0-9A-Fa-f]'))
+    .join('|'),
+  'g',
+)
+
+/** What parts stand for. A control character that a text does not show is left out. */
+const decodedParts: Readonly<Record<string, string>> = {
+  ...{ '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&apos;': "'", '&nbsp;': ' ' },
+  ...{ '\\n': '\n', '\\r': '\r', '\\t': '\t', '\\e': '\x1b' },
+  ...{ '\\0': '', '\\a': '', '\\b': '', '\\f': '', '\\v': '' },
+}
+
+function decode(part: string): string {
+  const known = decodedParts[part]
+  if (known !== undefined) return known
+  if (/^['"]/.test(part)) return part.slice(0, 1)
+  if (/^(?:%|\\x)[0-9A-Fa-f]{2}/.test(part)) return decodeBytes(part.split(/%|\\x/), 16)
+  if (/^\\\d{3}/.test(part)) return decodeBytes(part.split('\\'), 8)
+  const [, hex] = /^(?:\\u(?=.{4}$)|\\u\{(?=.*\}$)|\\U(?=.{8}$)|&#[xX](?=.*;$))(\w+)/.exec(part) ?? []
+  if (hex !== undefined) return decodeCharacter(Number.parseInt(hex, 16))
+  const [, decimal] = /^&#(\d+);$/.exec(part) ?? []
+  if (decimal !== undefined) return decodeCharacter(Number(decimal))
+  return /^\\[^\dUux]/.test(part) ? part.slice(1) : ''
+}
+
+/** As UTF-8, otherwise as Latin-1: Python writes `é` as `\xe9`. */
+function decodeBytes([, ...digits]: readonly string[], base: number): string {
+  const bytes = Buffer.from(digits.map((each) => Number.parseInt(each, base)))
+  const text = bytes.toString()
+  return text.includes('\uFFFD') ? bytes.toString('latin1') : text
+}
+
+/** A half of a character becomes whole beside its other half. */
+function decodeCharacter(code: number): string {
+  return code <= 0x10ffff ? String.fromCodePoint(code) : ''
+}

@@ -1,0 +1,406 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { redactOutput } from '../src/cli/output.ts'
+import { TerminalLog } from '../src/cli/terminal-log.ts'
+import type { KubeObject } from '../src/cluster/objects.ts'
+import { Secrets, secretsInHeader } from '../src/cluster/secrets.ts'
+import { Exit, type Reporter } from '../src/exit.ts'
+import type { EndedTimeline } from '../src/gate/timeline.ts'
+import { commentBody } from '../src/github/comment.ts'
+import { buildOutputs } from '../src/outputs.ts'
+import { RecordingWriter } from '../src/recording/writer.ts'
+import { buildAnnotations, buildWarnings } from '../src/report/annotations.ts'
+import { title } from '../src/report/headline.ts'
+import { renderReport } from '../src/report/json-report.ts'
+import { renderJunit } from '../src/report/junit.ts'
+import { LogPrinter } from '../src/report/log.ts'
+import { renderSummary } from '../src/report/summary.ts'
+import { renderLook } from '../src/report/why.ts'
+import { spansOf } from '../src/telemetry/spans.ts'
+import { line, paintLine } from '../src/trace/line.ts'
+import { changeJson, changeLines } from '../src/trace/render-changes.ts'
+import { ManualClock } from './cluster-api/manual-clock.ts'
+import {
+  createEntry,
+  createEvidence,
+  createMilestone,
+  createProblem,
+  createRequest,
+  createTarget,
+  createTargetRecord,
+  createTimeline,
+  start,
+} from './report/builders.ts'
+import { parameters, sampled } from './support/thorough.ts'
+
+/** Made up. Each part of eight characters is found in no other text. */
+const secretTexts = [
+  'Xq7v&Kw2z/Rm9t"Jh4<é+Bn6',
+  'correcthorsebatterystaple',
+  'zebra quilt marble tundra',
+  "it's 'quoted' %41 \\n",
+]
+
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const urlOf = (text: string) => encodeURIComponent(text)
+const hexOf = (text: string, before: string) =>
+  [...Buffer.from(text)].map((byte) => `${before}${byte.toString(16).padStart(2, '0')}`).join('')
+const json = (text: string) => JSON.stringify(text).slice(1, -1)
+/** Each character that matches, written by its code. */
+const coded = (text: string, characters: RegExp, write: (code: number) => string) =>
+  text.replace(characters, (character) => write(character.codePointAt(0) ?? 0))
+const hex4 = (code: number) => `\\u${code.toString(16).padStart(4, '0')}`
+
+/** How a text may write a secret, and what is around it there. */
+const forms: Readonly<Record<string, (secret: string) => readonly [before: string, form: string, after: string]>> = {
+  'as it is': (secret) => ['password ', secret, '.'],
+  'in brackets': (secret) => ['(', secret, ')'],
+  'in JSON': (secret) => ['{"login":"', json(secret), '"}'],
+  'in JSON in JSON': (secret) => ['"{\\"login\\":\\"', json(json(secret)), '\\"}"'],
+  "in Go's JSON": (secret) => ['{"login":"', coded(json(secret), /[&<>]/g, hex4), '"}'],
+  "in Python's JSON": (secret) => ['{"login": "', coded(json(secret), /[^ -~]/g, hex4), '"}'],
+  "in Python's repr": (secret) => [
+    "'",
+    coded(secret.replaceAll("'", "\\'"), /[^ -~]/g, (code) => `\\x${code.toString(16)}`),
+    "'",
+  ],
+  'in bytes of Python': (secret) => [
+    "b'",
+    coded(secret, /[^ -~]/g, (code) => hexOf(String.fromCodePoint(code), '\\x')),
+    "'",
+  ],
+  "in PHP's JSON": (secret) => ['{"login":"', coded(json(secret).replaceAll('/', '\\/'), /[^ -~]/g, hex4), '"}'],
+  'in JavaScript': (secret) => ['"', coded(secret, /[^\w ]/g, (code) => `\\u{${code.toString(16)}}`), '"'],
+  'in octal escapes': (secret) => [
+    '"',
+    coded(secret, /[^ -~]/g, (code) =>
+      [...Buffer.from(String.fromCodePoint(code))].map((byte) => `\\${byte.toString(8)}`).join(''),
+    ),
+    '"',
+  ],
+  'with all characters escaped': (secret) => ['"', coded(secret, /./gu, hex4), '"'],
+  'in a URL': (secret) => ['https://me:', urlOf(secret), '@db/shop'],
+  'in a URL, in lower case': (secret) => ['?x=', urlOf(secret).replace(/%../g, (code) => code.toLowerCase()), '&y'],
+  'in a URL with few escapes': (secret) => ['?x=', encodeURI(secret), ''],
+  'in a URL with all escapes': (secret) => ['?x=', hexOf(secret, '%'), ''],
+  'in a form': (secret) => ['', new URLSearchParams({ x: secret }).toString().slice(2), '&y=1'],
+  'in a URL in JSON in PHP': (secret) => ['"http:\\/\\/db\\/', urlOf(urlOf(secret)), '"'],
+  'in HTML': (secret) => [
+    '<b>',
+    coded(
+      secret.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;'),
+      /['+/]/g,
+      (code) => `&#${code};`,
+    ),
+    '</b>',
+  ],
+  'in HTML by numbers': (secret) => ['<b>', coded(secret, /[^\w ]/g, (code) => `&#x${code.toString(16)};`), '</b>'],
+  'in quotes of YAML': (secret) => ["password: '", secret.replaceAll("'", "''"), "'"],
+  'in quotes of CSV': (secret) => ['1,"', secret.replaceAll('"', '""'), '",2'],
+  'in quotes of a shell': (secret) => ["login '", secret.replaceAll("'", "'\\''"), "'"],
+  'in a shell without quotes': (secret) => ['login ', secret.replace(/[&/"<'%\\ ]/g, '\\$&'), ''],
+  'in base64': (secret) => ['data: ', base64(secret), ''],
+  'in a header of user and password': (secret) => ['Authorization: Basic ', base64(`me:${secret}`), ''],
+  'in base64 at another offset': (secret) => ['', base64(`root:${secret}!`), ''],
+  'in base64 at the last offset': (secret) => ['', base64(`admin:${secret}`), ''],
+  'in base64 of a URL': (secret) => ['/', Buffer.from(`u:${secret}`).toString('base64url'), '/'],
+  "in base64 in PHP's JSON": (secret) => ['"', base64(`u:${secret}`).replaceAll('/', '\\/'), '"'],
+  'in a text that is cut': (secret) => ['login with ', urlOf(secret).slice(0, 17), '…'],
+  'in a text of the runner': (secret) => ['::set-output name=x::', secret, '##[endgroup]'],
+}
+
+const isRemoved = (code: number) =>
+  /^[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]$/u.test(String.fromCodePoint(code)) &&
+  !/[\s\x85]/.test(String.fromCodePoint(code))
+/** What `plain` removes: all characters, and escape sequences. */
+const removed = [
+  ...Array.from({ length: 0x110000 }, (_, code) => code)
+    .filter(isRemoved)
+    .map((code) => String.fromCodePoint(code)),
+  ...[
+    '\x1b[32m',
+    '\x1b[0m',
+    '\x1b[1;31m',
+    '\x1b[K',
+    '\x1b]0;title\x07',
+    '\x1b]8;;\x1b\\',
+    '\x1b(B',
+    '\x1bM',
+    '\x9b1m',
+    '\ud800',
+  ],
+]
+
+/** What a reader could see: without what is removed, and without what marks a secret in Markdown and HTML. */
+function seen(text: string): string {
+  const invisible = /\x1b\[[0-?]*[ -/]*[@-~]|[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cs}]/gu
+  return text
+    .replace(/&#8203;|&#x200b;/g, '')
+    .replace(invisible, '')
+    .replace(/\\(?=[\\`*_[\]~])/g, '')
+}
+
+/** The parts of eight characters of a form that a text contains. */
+function leaksOf(form: string, text: string): string[] {
+  const shown = seen(text)
+  const hidden = seen(form)
+  const parts = Array.from({ length: Math.max(0, hidden.length - 11) }, (_, index) =>
+    hidden.slice(index + 2, index + 10),
+  )
+  return parts.filter((part) => !/^(?:\\u00..)?(?:\\|%|&)/.test(part) && shown.includes(part))
+}
+
+function withEveryText(text: string): EndedTimeline {
+  const target = createTarget({ source: { file: 'web.yaml', line: 3 } })
+  const problem = createProblem({
+    message: text,
+    headline: text,
+    evidence: [
+      createEvidence({ title: text, text: `a\n${text}\nb` }),
+      createEvidence({ type: 'log', title: 'Log', text }),
+    ],
+  })
+  const texts = { message: text, hint: text, hintWithoutLog: text, changes: [text], notes: [text], warnings: [text] }
+  const answer = { at: start, pod: 'web-1', seconds: 0.1, body: text, error: text, location: text, isRight: false }
+  return createTimeline({
+    hint: text,
+    verdict: { outcome: 'failed', reason: 'crash-loop', message: text },
+    entries: [createEntry({ text }), createEntry({ kind: 'problem', text })],
+    targets: [
+      createTargetRecord({
+        ...texts,
+        target,
+        outcome: 'failed',
+        reason: 'crash-loop',
+        milestones: [createMilestone({ message: text })],
+        problems: [problem],
+      }),
+    ],
+    checks: { requests: [createRequest({ text, answers: [answer] })], metrics: [] } as EndedTimeline['checks'],
+    annotations: [text],
+  })
+}
+
+/** Everything that leaves, with a text in each of its fields. */
+async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
+  const timeline = withEveryText(text)
+  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target), notices: [text] }
+  const [log, terminal, view]: string[][] = [[], [], []]
+  const output = (lines: string[]) => redactOutput({ write: (written) => lines?.push(written), isTTY: true }, secrets)
+  const run = async (reporter: Reporter & { end(timeline: EndedTimeline): void }) => {
+    const clock = new ManualClock()
+    const exit = new Exit(reporter, secrets, clock)
+    exit.texts.follow(() => [])
+    exit.onHead(head)
+    for (const entry of timeline.entries) exit.onEntry(entry)
+    exit.onLog({ at: start, target: 0, pod: 'web', container: 'app', type: 'line', text })
+    exit.onWarning(text)
+    clock.advance(60_000)
+    await Promise.resolve()
+    reporter.end(exit.redact(timeline))
+    return exit
+  }
+  const printer = new LogPrinter((lines) => log?.push(...lines), { color: true, groups: true })
+  const exit = await run({
+    onHead: (of) => printer.head(of),
+    onEntry: (entry) => printer.entry(entry),
+    onLog: (of) => printer.log(of),
+    onWarning: (warning) => log?.push(warning),
+    end: (ended) => printer.end(ended),
+  })
+  // The views of the command line are redacted as they are written.
+  const views = new TerminalLog(output(terminal ?? []), { color: true, drawsState: false, groups: false })
+  await run(views)
+  views.end(timeline)
+  const styles = ['green', 'red', undefined] as const
+  const object = {
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: 'w', namespace: 'shop', uid: 'u', annotations: { note: text } },
+    spec: { text },
+    status: { message: text },
+  } as unknown as KubeObject
+  const change = {
+    at: start,
+    type: 'MODIFIED',
+    object,
+    existedBefore: true,
+    by: text,
+    before: { a: 1 },
+    after: object,
+  } as const
+  const shown = output(view ?? [])
+  for (const style of styles)
+    shown.write(`${paintLine(line(2, { text, ...(style && { style }) }, 'more'), { color: true })}\n`)
+  for (const each of changeLines(change, start)) shown.write(`${paintLine(each, { color: true, columns: 100 })}\n`)
+  shown.write(changeJson(change, start))
+  shown.write(renderLook(timeline, { color: true } as never).join('\n'))
+
+  const redacted = exit.redact(timeline)
+  const links = {
+    run: { repositoryUrl: 'https://github.example/a/b' },
+    headSha: 'abcdef0123',
+    logUrl: 'https://github.example/log',
+    tracked: new Map(),
+  }
+  const path = join(folder, 'recording.ndjson')
+  const recording = new RecordingWriter(
+    path,
+    {
+      recording: 'rollout-gate/v1',
+      startedAt: new Date(start).toISOString(),
+      inputs: {},
+      targets: [{ ...createTarget(), manifest: object }],
+    } as never,
+    secrets.redact,
+  )
+  recording.write({ at: start, type: 'ADDED', object })
+  recording.write({ at: start, type: 'ERROR', what: 'pods', code: 500, message: text } as never)
+  await recording.end(start)
+  return {
+    log: log?.join('\n') ?? '',
+    terminal: terminal?.join('') ?? '',
+    view: view?.join('') ?? '',
+    summary: renderSummary(redacted),
+    report: renderReport(redacted),
+    outputs: JSON.stringify(buildOutputs(redacted, { report: 'r', summary: 's' })),
+    comment: commentBody(redacted, 'Rollout', links as never),
+    status: title(redacted),
+    annotations: JSON.stringify([...buildAnnotations(redacted), ...buildWarnings(redacted)]),
+    junit: renderJunit(redacted),
+    spans: JSON.stringify(
+      spansOf(redacted, {}, undefined).map(({ attributes, events, status, name }) => [
+        attributes,
+        events,
+        status,
+        name,
+      ]),
+    ),
+    recording: readFileSync(path, 'utf8'),
+  }
+}
+
+let folder = ''
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'redaction-'))
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const secretsKnown = new Secrets()
+for (const secret of secretTexts) secretsKnown.learnSecret('password', secret)
+
+test('everything that leaves shows each text of the cluster', async () => {
+  const shown = await everyExit('zebra-quilt', new Secrets())
+  expect(Object.entries(shown).flatMap(([where, text]) => (seen(text).includes('zebra-quilt') ? [] : where))).toEqual(
+    [],
+  )
+})
+
+describe('a secret that a text', () => {
+  const cases = Object.entries(forms).flatMap(([name, formOf]) =>
+    secretTexts.map((secret) => [name, secret, formOf(secret)] as const),
+  )
+
+  test.each(cases)('contains %s is replaced: %s', (_, __, [before, form, after]) => {
+    expect(leaksOf(form, secretsKnown.redact(`${before}${form}${after}`))).toEqual([])
+  })
+
+  test.each(cases)('contains %s is replaced, broken by each removed character: %s', (_, __, [before, form, after]) => {
+    const leaking = sampled(removed, 40, form.length + before.length).flatMap((character, index) => {
+      const place = 1 + (index % Math.max(1, form.length - 1))
+      const text = `${before}${form.slice(0, place)}${character}${form.slice(place)}${after}`
+      return leaksOf(form, secretsKnown.redact(text)).map((part) => [part, text])
+    })
+    expect(leaking.slice(0, 3)).toEqual([])
+  })
+
+  test('contains is in nothing that leaves', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...cases),
+        fc.array(fc.tuple(fc.constantFrom(...removed), fc.nat(60)), { maxLength: 3 }),
+        async ([, , [before, form, after]], breaks) => {
+          const broken = breaks.reduce(
+            (text, [character, place]) => `${text.slice(0, place)}${character}${text.slice(place)}`,
+            form,
+          )
+          const shown = await everyExit(`${before}${broken}${after}`, secretsKnown)
+          const leaks = Object.entries(shown).flatMap(([where, text]) =>
+            leaksOf(form, text).map((part) => `${part} in ${where}`),
+          )
+          expect(leaks).toEqual([])
+        },
+      ),
+      parameters,
+    )
+  })
+})
+
+describe('what is no secret stays readable', () => {
+  const files = (name: string) => readdirSync(join(import.meta.dirname, name), { recursive: true, withFileTypes: true })
+  /** All that logs, summaries and reports of recorded rollouts contain, and the documentation. */
+  const texts = ['report/snapshots', '../docs'].flatMap((name) =>
+    files(name)
+      .filter((each) => each.isFile() && /\.(?:md|txt|log|json|snap)$/.test(each.name))
+      .flatMap((each) => readFileSync(join(each.parentPath, each.name), 'utf8').split('\n')),
+  )
+  const values = [
+    '1',
+    'https',
+    'web',
+    'true',
+    'false',
+    'default',
+    'production',
+    'postgres',
+    '8080',
+    'shop',
+    'main',
+    'ready',
+    'admin',
+    'info',
+  ]
+  const names = [
+    'app',
+    'enabled',
+    'username',
+    'POSTGRES_PASSWORD',
+    'token',
+    'DB_HOST',
+    'password',
+    'X-Forwarded-Proto',
+    'existingSecret',
+  ]
+
+  test('a line of a log, a summary or the documentation, whatever common words Secrets and variables contain', () => {
+    const secrets = new Secrets()
+    for (const name of names)
+      for (const value of values)
+        for (const learn of [secrets.learnSecret, secrets.learnSetting, secrets.learnText]) learn(name, value)
+    expect(texts.length).toBeGreaterThan(1_000)
+    const changed = texts.filter((text) => secrets.redact(text) !== text)
+    expect(changed).toEqual([])
+  })
+
+  test('a word of the log in any encoding, beside the secrets of others', () => {
+    const words = [...new Set(texts.flatMap((text) => text.match(/[\p{L}\p{N}][\p{L}\p{N}/:.-]+/gu) ?? []))]
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...words), { minLength: 1, maxLength: 12 }),
+        fc.constantFrom(...Object.values(forms)),
+        (some, formOf) => {
+          const text = formOf(some.join(' ')).join('')
+          if (!/Basic|:\/\/me:/.test(text)) expect(secretsKnown.redact(text)).toBe(text)
+        },
+      ),
+      parameters,
+    )
+  })
+
+  test.each(values)('a header with the value %s', (value) => {
+    for (const name of ['X-Forwarded-Proto', 'X-Attempt', 'Host', 'X-App'])
+      expect(secretsInHeader(name, value)).toEqual([])
+  })
+})
