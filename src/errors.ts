@@ -62,6 +62,17 @@ export function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
+/**
+ * The message of a parser without what it quotes: a password that begins with `*`, `!` or `%` is read as an alias, a tag or a
+ * directive of YAML.
+ */
+export function withoutQuotedText(message: string): string {
+  return message
+    .replace(/"[^"]*"|<[^>]*>/g, '"…"')
+    .replace(/(?:(?<=[\w)]):|(?<=directive|escape sequence|resolved, so|YAML version)) .*$/s, '')
+    .replace(/^The \S+ tag/, 'The tag')
+}
+
 /** A message of another program, without its end, so that a full stop and a sentence may follow. */
 export function withoutEnd(message: string): string {
   return message.replace(/[.:\s]{1,9}$/, '')

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { load, YAMLException } from 'js-yaml'
-import { errorText, UserError } from '../errors.ts'
+import { errorText, UserError, withoutQuotedText } from '../errors.ts'
 import { isObject } from './objects.ts'
 
 export type Section = Record<string, unknown>
@@ -186,7 +186,7 @@ function parse(text: string, encoded: readonly string[] = []): KubeconfigDocumen
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error
     // The reason may quote the text (`*secret` is read as an alias); the snippet always does.
-    const reason = error.reason.slice(0, 500).replace(/"[^"]*"|<[^>]*>/g, '"…"')
+    const reason = withoutQuotedText(error.reason.slice(0, 500))
     const flattened = text.includes('\n')
       ? ''
       : ' Its line breaks are gone: quote it in the shell, or give it in base64.'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
-import { type AddMistake, type Mistake, UserError } from '../errors.ts'
+import { type AddMistake, type Mistake, UserError, withoutQuotedText } from '../errors.ts'
 import { type MilestoneName, milestoneNames } from '../inputs.ts'
 import { type Compiler, type Expression, firstLine, loadCompiler, type TextExpression } from './expressions.ts'
 
@@ -228,7 +228,7 @@ async function readEntries(text: string, path: string) {
       if (isEntry(entry, where, addMistake)) entries.push({ entry, where })
     }
   } catch (error) {
-    addMistake(`This is not valid YAML: ${firstLine(error)}`)
+    addMistake(`This is not valid YAML: ${withoutQuotedText(firstLine(error))}`)
   }
   return { mistakes, addMistake, entries }
 }

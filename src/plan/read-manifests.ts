@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
 import { groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
-import { errorText, type Mistake } from '../errors.ts'
+import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
@@ -344,15 +344,14 @@ class YamlSource {
       const [error] = document.errors
       const at = (offset: number) => lines.linePos(offset).line || 1
       if (error !== undefined)
-        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${sentence(error.message)}` } }
+        return { error: { line: at(error.pos[0]), message: `This is not valid YAML: ${withoutText(error)}` } }
       try {
         const value: unknown = document.toJS({ maxAliasCount: maxAliases })
         checkSize(value)
         return { value }
       } catch (error) {
         // An alias without its anchor, a recursive alias, or too many aliases.
-        const message = sentence(errorText(error))
-        return { error: { line: at(document.range?.[0] ?? 0), message } }
+        return { error: { line: at(document.range?.[0] ?? 0), message: withoutText(error) } }
       }
     })
   }
@@ -431,6 +430,8 @@ function checkSize(root: unknown): void {
   walk(root, 0)
 }
 
-function sentence(message: string): string {
+/** An error as a sentence, without the values of the manifest that it quotes. */
+function withoutText(error: unknown): string {
+  const message = withoutQuotedText(errorText(error))
   return /[.!?]$/.test(message) ? message : `${message}.`
 }

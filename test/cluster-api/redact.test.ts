@@ -256,6 +256,77 @@ test.each([
   expect(redacted).toContain('hmac:')
 })
 
+describe('a secret of a custom resource, or of any object,', () => {
+  const secret = 'open-sesame-1'
+  const annotated = (annotations: object) => ({ spec: { template: { metadata: { annotations } } } })
+  const places = [
+    ['in a field by its name', { kind: 'Widget', spec: { auth: { adminPassword: secret } } }],
+    ['in a field of its status', { kind: 'Widget', status: { apiToken: secret } }],
+    ['in a list', { kind: 'Widget', spec: { users: [{ name: 'me', 'client-secret': secret }] } }],
+    [
+      'in an annotation by its name',
+      { kind: 'Widget', metadata: { name: 'x', annotations: { 'example.com/auth-token': secret } } },
+    ],
+    [
+      'in JSON in an annotation',
+      { kind: 'Widget', metadata: { name: 'x', annotations: { note: `{"db":{"password":"${secret}"}}` } } },
+    ],
+    ["in JSON in a pod template's annotation", annotated({ config: `[{"apiKey": "${secret}"}]` })],
+    ["in YAML in a pod template's annotation", annotated({ config: `user: me\npassword: ${secret}\n` })],
+    ["in a URL in a pod template's annotation", annotated({ url: `amqp://me:${secret}@mq` })],
+    ['in a value of a chart of k3s', { kind: 'HelmChart', spec: { set: { 'db.password': secret } } }],
+    [
+      'in a value of a chart, as a list',
+      { kind: 'Release', spec: { forProvider: { set: [{ name: 'db.password', value: secret }] } } },
+    ],
+    ['in a variable of Flux', { kind: 'Kustomization', spec: { postBuild: { substitute: { db_password: secret } } } }],
+    ['in an argument', { spec: { containers: [{ args: ['serve', `--db-password=${secret}`] }] } }],
+    ['in a command', { spec: { containers: [{ command: ['sh', '-c', `DB_PASSWORD=${secret} serve`] }] } }],
+  ] as const
+  test.each(places)('%s is known', (_, fields) => {
+    const secrets = new Secrets()
+    createRedactor(Buffer.from('key'), secrets)(object(fields))
+    expect(secrets.redact(`login with ${secret}`)).toBe('login with ***')
+  })
+
+  test.each(
+    places.filter(([, fields]) =>
+      /"(?:adminPassword|apiToken|client-secret|set|substitute|example.com.auth-token)"/.test(JSON.stringify(fields)),
+    ),
+  )('%s becomes a hash', (_, fields) => {
+    const redacted = JSON.stringify(redact(object(fields)))
+    expect(redacted).not.toContain(secret)
+    expect(redacted).toContain('hmac:')
+  })
+
+  test.each([
+    ['the name of a Secret', { spec: { existingSecret: 'database-login' } }],
+    [
+      'the key of a Secret',
+      { spec: { data: [{ secretKey: 'database-login', remoteRef: { key: 'database-login' } }] } },
+    ],
+    ['a label by its name', { metadata: { name: 'x', labels: { token: 'database-login' } } }],
+    [
+      'a label of a selector',
+      { spec: { selector: { matchLabels: { token: 'database-login' } }, nodeSelector: { token: 'database-login' } } },
+    ],
+    ['a switch', { spec: { automountServiceAccountToken: 'true', useToken: 'false' } }],
+    ['an image in JSON', annotated({ note: '{"image":"registry.example.com/database-login:v1"}' })],
+    ['an argument', { spec: { containers: [{ args: ['--upstream=database-login.shop.svc.cluster.local'] }] } }],
+  ])('is not %s', (_, fields) => {
+    const secrets = new Secrets()
+    expect(createRedactor(Buffer.from('key'), secrets)(object(fields))).toEqual(object(fields))
+    for (const text of [
+      'Secret database-login is missing',
+      'database-login.shop.svc.cluster.local',
+      'registry.example.com/database-login:v1',
+      'true',
+      'false',
+    ])
+      expect(secrets.redact(text)).toBe(text)
+  })
+})
+
 test('the values of a selector stay', () => {
   const spec = { selector: { matchExpressions: [{ key: 'app', operator: 'In', values: ['web'] }] } }
   expect(redact(object({ spec }))).toEqual(object({ spec }))

@@ -260,6 +260,28 @@ describe('mistakes', () => {
   })
 
   it.each([
+    '*s3cret',
+    '!s3cret',
+    '!!s3cret',
+    '!<s3cret',
+    '!a!s3cret',
+    '"\\qs3cret"',
+    '>s3cret',
+    '&s3cret x: y',
+    '@s3cret',
+    '"s3cret" s3cret',
+    "'s3cret",
+  ])('a mistake in YAML does not quote the value: %s', (value) => {
+    const found = messagesOf(`${start}metadata:\n  name: a\ndata:\n  password: ${value}`)
+    expect(found.join()).not.toContain('s3cret')
+    expect(found.join()).not.toMatch(/undefined|[:…]\.$/)
+  })
+
+  it('a mistake in a directive does not quote it', () => {
+    expect(messagesOf(`%s3cret s3cret\n---\n${start}metadata: {name: a}`).join()).not.toContain('s3cret')
+  })
+
+  it.each([
     ['kustomization.yaml', 'resources: [web.yaml]', /kubectl kustomize/],
     ['base/x.yaml', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization', /kubectl kustomize/],
     ['chart/Chart.yaml', 'apiVersion: v2\nname: web\nversion: 1.0.0', /helm template/],
