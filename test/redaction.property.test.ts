@@ -14,11 +14,9 @@ import { RecordingWriter } from '../src/recording/writer.ts'
 import { buildAnnotations, buildWarnings } from '../src/report/annotations.ts'
 import { title } from '../src/report/headline.ts'
 import { renderReport } from '../src/report/json-report.ts'
-import { renderJunit } from '../src/report/junit.ts'
 import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { renderLook } from '../src/report/why.ts'
-import { spansOf } from '../src/telemetry/spans.ts'
 import { line, paintLine } from '../src/trace/line.ts'
 import { changeJson, changeLines } from '../src/trace/render-changes.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
@@ -178,7 +176,7 @@ function withEveryText(text: string): EndedTimeline {
         problems: [problem],
       }),
     ],
-    checks: { requests: [createRequest({ text, answers: [answer] })], metrics: [] } as EndedTimeline['checks'],
+    checks: { httpChecks: [createRequest({ text, answers: [answer] })], metrics: [] } as EndedTimeline['checks'],
     annotations: [text],
   })
 }
@@ -269,15 +267,6 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
     comment: commentBody(redacted, 'Rollout', links as never),
     status: title(redacted),
     annotations: JSON.stringify([...buildAnnotations(redacted), ...buildWarnings(redacted)]),
-    junit: renderJunit(redacted),
-    spans: JSON.stringify(
-      spansOf(redacted, {}, undefined).map(({ attributes, events, status, name }) => [
-        attributes,
-        events,
-        status,
-        name,
-      ]),
-    ),
     recording: readFileSync(path, 'utf8'),
   }
 }
