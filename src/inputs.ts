@@ -30,6 +30,7 @@ import {
   defaultStallTimeoutMs,
   defaultTimeoutMs,
   failFastMs,
+  lastAnswerMs,
   liveLogHeadBytes,
   liveLogHeadLines,
   liveLogIntervalMs,
@@ -377,8 +378,7 @@ const definitions = {
     group: 'After ready',
     default: '0',
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
-    details:
-      'A container of the new revision that dies, a pod that loses readiness, or a resource that is no longer ready ends the gate as `failed`, with `not-held`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. `timeout` counts up to the start of this time.',
+    details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler or a custom resource, may be not ready meanwhile: only a failure ends the gate, or that it is not ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
   }),
   metrics: input(lines, {
     name: 'metrics',

@@ -80,6 +80,12 @@ export const metricProven = 2
 /** How long the end of the hold waits for the answers to its last questions: longer than a query may take. */
 export const lastAnswerMs = 30_000
 
+/**
+ * How long a target without pods of its own may be not ready before the end of the hold counts: controllers that reconcile at an
+ * interval report so for some seconds, as those of Flux do (`Ready=Unknown`).
+ */
+export const fallenMs = 10_000
+
 // Deaths of containers, and what is missing for them
 
 /**

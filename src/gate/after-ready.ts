@@ -28,7 +28,7 @@ import type { Checks, RequestCheck } from '../plan/checks.ts'
 import type { Target } from '../plan/target.ts'
 import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
-import { lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
+import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { DuringChecks } from './during-checks.ts'
@@ -78,10 +78,13 @@ export class AfterReady implements AnswerBook {
   /** The names of the pods behind the targets since the start, by uid. */
   readonly #podNames = new Map<string, string>()
   readonly #held = new Map<GatedTarget, HeldPods>()
+  /** The targets that are not ready in the hold, and since when. */
+  readonly #fallen = new Map<GatedTarget, number>()
   readonly #parts: () => Parts
   #hold: Hold | undefined
-  /** Whether the end of the hold has ended the targets that are not ready. */
-  #isHoldJudged = false
+  /** When the targets were last judged at or after the end of the hold. */
+  #judgedAt = -Infinity
+  #lastAnswerAt = -Infinity
   /** The lines whose reference and port are known to be right. */
   readonly #checked = new Set<RequestCheck>()
   /** Since when the URLs are asked: every target is ready. */
@@ -181,6 +184,7 @@ export class AfterReady implements AnswerBook {
     } else {
       const uid = this.#uidOf(event, check, concerned)
       if (uid === undefined) return []
+      this.#lastAnswerAt = event.at
       const key = keyOf(check.index, uid)
       this.#answers.set(key, addAnswer(this.#answers.get(key), check, event, event.at))
     }
@@ -219,24 +223,39 @@ export class AfterReady implements AnswerBook {
 
   /**
    * What breaks the hold of a target; undefined if nothing does. A pod that is replaced, or that a scale adds, has until the end
-   * of the hold to become ready.
+   * of the hold to become ready, and so has a target whose status is not ready.
    */
   broken(gated: GatedTarget, object: KubeObject, assessment: Assessment, context: RuleContext): Problem | undefined {
     if (!this.isHolding) return undefined
     const { serving } = gated.rule
     const all = serving === undefined ? [] : podsOfTarget(assessment, object, serving, context)
     // The pods of a gated workload are its own, also behind a Service.
-    const isOwn = (pod: Pod) => serving?.podMetadata !== undefined || context.isOfGatedRevision(pod) === undefined
+    const isOwn = (pod: Pod) => serving?.podMetadata !== undefined || context.revisionOf(pod) === undefined
     const pods = all.filter(isOwn)
     const held = this.#held.get(gated) ?? new Map()
     this.#held.set(gated, withReadyPods(held, pods))
     const { failure } = assessment
+    if (assessment.status === 'ready') this.#fallen.delete(gated)
+    else if (!this.#fallen.has(gated)) this.#fallen.set(gated, context.now)
     if (failure !== undefined && traitsOf(failure).isAnswer) return undefined
-    const problem = failure ?? findBreak(pods, held, assessment, context)
-    // A custom resource may fall back without its pods.
-    const isOfPods = serving !== undefined && serving.presentPods === undefined
-    if (problem !== undefined || isOfPods || assessment.status === 'ready') return problem
-    return fallenProblem(object, assessment, context.now)
+    return failure ?? findBreak(pods, held, assessment, context)
+  }
+
+  /**
+   * Until when a target may be not ready although the hold has ended: its controller reconciles it at intervals, and reports so
+   * for some seconds. Pods have only the time of the hold.
+   */
+  #fallenUntil(gated: GatedTarget): number {
+    const { serving } = gated.rule
+    const hasOwnPods = serving?.podMetadata !== undefined && serving.presentPods === undefined
+    const since = objectOf(gated.state) === undefined ? undefined : this.#fallen.get(gated)
+    if (since === undefined) return -Infinity
+    return hasOwnPods && since < (this.#hold?.until ?? 0) ? since : since + fallenMs
+  }
+
+  /** Whether the end of the hold ends a target that is not ready. */
+  hasFallen(gated: GatedTarget, now: number): boolean {
+    return now >= this.#fallenUntil(gated)
   }
 
   /** The event that ends a target which did not stay ready for the whole hold. */
@@ -258,9 +277,9 @@ export class AfterReady implements AnswerBook {
     return this.notHeld({ ...ownProblem(gone, now), reason: 'deleted', detail: {} }, now)
   }
 
-  /** Called when the gate has judged its targets at the end of the hold. After that, only the last answers are awaited. */
-  judgeHold(): void {
-    this.#isHoldJudged = true
+  /** Called when the gate judges its targets at or after the end of the hold. */
+  judgeHold(now: number): void {
+    this.#judgedAt = now
   }
 
   /** Whether something is asked before the gate may end as ready. */
@@ -270,9 +289,27 @@ export class AfterReady implements AnswerBook {
   }
 
   #isOver({ until }: Hold, now: number): boolean {
-    const isPending = (question: Question) =>
-      question.type === 'metric' || this.#checks.httpChecks[question.check]?.during === false
-    return now >= until && (now >= until + lastAnswerMs || !this.#questions.some(isPending))
+    if (now < until || this.#openChecks.length > 0) return false
+    return now >= until + lastAnswerMs || !this.#questions.some(({ type }) => type === 'metric')
+  }
+
+  /** The lines that some pod still has to answer. */
+  get #openChecks(): readonly RequestCheck[] {
+    const open = new Set(this.#questions.flatMap((question) => (question.type === 'request' ? [question.check] : [])))
+    return this.#checks.httpChecks.filter(({ index, during }) => open.has(index) && !during)
+  }
+
+  /** When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes. */
+  #unansweredAt({ until }: Hold): number {
+    const waitMs = Math.max(lastAnswerMs, ...this.#openChecks.map(({ timeoutMs }) => timeoutMs + requestIntervalMs))
+    return this.#openChecks.length === 0 ? Infinity : Math.max(until, this.#lastAnswerAt) + waitMs
+  }
+
+  #unansweredVerdict(hold: Hold, now: number): Verdict | undefined {
+    if (now < this.#unansweredAt(hold)) return undefined
+    const waited = duration(now - Math.max(hold.until, this.#lastAnswerAt))
+    const outage = `after the hold, no request reached a pod for ${waited}: ${this.#openChecks.map(requestOf).join(', ')}`
+    return verdictOf('unknown', 'api-unreachable', { outage })
   }
 
   /**
@@ -283,7 +320,8 @@ export class AfterReady implements AnswerBook {
     const { holdMs, metrics } = this.#checks
     if (this.#hold !== undefined || (holdMs === 0 && metrics.length === 0)) return true
     this.#hold = { since: now, until: now + holdMs }
-    this.#isHoldJudged = false
+    this.#judgedAt = -Infinity
+    this.#fallen.clear()
     for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
     if (holdMs > 0) this.#history.setHold({ holdMs, since: now })
     this.update(now)
@@ -319,7 +357,7 @@ export class AfterReady implements AnswerBook {
    * The moments at which time alone changes something.
    * @param isUnavailable whether a watch is unavailable: then the end of the hold waits
    */
-  deadlines(now: number, isUnavailable: boolean): readonly Deadline[] {
+  deadlines(isUnavailable: boolean): readonly Deadline[] {
     if (this.#hold === undefined) {
       const { stallTimeoutMs } = this.#settings
       const stallAt = (this.#urlsSince ?? Infinity) + stallTimeoutMs
@@ -327,8 +365,10 @@ export class AfterReady implements AnswerBook {
     }
     const { until } = this.#hold
     if (isUnavailable) return []
-    if (!this.#isHoldJudged) return [{ at: until, ends: 'hold' }]
-    return now < until + lastAnswerMs ? [{ at: until + lastAnswerMs, ends: 'hold' }] : []
+    const fallen = this.#parts().all.map((gated) => Math.max(until, this.#fallenUntil(gated)))
+    const moments = [until, until + lastAnswerMs, this.#unansweredAt(this.#hold), ...fallen]
+    const next = Math.min(...moments.filter((at) => at > this.#judgedAt))
+    return next < Infinity ? [{ at: next, ends: 'hold' }] : []
   }
 
   /** Updates the questions. Called after each event and deadline. */
@@ -376,16 +416,19 @@ export class AfterReady implements AnswerBook {
       .flatMap((each) => (each.check === check.index ? each.asked.flatMap((pod) => questionFor(pod.uid, pod)) : []))
   }
 
-  /** When a pod is asked next: at once, then at an interval, and a last time at the end of the hold. */
+  /**
+   * When a pod is asked next: at once, then at an interval, and a last time at the end of the hold; after a wrong or missing
+   * answer until a right one clears it, or a later one proves it.
+   */
   #dueAt({ index }: RequestCheck, uid: string, now: number): number | undefined {
     const key = keyOf(index, uid)
     const since = this.#askedSince.get(key) ?? now
     this.#askedSince.set(key, since)
-    const last = this.#answers.get(key)?.lastAt
+    const { lastAt: last, wrong = 0 } = this.#answers.get(key) ?? {}
     const at = last === undefined ? since : last + requestIntervalMs
-    if (this.#hold === undefined) return at
+    if (this.#hold === undefined || last === undefined || wrong > 0) return at
     const { until } = this.#hold
-    return (last ?? since) >= until ? undefined : Math.min(at, until)
+    return last >= until ? undefined : Math.min(at, until)
   }
 
   /** The names behind the variables of a query. */
@@ -425,6 +468,7 @@ export class AfterReady implements AnswerBook {
     return (
       this.#mistakes() ??
       this.#urlFailure(now) ??
+      (this.#hold && this.#unansweredVerdict(this.#hold, now)) ??
       (this.#hold && this.#metrics.verdict(this.#hold, this.#isOver(this.#hold, now)))
     )
   }

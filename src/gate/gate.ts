@@ -394,9 +394,9 @@ export class Gate {
   #endHold(at: number): void {
     const after = this.#after
     if (after === undefined) return
-    after.judgeHold()
+    after.judgeHold(at)
     for (const gated of this.#targets.open)
-      if (!this.#targets.isUnanswered(gated))
+      if (!this.#targets.isUnanswered(gated) && after.hasFallen(gated, at))
         this.#targets.judge(gated, () => this.#targets.apply(gated, after.notReady(gated, at)))
   }
 
@@ -417,7 +417,7 @@ export class Gate {
           { at: this.#failFastAt, ends: 'gate' },
           { at: this.#heartbeatAt, ends: 'nothing' },
           { at: this.#health.refusalsDueAt, ends: 'nothing' },
-          ...(this.#after?.deadlines(this.#now, this.#isUnavailable) ?? []),
+          ...(this.#after?.deadlines(this.#isUnavailable) ?? []),
         ]
     this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }

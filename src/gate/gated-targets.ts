@@ -17,7 +17,7 @@ import { type Assessment, isUndisturbed, stayingPods } from '../lifecycle/assess
 import { takeSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import { createGateTime, type GateTime, specWrittenAt } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
-import type { RuleContext } from '../lifecycle/rule-context.ts'
+import type { PodRevision, RuleContext } from '../lifecycle/rule-context.ts'
 import { targetRule } from '../lifecycle/rules.ts'
 import { createContexts, type SharedContexts } from '../lifecycle/shared-context.ts'
 import { observeTarget, type TargetHistory } from '../lifecycle/target-history.ts'
@@ -542,26 +542,25 @@ export class GatedTargets {
 
   #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {
     let hasUnjudged: boolean | undefined
+    let hasGated: boolean | undefined
     return {
       ...this.#contexts.at(now),
       history,
       ...this.#others.othersOf(gated.index),
-      isOfGatedRevision: (pod) => {
-        hasUnjudged ??= this.#hasUnjudgedWorkload(gated)
-        return hasUnjudged ? false : this.#isOfGatedRevision(pod)
+      revisionOf: (pod) => {
+        hasUnjudged ??= this.#workloadsBehind(gated).some((other) => !isJudged(other))
+        if (hasUnjudged) return 'other'
+        hasGated ??= this.#workloadsBehind(gated).some((other) => this.#wantsPods(other))
+        return this.#revisionOf(pod) ?? (hasGated ? 'other' : undefined)
       },
     }
   }
 
-  /**
-   * Whether a gated workload whose pods the target reads has not published them yet: the workload's revisions are not
-   * listed, or its change has not arrived.
-   */
-  #hasUnjudgedWorkload({ rule, state }: GatedTarget): boolean {
+  /** The gated workloads whose pods the target reads. */
+  #workloadsBehind({ rule, state }: GatedTarget): readonly GatedTarget[] {
     const object = objectOf(state)
-    if (object === undefined || rule.isConcernedBy === undefined) return false
-    return this.all.some((other) => {
-      if (other.state.assessment !== undefined || other.state.type === 'ended') return false
+    if (object === undefined || rule.isConcernedBy === undefined) return []
+    return this.all.filter((other) => {
       const workload = rule.concernedBy?.includes(other.target.kind) ? this.#store.get(other.target) : undefined
       return (
         workload !== undefined &&
@@ -571,13 +570,21 @@ export class GatedTargets {
     })
   }
 
-  #isOfGatedRevision(pod: Pod): boolean | undefined {
+  /** Whether a gated workload has published its pods, and wants any. */
+  #wantsPods(gated: GatedTarget): boolean {
+    const { state, rule } = gated
+    const object = objectOf(state)
+    if (object === undefined || this.#published.get(gated)?.pods === undefined) return false
+    return rule.serving?.isEmpty(object, this.contextOf(gated, this.#now())) === false
+  }
+
+  #revisionOf(pod: Pod): PodRevision | undefined {
     const uid = pod.metadata.uid ?? ''
     const published = [...this.#ownership.targetsOf(pod)].flatMap((gated) => this.#published.get(gated) ?? [])
     const workloads = published.filter(({ pods }) => pods !== undefined)
-    return workloads.length === 0
-      ? undefined
-      : workloads.some(({ pods, keptPods }) => pods?.has(uid) || keptPods?.has(uid))
+    if (workloads.length === 0) return undefined
+    if (workloads.some(({ keptPods }) => keptPods?.has(uid))) return 'kept'
+    return workloads.some(({ pods }) => pods?.has(uid)) ? 'gated' : 'other'
   }
 
   /** Whether a target waits for another open target, or for an object that belongs to one. */
@@ -692,6 +699,11 @@ export class GatedTargets {
 
 function requestsIn(gated: GatedTarget): readonly (readonly WatchRequest[])[] {
   return [requestsOf(gated), explainingRequestsOf(gated), optionalRequestsOf(gated)]
+}
+
+/** Whether a workload has published its pods: its revisions are listed, and its change has arrived. */
+function isJudged({ state }: GatedTarget): boolean {
+  return state.assessment !== undefined || state.type === 'ended'
 }
 
 function haveSamePods(a: PublishedPods = {}, b: PublishedPods = {}): boolean {

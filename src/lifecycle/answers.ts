@@ -5,7 +5,7 @@ import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { answersProven, answersProvenMs } from '../thresholds.ts'
-import { type Ask, type AskedPod, type Draft, gatedPods, type Milestone } from './assessment.ts'
+import { type Ask, type AskedPod, type Draft, type Milestone, revisedPods } from './assessment.ts'
 import { ownProblem } from './conditions.ts'
 import { prove } from './proof.ts'
 import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
@@ -207,18 +207,18 @@ function uidOf({ metadata: { uid, name } }: Pod): string {
 
 /** The pods of the gated revision behind a target. */
 export function podsOfTarget(
-  assessed: Pick<Draft, 'pods'>,
+  assessed: Pick<Draft, 'pods' | 'keptPods'>,
   object: KubeObject,
   serving: Serving,
   context: RuleContext,
 ): readonly Pod[] {
-  const { list, isOfGatedRevision } = context
+  const { list, revisionOf } = context
   if (serving.presentPods !== undefined) return serving.presentPods(object, context)
   const all = list('Pod', object.metadata.namespace)
   if (serving.podMetadata === undefined)
-    return all.filter((pod) => serving.selects(object, pod) && isOfGatedRevision(pod) !== false)
+    return all.filter((pod) => serving.selects(object, pod) && (revisionOf(pod) ?? 'gated') === 'gated')
   const byUid = new Map(all.map((pod) => [uidOf(pod), pod]))
-  return gatedPods(object, assessed, (uid) => byUid.get(uid))
+  return revisedPods(object, assessed, (uid) => byUid.get(uid))
 }
 
 /** `web-2` before `web-10`. */

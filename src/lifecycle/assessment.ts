@@ -112,6 +112,16 @@ export function gatedPods(
   return [...(assessment?.pods ?? [])].map(podWithUid).filter((object) => isOfKind(object, 'Pod'))
 }
 
+/** The gated pods without those of an older revision that their workload keeps. */
+export function revisedPods(
+  object: KubeObject,
+  assessment: Pick<Assessment, 'pods' | 'keptPods'> | undefined,
+  podWithUid: (uid: string) => KubeObject | undefined,
+): readonly Pod[] {
+  const isKept = ({ metadata: { uid = '' } }: Pod) => assessment?.keptPods?.has(uid) === true
+  return gatedPods(object, assessment, podWithUid).filter((pod) => !isKept(pod))
+}
+
 /** The gated pods that are not being deleted. */
 export function stayingPods(
   object: KubeObject | undefined,

@@ -7,6 +7,12 @@ import type { PodHistory } from './pod-history.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /**
+ * `gated`: of the gated revision. `kept`: an older pod that its workload keeps, below a partition or with OnDelete. `other`: an
+ * older one, or one of a workload that is not gated, or unknown because a workload has not been assessed yet.
+ */
+export type PodRevision = 'gated' | 'kept' | 'other'
+
+/**
  * The facts that a rule may read besides the object itself: related objects, their histories, the time and the
  * settings. A new one is built for each assessment.
  */
@@ -37,11 +43,8 @@ export interface RuleContext {
   succeededPods(uid: string | undefined): readonly Pod[]
   /** The objects of a kind in a namespace; `namespace` is undefined for kinds without namespaces. */
   list<Kind extends string>(kind: Kind, namespace: string | undefined): readonly ObjectOf<Kind>[]
-  /**
-   * Whether a pod of a gated workload is of the gated revision, or is an older pod that stays; undefined for other
-   * pods. False if the workload has not been assessed yet.
-   */
-  isOfGatedRevision(pod: Pod): boolean | undefined
+  /** Where a pod belongs among the pods of the gated workloads behind the object; undefined if none is behind it. */
+  revisionOf(pod: Pod): PodRevision | undefined
   /** The events about an object. */
   events(object: KubeObject): readonly EventObject[]
   /** The history of a pod since its first sight. */

@@ -128,7 +128,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * because the gate may miss the last status.
    */
   lastState?(object: Gated, events: readonly EventObject[]): Gated | undefined
-  /** The rule reads `isOfGatedRevision`: the target is assessed after the workloads, which publish their pods. */
+  /** The rule reads `revisionOf`: the target is assessed after the workloads, which publish their pods. */
   readonly readsGatedPods?: boolean
   /** How requests reach its pods; absent for kinds that serve none. */
   readonly serving?: Serving<Gated>

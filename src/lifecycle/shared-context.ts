@@ -4,7 +4,7 @@ import type { LifecycleSettings, RuleContext } from './rule-context.ts'
 import { PodHistories } from './workloads/observe-pods.ts'
 
 /** The part of a rule context that all targets share. */
-type SharedContext = Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'isOfGatedRevision'>
+type SharedContext = Omit<RuleContext, 'history' | 'othersProgress' | 'othersReadyAt' | 'revisionOf'>
 
 /** Builds the shared part of rule contexts from the store. */
 export interface SharedContexts {

@@ -367,10 +367,48 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
     'ready 33',
   ],
   [
-    'ends 30 s later without an answer to its last question',
+    'is unknown 30 s after its end without an answer to its last question',
     { hold: '30s', 'http-checks': requests },
     answers([1, 11, 21]),
-    'ready 61',
+    'unknown api-unreachable 61',
+  ],
+  [
+    'is unknown if no request has reached a pod since it began',
+    { hold: '30s', 'http-checks': requests },
+    answers([1]),
+    'unknown api-unreachable 61',
+  ],
+  [
+    'waits for the answer to a request that may take longer',
+    { hold: '30s', 'http-checks': `${requests} --timeout=50s` },
+    answers([1, 80]),
+    'ready 80',
+  ],
+  [
+    'asks on after a wrong answer to its last question until a right one clears it',
+    { hold: '30s', 'http-checks': requests },
+    [...answers([1, 11, 21]), ...answers([31, 41], { status: 500 }), ...answers([51])],
+    'ready 51',
+  ],
+  [
+    'asks on after missing answers at its end until they prove that the pod does not answer',
+    { hold: '30s', 'http-checks': requests },
+    [...answers([1, 11]), ...answers([25, 45, 65], { status: undefined, error: 'no answer for 5 s' })],
+    'failed no-answer 65',
+  ],
+  [
+    'asks a pod that replaces another one at its end',
+    { hold: '30s', 'http-checks': requests },
+    [
+      ...answers([1, 11, 21]),
+      ...at(
+        30,
+        modified(createServer().pod('web-1-a', readyStatus(1), { deletionTimestamp: iso(60) })),
+        added(createServer().pod('web-1-b', readyStatus(28))),
+      ),
+      ...answers([38], {}, 'web-1-b'),
+    ],
+    'ready 38',
   ],
   [
     'begins when everything has answered',
@@ -459,7 +497,17 @@ describe('a Deployment that is judged by --for', () => {
 
   it.each<[string, readonly FeedEvent[], string]>([
     ['a container that dies', at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20)))), 'failed not-held 20'],
-    ['the condition that is no longer True', at(20, modified(available('False'))), 'failed not-held 20'],
+    ['the condition that is not True at its end', at(20, modified(available('False'))), 'failed not-held 31'],
+    [
+      'nothing, if the condition is True again',
+      [20, 25].flatMap((second) => at(second, modified(available(second === 20 ? 'False' : 'True')))),
+      'ready 31',
+    ],
+    [
+      'nothing, if the condition is False for 5 s at its end',
+      [28, 33].flatMap((second) => at(second, modified(available(second === 28 ? 'False' : 'True')))),
+      'ready 33',
+    ],
     ['nothing', [], 'ready 31'],
   ])('has its hold broken by %s', (_, events, expected) => {
     expect(ending(check({ hold: '30s' }, [...begin, events], {}, targets))).toBe(expected)

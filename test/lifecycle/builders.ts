@@ -307,7 +307,7 @@ export interface ContextOptions {
   /** Server's clock minus the runner's. */
   readonly serverOffsetMs?: number
   /** Which pods belong to the revision of a gated workload; by default none belongs to any. */
-  readonly isOfGatedRevision?: (pod: Pod) => boolean | undefined
+  readonly revisionOf?: RuleContext['revisionOf']
 }
 
 export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {}): GateTime {
@@ -344,7 +344,7 @@ export function context(options: ContextOptions = {}): RuleContext {
     succeededPods: (uid) =>
       (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
     list: (kind, namespace) => store.list(kind, namespace),
-    isOfGatedRevision: options.isOfGatedRevision ?? (() => undefined),
+    revisionOf: options.revisionOf ?? (() => undefined),
     events: (object) => store.eventsOf(object),
     podHistory: (pod) =>
       podHistories.get(pod.metadata.uid ?? '') ??

@@ -178,7 +178,7 @@ describe('the explanation of pods that get no traffic', () => {
 
   it('is that only pods of an older revision are ready', () => {
     const pods = [webPod('old')]
-    const finding = explain(createService(), { pods, options: { isOfGatedRevision: () => false } })
+    const finding = explain(createService(), { pods, options: { revisionOf: () => 'other' } })
     expect(finding.message).toBe('selects 1 pod, of an older revision; no new one is there yet')
     expect(finding.lines.at(-1)).toBe('✗ only pods of an older revision are ready')
   })
@@ -195,8 +195,8 @@ describe('the explanation of pods that get no traffic', () => {
     ],
   ])('is the new pods of an update, while the old ones are ready: %j', (names, words) => {
     const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: crashLoopStatus(3, 50) }))
-    const isOfGatedRevision = ({ metadata }: Pod) => !metadata.name.startsWith('old')
-    const finding = explain(createService(), { pods, options: { isOfGatedRevision } })
+    const revisionOf = ({ metadata }: Pod) => (metadata.name.startsWith('old') ? 'other' : 'gated')
+    const finding = explain(createService(), { pods, options: { revisionOf } })
     expect(finding.message.startsWith(words)).toBe(true)
     expect(finding.lines.at(-1)).toMatch(/^✗ only pods of an older revision are ready/)
   })

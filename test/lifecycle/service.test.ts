@@ -329,7 +329,7 @@ describe('an endpoint does not count', () => {
   })
 
   it('when its pod is of an older revision of a gated workload', () => {
-    const options = { isOfGatedRevision: (pod: Pod) => pod.metadata.name === 'b' }
+    const options = { revisionOf: (pod: Pod) => (pod.metadata.name === 'b' ? 'gated' : 'other') } as const
     expect(judge(createService(), [a, b, createSlice([a])], options)).toMatchObject({
       status: 'progressing',
       problems: [{ message: expect.stringContaining('selects 2 pods, 1 of them of an older revision') }],

@@ -9,7 +9,7 @@ import {
   shortName,
 } from '../../cluster/objects.ts'
 import { ownedListsMs } from '../../thresholds.ts'
-import { type Draft, gatedPods } from '../assessment.ts'
+import { type Draft, revisedPods } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
 import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
@@ -176,7 +176,7 @@ export function servingBeside(rule: Rule): Serving | undefined {
 
 function podsOfWorkload(object: KubeObject, rule: Rule, context: RuleContext): readonly Pod[] {
   const all = new Map(context.list('Pod', object.metadata.namespace).map((pod) => [pod.metadata.uid, pod]))
-  return gatedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
+  return revisedPods(object, assessOwned(object, rule, context), (uid) => all.get(uid))
 }
 
 /** The kinds by which the pods of a workload are found. */

@@ -187,7 +187,7 @@ export function explainUnserved(
 
   const states = staying.map((pod) => examinePod(pod, context))
   // During an update the new pods count; the old ones only if there are no others.
-  const newPods = staying.filter((pod) => context.isOfGatedRevision(pod) !== false)
+  const newPods = staying.filter((pod) => context.revisionOf(pod) !== 'other')
   const [cause] = states
     .flatMap(({ pod, problems }) => (newPods.length === 0 || newPods.includes(pod) ? problems : []))
     .sort(byImportance)

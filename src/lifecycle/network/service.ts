@@ -243,7 +243,7 @@ function backendsOf(
   const ofPods = pods.flatMap(({ pod, endpoints, servedPorts }): readonly Backend[] => {
     const ready = endpoints.find(({ isReady }) => isReady)
     if (ready === undefined || (servedPorts.length === 0 && ports.length > 0)) return []
-    if (isReplaced(pod) || context.isOfGatedRevision(pod) === false) return []
+    if (isReplaced(pod) || context.revisionOf(pod) === 'other') return []
     // The endpoint may be older than its pod's status.
     const { ready: isPodReady, settledAt } = readiness(pod, context)
     return isPodReady ? [{ key: keyOf(ready), ports: servedPorts, settledAt }] : []

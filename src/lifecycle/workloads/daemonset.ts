@@ -103,6 +103,9 @@ function assessDaemonSet(set: DaemonSet, context: RuleContext): Assessment {
         context,
       ),
     ],
+    keptPods: new Set(
+      isOnDelete ? owned.flatMap((pod) => (pods.isOld(pod) ? (pod.metadata.uid ?? []) : [])) : undefined,
+    ),
     notes: [
       ...(isOnDelete ? oldPodNotes(pods) : []),
       ...(unfinished.length > 0 ? [skippedNote(unfinished.map((node) => `${node} (${nodes.skipReason(node)})`))] : []),

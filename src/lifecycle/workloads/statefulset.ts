@@ -96,7 +96,7 @@ function assessStatefulSet(set: StatefulSet, context: RuleContext): Assessment {
     stallHold:
       oldPodsHold(oldPods, spec.minReadySeconds, context) ?? scaleHold(examined, isScaled(set) && old.length === 0),
     isOrdered: spec.podManagementPolicy !== 'Parallel',
-    keptPods: new Set(old.flatMap((pod) => (isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
+    keptPods: new Set(old.flatMap((pod) => (isOnDelete || isBelowPartition(pod, set) ? (pod.metadata.uid ?? []) : []))),
     notes: notesOf(set, old.length, isOnDelete),
     warnings: missingServiceWarnings(set, context),
   }
