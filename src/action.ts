@@ -34,7 +34,7 @@ import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { gateRollout } from './rollout/rollout.ts'
 import { checkInputs } from './rollout/rollout-inputs.ts'
-import { findTrackedFiles, linkMistakes, type TrackedFile, type TrackedFiles } from './workspace.ts'
+import { findTrackedFiles, linkMistakes, type TrackedFile } from './workspace.ts'
 
 const crashMessage = 'Rollout Gate itself failed'
 
@@ -79,7 +79,7 @@ export async function runAction(action: ActionName): Promise<void> {
     // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
-    extras = await openExtras(read, run, tracked, recordExtras(state, links))
+    extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
     if (read.inputs.start) {
       await showStart(job)
@@ -207,13 +207,13 @@ async function gate(job: Job): Promise<EndedTimeline> {
 }
 
 /** `start`: shows on GitHub that the rollout has not started. A mistake fails the step, as it would fail the gate. */
-async function showStart({ read, extras, cancelled }: Job): Promise<void> {
+async function showStart({ read, secrets, extras, cancelled }: Job): Promise<void> {
   const needsExtras = {
     input: 'start',
     message: 'It shows nothing without `report-to`. Write what the gate writes there.',
   }
   const mistakes = read.inputs.reportTo.length > 0 ? read.mistakes : [...read.mistakes, needsExtras]
-  for (const text of describeMistakes(mistakes)) core.error(plain(text))
+  for (const text of describeMistakes(mistakes)) core.error(plain(secrets.redact(text)))
   if (mistakes.length > 0) process.exitCode = 1
   await extras?.begin(pendingTimeline(systemClock.now()), cancelled)
 }
@@ -281,7 +281,7 @@ const placesOfExtras = ['name', 'sha']
 async function openExtras(
   { inputs, mistakes }: ReadInputs,
   run: WorkflowRun | Error,
-  tracked: TrackedFiles,
+  { tracked, secrets }: Pick<Job, 'tracked' | 'secrets'>,
   state: Pick<ExtrasHooks, 'onOpened' | 'onClosed'>,
 ): Promise<Extras | undefined> {
   if (inputs.reportTo.length === 0) return undefined
@@ -294,8 +294,8 @@ async function openExtras(
   const { openExtras } = await import('./github/extras.ts')
   const hooks = {
     ...state,
-    onWarning: (text: string) => core.warning(plain(text)),
-    onNotice: (text: string) => console.log(plain(text)),
+    onWarning: (text: string) => core.warning(plain(secrets.redact(text))),
+    onNotice: (text: string) => console.log(plain(secrets.redact(text))),
   }
   return openExtras(inputs, run, tracked, hooks, systemClock)
 }

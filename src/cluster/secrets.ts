@@ -386,11 +386,18 @@ export function secretsIn(name: string, value: string): string[] {
 
 /** What is secret in a setting: its whole value if its name looks secret (`DB_PASSWORD`), and what it contains. */
 export function secretsInSetting(name: string, value: string): string[] {
-  return secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value))
+  const found = secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value))
+  return found.filter((text) => !isPlace(text))
 }
 
 function namedSecretsIn(name: string, value: string): string[] {
-  return isSecretField(name, value) ? secretsIn(name, value) : secretsInside(value, linesOf(value), () => false)
+  if (isSecretField(name, value)) return secretsIn(name, value)
+  return secretsInside(value, linesOf(value), () => false).filter((text) => !isPlace(text))
+}
+
+/** A path of a file or a variable, as in `TLS_PRIVATE_KEY=/etc/tls/tls.key`: errors quote them. */
+function isPlace(text: string): boolean {
+  return /^(?:\.{0,2}(?:\/[\w.-]+){2,}|\$\([\w.-]+\)|\$\{[\w.-]+\}|\$\w+)$/.test(text) && !looksSecret(text)
 }
 
 /**
@@ -398,7 +405,7 @@ function namedSecretsIn(name: string, value: string): string[] {
  * name of a Secret or of its key, which explanations of a missing one show.
  */
 export function isSecretField(name: string, value: string): boolean {
-  if (!secretVariable.test(name) || value === '' || isSwitch.test(value)) return false
+  if (!secretVariable.test(name) || value === '' || isSwitch.test(value) || isPlace(value)) return false
   const mayBeName = /secret([-_]?key)?$/i.test(name) && !/client[-_]?secret$/i.test(name)
   return !mayBeName || !/^[a-z0-9][a-z0-9.-]*$/.test(value) || looksSecret(value)
 }

@@ -311,6 +311,9 @@ describe('a secret of a custom resource, or of any object,', () => {
       { spec: { selector: { matchLabels: { token: 'database-login' } }, nodeSelector: { token: 'database-login' } } },
     ],
     ['a switch', { spec: { automountServiceAccountToken: 'true', useToken: 'false' } }],
+    ['the path of a file', { spec: { containers: [{ args: ['--tls-private-key=/etc/database-login/tls.key'] }] } }],
+    ['the path of a file by its name', { kind: 'Widget', spec: { privateKey: '/etc/database-login/tls.key' } }],
+    ['a variable', { spec: { containers: [{ args: ['--token=$(LOGIN_TOKEN)', '--password=$LOGIN_TOKEN'] }] } }],
     ['an image in JSON', annotated({ note: '{"image":"registry.example.com/database-login:v1"}' })],
     ['an argument', { spec: { containers: [{ args: ['--upstream=database-login.shop.svc.cluster.local'] }] } }],
   ])('is not %s', (_, fields) => {
@@ -320,6 +323,7 @@ describe('a secret of a custom resource, or of any object,', () => {
       'Secret database-login is missing',
       'database-login.shop.svc.cluster.local',
       'registry.example.com/database-login:v1',
+      'open /etc/database-login/tls.key: no such file, $(LOGIN_TOKEN) $LOGIN_TOKEN',
       'true',
       'false',
     ])

@@ -185,6 +185,7 @@ describe('what is secret in a value of a Secret', () => {
     ['a password with blanks', 'passphrase', 'correct horse battery'],
     ['a short password with digits, if its name is that of a secret', 'password', 'hunter2'],
     ['a key with symbols', 'anything', 'k3-JH.8sdf'],
+    ['a password that looks like a path', 'password', '/p4ss/w0rd'],
   ])('%s', (_, name, value) => {
     expect(secretsIn(name, value)).toEqual([value])
   })
@@ -230,6 +231,12 @@ describe('what is secret in a value of a Secret', () => {
   ])('%s', (_, name, value, expected) => {
     expect(secretsIn(name, value)).toEqual(expect.arrayContaining(expected))
     expect(secretsIn(name, value)).not.toContain('somebody1')
+  })
+
+  test('of an environment variable, no path of a file and no other variable', () => {
+    expect(secretsInSetting('TLS_PRIVATE_KEY', '/etc/tls/tls.key')).toEqual([])
+    expect(secretsInSetting('DB_PASSWORD', '$(OTHER_PASSWORD)')).toEqual([])
+    expect(secretsInSetting('DB_PASSWORD', '/p4ssw0rd')).toEqual(['/p4ssw0rd'])
   })
 
   test('of an environment variable without such a name, only what it contains', () => {
