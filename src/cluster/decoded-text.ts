@@ -4,19 +4,17 @@
  */
 
 /** ANSI escapes: operating system and device strings up to their end, control sequences, two-character escapes. */
-const ansiEscape =
-  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/
-/** Control characters but white space, and characters that nobody sees; of a line break of Windows, the first half. */
-const invisible = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Cs}/u
-const invisibles = new RegExp(invisible, 'gu')
-const strippedParts = new RegExp(`${ansiEscape.source}|${invisible.source}`, 'gu')
+const ansiEscapes =
+  /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x90\x98\x9c-\x9f\n\r]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-Z\\^-~]/g
 const escapeCharacter = /[\x1b\x80-\x9f]/
-/** Most texts have nothing to strip. */
-const mayNeedStripping = /[^\t\n -~]/
+/** Control characters but white space, and characters that nobody sees; of a line break of Windows, the first half. */
+const invisibles = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|\p{Cs}/gu
+/** Most texts have nothing to strip: only ASCII, letters of Latin-1, punctuation, arrows and marks. */
+const mayNeedStripping = /[^\t\n -~\xa1-\xac\xae-\xff\u2010-\u2027\u2190-\u27ff]/
 
 /** A text without terminal escapes and invisible characters. White space stays. */
 export function strip(text: string): string {
-  return mayNeedStripping.test(text) ? text.replace(strippedParts, '') : text
+  return mayNeedStripping.test(text) ? text.replace(ansiEscapes, '').replace(invisibles, '') : text
 }
 
 /** A text without invisible characters; what follows an escape character stays. */
@@ -63,8 +61,12 @@ export function decodedTexts(text: string): readonly DecodedText[] {
 /** The text without invisible characters; and without escape sequences, if there may be some. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
   if (!mayNeedStripping.test(source.text)) return []
-  const patterns = escapeCharacter.test(source.text) ? [invisibles, strippedParts] : [invisibles]
-  return patterns.map((parts) => replaceParts(source, parts, () => '')).filter((form) => form !== source)
+  const sources = escapeCharacter.test(source.text) ? [source, replaceParts(source, ansiEscapes, nothing)] : [source]
+  return sources.map((each) => replaceParts(each, invisibles, nothing)).filter((form) => form !== source)
+}
+
+function nothing(): string {
+  return ''
 }
 
 function replaceParts(source: DecodedText, pattern: RegExp, replace: (part: string) => string): DecodedText {

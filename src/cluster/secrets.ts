@@ -52,7 +52,7 @@ export class Secrets {
   /** Adds a credential. Texts of fewer than 3 characters are ignored; a short word is replaced where it stands alone. */
   readonly add = (secret: string): void => {
     this.#added.add(secret)
-    this.#insertForms(secret, isWords(secret) && secret.length < minSecretCharacters)
+    this.#insertForms(secret, secret.length < minSecretCharacters && isWords(secret))
   }
 
   /** Whether `add` was called with this text. */
