@@ -271,7 +271,7 @@ export class AfterReady implements AnswerBook {
     const object = objectOf(state)
     const { seen } = state
     if (object !== undefined && state.assessment !== undefined)
-      return this.notHeld(fallenProblem(object, state.assessment, now), now)
+      return this.notHeld(fallenProblem(object, state.assessment, now), this.#fallen.get(gated) ?? now)
     const gone = object ?? seen?.object
     if (gone === undefined) return { type: 'end', verdict: absentVerdict('failed', gated.target) }
     return this.notHeld({ ...ownProblem(gone, now), reason: 'deleted', detail: {} }, now)
