@@ -85,6 +85,8 @@ export class AfterReady implements AnswerBook {
   /** When the targets were last judged at or after the end of the hold. */
   #judgedAt = -Infinity
   #lastAnswerAt = -Infinity
+  /** Since when the API server is reachable again; undefined while it is not. */
+  #reachableSince: number | undefined = -Infinity
   /** The lines whose reference and port are known to be right. */
   readonly #checked = new Set<RequestCheck>()
   /** Since when the URLs are asked: every target is ready. */
@@ -299,15 +301,21 @@ export class AfterReady implements AnswerBook {
     return this.#checks.httpChecks.filter(({ index, during }) => open.has(index) && !during)
   }
 
-  /** When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes. */
-  #unansweredAt({ until }: Hold): number {
-    const waitMs = Math.max(lastAnswerMs, ...this.#openChecks.map(({ timeoutMs }) => timeoutMs + requestIntervalMs))
-    return this.#openChecks.length === 0 ? Infinity : Math.max(until, this.#lastAnswerAt) + waitMs
+  /** Since when the last answers are missing. */
+  #unansweredSince({ until }: Hold): number {
+    return Math.max(until, this.#lastAnswerAt, this.#reachableSince ?? Infinity)
   }
 
-  #unansweredVerdict(hold: Hold, now: number): Verdict | undefined {
-    if (now < this.#unansweredAt(hold)) return undefined
-    const waited = duration(now - Math.max(hold.until, this.#lastAnswerAt))
+  /** When the way to the pods counts as broken: since the end of the hold, nothing has answered for longer than an answer takes. */
+  #unansweredAt(hold: Hold): number {
+    const waitMs = Math.max(lastAnswerMs, ...this.#openChecks.map(({ timeoutMs }) => timeoutMs + requestIntervalMs))
+    return this.#openChecks.length === 0 ? Infinity : this.#unansweredSince(hold) + waitMs
+  }
+
+  /** The watches have answered when the targets were judged, so only the pods could not be reached. */
+  #unansweredVerdict(hold: Hold): Verdict | undefined {
+    if (this.#judgedAt < this.#unansweredAt(hold)) return undefined
+    const waited = duration(this.#judgedAt - this.#unansweredSince(hold))
     const outage = `after the hold, no request reached a pod for ${waited}: ${this.#openChecks.map(requestOf).join(', ')}`
     return verdictOf('unknown', 'api-unreachable', { outage })
   }
@@ -357,13 +365,14 @@ export class AfterReady implements AnswerBook {
    * The moments at which time alone changes something.
    * @param isUnavailable whether a watch is unavailable: then the end of the hold waits
    */
-  deadlines(isUnavailable: boolean): readonly Deadline[] {
+  deadlines(now: number, isUnavailable: boolean): readonly Deadline[] {
     if (this.#hold === undefined) {
       const { stallTimeoutMs } = this.#settings
       const stallAt = (this.#urlsSince ?? Infinity) + stallTimeoutMs
       return stallTimeoutMs > 0 && this.#openUrls.length > 0 ? [{ at: stallAt, ends: 'gate' }] : []
     }
     const { until } = this.#hold
+    this.#reachableSince = isUnavailable ? undefined : (this.#reachableSince ?? now)
     if (isUnavailable) return []
     const fallen = this.#parts().all.map((gated) => Math.max(until, this.#fallenUntil(gated)))
     const moments = [until, until + lastAnswerMs, this.#unansweredAt(this.#hold), ...fallen]
@@ -468,7 +477,7 @@ export class AfterReady implements AnswerBook {
     return (
       this.#mistakes() ??
       this.#urlFailure(now) ??
-      (this.#hold && this.#unansweredVerdict(this.#hold, now)) ??
+      (this.#hold && this.#unansweredVerdict(this.#hold)) ??
       (this.#hold && this.#metrics.verdict(this.#hold, this.#isOver(this.#hold, now)))
     )
   }

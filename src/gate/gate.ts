@@ -417,7 +417,7 @@ export class Gate {
           { at: this.#failFastAt, ends: 'gate' },
           { at: this.#heartbeatAt, ends: 'nothing' },
           { at: this.#health.refusalsDueAt, ends: 'nothing' },
-          ...(this.#after?.deadlines(this.#isUnavailable) ?? []),
+          ...(this.#after?.deadlines(this.#now, this.#isUnavailable) ?? []),
         ]
     this.#setDeadlines('gate', sortDeadlines(ofGate.filter(({ at }) => at < Infinity)))
   }

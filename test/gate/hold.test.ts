@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { createPod, deadStatus, iso, ownedBy, readyStatus } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createTarget, modified, type Run, run, synced } from './builders.ts'
+import { added, alive, allSynced, at, createTarget, modified, type Run, run, synced, unavailable } from './builders.ts'
 import { answers, createChecks, createServer, createService } from './checks.ts'
 
 /** A workload of a kind, observed at its present generation. */
@@ -191,3 +191,22 @@ it('a hundred pods that share 16 requests at a time and hang are proven before t
   const result = run([listed, right, hanging], { afterReady })
   expect(ending(result)).toBe('failed no-answer 85')
 })
+
+it.each<[string, readonly FeedEvent[], string]>([
+  ['is asked again after the outage', answers([75]), 'ready 75'],
+  ['has 30 s after the outage to answer', [], 'unknown api-unreachable 100'],
+])(
+  'a pod that could not be asked at the end of the hold, because the API server was not reachable, %s',
+  (_, later, expected) => {
+    const server = createServer()
+    const steps = [
+      at(1, added(server.deployment(), server.replicaSet, ...server.pods()), lists),
+      answers([1, 11, 21]),
+      at(28, unavailable('Deployment', 25)),
+      at(70, alive),
+      later,
+    ]
+    const afterReady = createChecks({ 'http-checks': 'deployment/web GET /', hold: '30s' })
+    expect(ending(run(steps, { afterReady }))).toBe(expected)
+  },
+)
