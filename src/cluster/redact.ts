@@ -69,8 +69,8 @@ class ObjectWalk {
     const hashMap = (value: unknown) =>
       isObject(value) ? mapObject(value, (setting, name) => this.#hashSetting(name, setting)) : this.#walk(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
-    const learnTexts = (value: unknown) => {
-      for (const text of Array.isArray(value) ? value : []) if (typeof text === 'string') known.learnText('', text)
+    const learnArguments = (value: unknown) => {
+      if (Array.isArray(value)) learnFlags(value.map(String), known)
       return this.#walk(value)
     }
     // Labels are compared by their values, whatever their names.
@@ -104,8 +104,8 @@ class ObjectWalk {
       matchLabels: walkValues,
       selector: walkValues,
       nodeSelector: walkValues,
-      args: learnTexts,
-      command: learnTexts,
+      args: learnArguments,
+      command: learnArguments,
       annotations: (value) => this.#walk(isObject(value) ? this.#learnAnnotations(withoutCopies(value)) : value),
     }
   }
@@ -133,7 +133,7 @@ class ObjectWalk {
   }
 
   #walkField(value: unknown, name: string): unknown {
-    if (typeof value === 'string' && isSecretField(name, value)) return this.#hashSetting(name, value)
+    if (isText(value) && isSecretField(name, String(value))) return this.#hashSetting(name, value)
     const redact = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined
     return redact === undefined ? this.#walk(value) : redact(value)
   }
@@ -194,7 +194,7 @@ class ObjectWalk {
   }
 
   #hashSetting(name: string, value: unknown): string {
-    if (typeof value === 'string') this.#known.learnSetting(name, value)
+    if (isText(value)) this.#known.learnSetting(name, String(value))
     return this.#hash(value)
   }
 
@@ -209,8 +209,19 @@ class ObjectWalk {
   #hashLeaves(value: unknown, name: string): unknown {
     if (Array.isArray(value)) return mapArray(value, (item) => this.#hashLeaves(item, name))
     if (isObject(value)) return mapObject(value, (inner, key) => this.#hashLeaves(inner, key))
+    if (typeof value === 'number') return isSecretField(name, String(value)) ? this.#hashSetting(name, value) : value
     return typeof value === 'string' && !/^hmac:/.test(value) ? this.#hashSetting(name, value) : value
   }
+}
+
+/** Whether a value is a text, or a number that YAML makes of a password without quotes. */
+function isText(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number'
+}
+
+/** Learns the secrets in `--password=…` and `--password …`. */
+function learnFlags(args: readonly string[], known: KnownSecrets): void {
+  for (const [index, text] of args.entries()) known.learnText(/^-[^=]*$/.exec(args[index - 1] ?? '')?.[0] ?? '', text)
 }
 
 function entriesOf(value: unknown): (readonly [string, string])[] {

@@ -413,16 +413,16 @@ export function isSecretField(name: string, value: string): boolean {
 function secretsInside(value: string, lines: readonly string[], isUnnamedSecret = isKey): string[] {
   const inJson = /^\s*[[{]/.test(value) ? namedTexts(parseJson(value)) : []
   const ofLines = lines.length > 1 ? lines.map((line) => lineSetting.exec(line) ?? ['', '', line]) : []
-  const settings = [...ofLines, ...value.matchAll(inlineSetting)].map(
-    ([, name = '', text = '']) => [name, text] as const,
-  )
+  const inline = [...value.matchAll(inlineSetting)]
+  const nested = inline.flatMap(([, , text = '']) => [...text.matchAll(inlineSetting)])
+  const settings = [...ofLines, ...inline, ...nested].map(([, name = '', text = '']) => [name, text] as const)
   const named = [...inJson, ...settings].filter(([name, text]) =>
     secretVariable.test(name) ? isSecretValue(name, text) : isUnnamedSecret(text),
   )
   return [...named.map(([, text]) => text), ...passwordsInUrls(value)]
 }
 
-/** A setting in a connection string: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`. */
+/** A setting: `Server=db;Password=x`, `host=db password=x`, `?user=u&password=x`, also in another: `--set=db.password=x`. */
 const inlineSetting = /(?<![\w.-])([\w.-]{1,100})=([^\s;,&"']+)/g
 /** A line `name: value` or `name=value` of a file. */
 const lineSetting = /^["']?([\w.-]{1,100})["']?\s{0,10}[:=]\s{0,10}["']?(.+?)["']?,?$/

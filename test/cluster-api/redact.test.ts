@@ -281,6 +281,8 @@ describe('a secret of a custom resource, or of any object,', () => {
     ],
     ['in a variable of Flux', { kind: 'Kustomization', spec: { postBuild: { substitute: { db_password: secret } } } }],
     ['in an argument', { spec: { containers: [{ args: ['serve', `--db-password=${secret}`] }] } }],
+    ['in an argument after its flag', { spec: { containers: [{ args: ['--user', 'me', '--db-password', secret] }] } }],
+    ['in a setting in an argument', { spec: { containers: [{ args: [`--set=user=me,db.password=${secret}`] }] } }],
     ['in a command', { spec: { containers: [{ command: ['sh', '-c', `DB_PASSWORD=${secret} serve`] }] } }],
   ] as const
   test.each(places)('%s is known', (_, fields) => {
@@ -297,6 +299,19 @@ describe('a secret of a custom resource, or of any object,', () => {
     const redacted = JSON.stringify(redact(object(fields)))
     expect(redacted).not.toContain(secret)
     expect(redacted).toContain('hmac:')
+  })
+
+  test.each([
+    ['in a field', { kind: 'Widget', spec: { password: 90_210_333 } }],
+    [
+      'in the values of a chart',
+      { kind: 'HelmRelease', spec: { values: { db: { password: 90_210_333, port: 5432 } } } },
+    ],
+  ])('is known and hashed without quotes too, %s', (_, fields) => {
+    const secrets = new Secrets()
+    const redacted = JSON.stringify(createRedactor(Buffer.from('key'), secrets)(object(fields)))
+    expect(redacted).not.toContain('90210333')
+    expect(secrets.redact('login with 90210333 at 5432')).toBe('login with *** at 5432')
   })
 
   test.each([
