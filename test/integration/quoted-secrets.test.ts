@@ -19,6 +19,8 @@ const quotes = {
 const texts = Object.values(quotes).map(([, quoted]) => quoted)
 const readable = [...texts, ...Object.values(quotes).map(([value]) => value), base64('basic-word-03').slice(4, 12)]
 const chartValue = 'chart-value-04'
+const fieldValue = 'field-value-05'
+const annotationValue = 'annotation-value-06'
 
 beforeEach(() => {
   const kind = { namespaced: true, status: true, verbs: ['get', 'list', 'watch'] }
@@ -33,13 +35,17 @@ beforeEach(() => {
 })
 
 test('the values of a Secret are shown nowhere, however a custom resource quotes them', async () => {
-  const text = texts.join(' | ')
-  const annotations = { note: JSON.stringify({ login: text }), copy: JSON.stringify({ spec: { login: text } }) }
+  const text = [...texts, `\x1b[32m${quotes.letters[0]}\x1b[0m`, fieldValue, annotationValue].join(' | ')
+  const annotations = {
+    note: JSON.stringify({ login: text }),
+    copy: JSON.stringify({ spec: { login: text } }),
+    settings: JSON.stringify({ apiKey: annotationValue }),
+  }
   server.apply({
     apiVersion: 'example.com/v1',
     kind: 'Widget',
     metadata: { name: 'w', namespace: 'shop', generation: 1, annotations },
-    spec: { login: text },
+    spec: { login: text, adminPassword: fieldValue },
     status: {
       observedGeneration: 1,
       error: text,
@@ -79,7 +85,9 @@ test('the values of a Secret are shown nowhere, however a custom resource quotes
     outputs: JSON.stringify(ended.outputs),
   }
   const leaks = Object.entries(shown).flatMap(([where, whole]) =>
-    [...readable, chartValue].filter((each) => whole.includes(each)).map((each) => `${each} in the ${where}`),
+    [...readable, chartValue, fieldValue, annotationValue]
+      .filter((each) => whole.includes(each))
+      .map((each) => `${each} in the ${where}`),
   )
   expect(leaks).toEqual([])
   for (const where of ['log', 'summary', 'report', 'recording'] as const) expect(shown[where]).toMatch(/\*\*\*|\\\*/)
