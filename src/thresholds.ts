@@ -97,6 +97,9 @@ export const deathsProvenMs = 30_000
 /** `deathsProvenMs` while another target still progresses: the container may wait for that target. */
 export const deathsProvenWhileOthersProgressMs = 90_000
 
+/** A container that ran as long as this and ends with 126 or 127 gives the code itself: a shell that finds no program ends at once. */
+export const shellMs = 2_000
+
 /** The number of refusals of a registry that prove that an image is missing: a push may race the first. */
 export const notFoundRefusals = 2
 

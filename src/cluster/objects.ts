@@ -124,7 +124,7 @@ export interface Probe {
   timeoutSeconds?: number
   failureThreshold?: number
   successThreshold?: number
-  httpGet?: { port?: number | string; path?: string }
+  httpGet?: { port?: number | string; path?: string; scheme?: string }
   tcpSocket?: { port?: number | string }
   exec?: { command?: string[] }
   grpc?: { port?: number }
@@ -146,6 +146,7 @@ export interface Container {
   startupProbe?: Probe
   /** `Always` on an init container makes it a sidecar (KEP-753). */
   restartPolicy?: string
+  workingDir?: string
   volumeMounts?: { name: string; mountPath: string; subPath?: string }[]
 }
 
@@ -160,6 +161,8 @@ interface Volume {
 }
 
 export interface PodSpec {
+  /** Of the pod as a whole (KEP-2837). */
+  resources?: Container['resources']
   resourceClaims?: { name: string; resourceClaimName?: string; resourceClaimTemplateName?: string }[]
   containers?: Container[]
   initContainers?: Container[]

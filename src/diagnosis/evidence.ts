@@ -11,8 +11,8 @@ import type { Store } from '../cluster/store.ts'
 import type { Evidence, GateProblem, TargetRecord } from '../gate/timeline.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
-import { runtimeError } from '../lifecycle/workloads/kubelet-messages.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
+import { runtimeError } from '../lifecycle/workloads/runtime-error.ts'
 import type { Target } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { eventsBeforeMs, maxEvidenceEvents } from '../thresholds.ts'
@@ -99,7 +99,7 @@ function terminationMessage(problem: Problem, subject: KubeObject | undefined, h
   const end = found?.state?.terminated ?? found?.lastState?.terminated
   const message = (end?.message ?? '').trim()
   if (hasEvents && end?.reason === 'StartError') return []
-  return message === '' || messageOf(problem).includes(runtimeError(message)) ? [] : [message]
+  return message === '' || messageOf(problem).includes(runtimeError(message).message) ? [] : [message]
 }
 
 /**

@@ -65,7 +65,7 @@ function deathProblem(pod: Pod, dead: PodContainer, context: RuleContext): Probl
   const own = ownProblem(pod, context.time(death.finishedAt) ?? context.now)
   return {
     ...own,
-    ...explainDeath(dead, death, context.events(pod)),
+    ...explainDeath(dead, death, pod, context.events(pod)),
     container: dead.container.name,
     isInit: dead.isInit,
   }

@@ -9,6 +9,7 @@ import {
 import { type ProbeDetail, probeHint, probeSentence } from './probes.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
+  clusterCommand,
   command,
   containerHeadline,
   containerOf,
@@ -47,6 +48,8 @@ interface StartDetail extends Exit {
 export interface CreateDetail extends StartDetail {
   /** The container was created, but could not be started. */
   readonly isCreated: boolean
+  /** The step of the kubelet or the container runtime that failed, before the program started. */
+  readonly step?: 'hook' | 'memory' | 'mount' | 'sub-path' | 'working-directory' | 'other'
   /** Root is forbidden, and its user is root or may be. */
   readonly mayBeRoot?: boolean
   readonly mount?: FailedMount
@@ -66,6 +69,8 @@ export interface MissingObject {
   /** Absent if the kubelet does not report it. */
   readonly name?: string
   readonly key?: string
+  /** Absent if it is that of the pod. */
+  readonly namespace?: string
 }
 
 /** A missing Secret, ConfigMap or key that a container or a volume needs. */
@@ -79,7 +84,8 @@ interface MissingDetail {
 
 export interface ContainerDetails {
   readonly 'crash-loop': CrashDetail
-  readonly 'out-of-memory': { readonly limit?: string }
+  /** The limits of the container and of its pod; undefined for none. */
+  readonly 'out-of-memory': { readonly limit?: string; readonly podLimit?: string }
   readonly 'bad-command': StartDetail
   readonly 'exec-format': StartDetail
   readonly 'init-container-failed': CrashDetail
@@ -114,10 +120,8 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     when: "as crash-loop, each death by the kernel's out-of-memory killer",
     title: 'a container ran out of memory',
     headline: containerHeadline((name) => `${name} ran out of memory`),
-    sentence: ({ detail: { limit }, count }) =>
-      predicate(
-        `was killed for using more memory than ${limit === undefined ? 'the node has' : `its limit of ${limit}`}${timesNow(count)}`,
-      ),
+    sentence: ({ detail, count }) =>
+      predicate(`was killed for using more memory than ${memoryLimit(detail)}${timesNow(count)}`),
     hint: memoryHint,
     readsLogs: true,
     readsNode: true,
@@ -233,7 +237,14 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     otherSubjects: ({ subject: { namespace }, detail: { missing } }) =>
       missing?.name === undefined
         ? []
-        : [{ group: '', kind: missing.kind === 'secret' ? 'Secret' : 'ConfigMap', namespace, name: missing.name }],
+        : [
+            {
+              group: '',
+              kind: missing.kind === 'secret' ? 'Secret' : 'ConfigMap',
+              namespace: missing.namespace ?? namespace,
+              name: missing.name,
+            },
+          ],
     field: { container: ['env'], pod: ['spec', 'volumes'] },
   },
   'container-create-failed': {
@@ -245,10 +256,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
         ? containerHeadline((name) => `${name} could not be created`)(problem)
         : `volume ${withoutMiddle(problem.detail.mount.volume, nameLimit)} cannot be mounted`,
     sentence: createSentence,
-    hint: (s) =>
-      s.problem?.detail.mayBeRoot
-        ? `Set \`securityContext.runAsUser\` of ${containerOf(s)} to the number of a user other than root, or use an image with such a USER.`
-        : (subPathHint(s) ?? `The error of the container runtime is in the pod's events: ${describePod(s)}.`),
+    hint: createHint,
     readsNode: true,
   },
 }
@@ -323,14 +331,23 @@ const exitMeanings: Readonly<Record<number, string>> = {
   143: 'Code 143 is SIGTERM: a request to end.',
 }
 
+/** `its limit of 64Mi`; if the pod has a limit too, it may be the one that was reached first. */
+function memoryLimit({ limit, podLimit }: ContainerDetails['out-of-memory']): string {
+  if (limit !== undefined)
+    return `its limit of ${limit}${podLimit === undefined ? '' : `, or the pod more than ${podLimit}`}`
+  return podLimit === undefined ? 'the node has' : `the limit of its pod, ${podLimit}`
+}
+
 /** The memory limit, and how soon the container used it up. */
-function memoryHint(facts: HintFacts<unknown>): string {
-  const limit = facts.spec?.resources?.limits?.['memory']
-  const { container } = facts.problem ?? {}
+function memoryHint(facts: HintFacts<ContainerDetails['out-of-memory']>): string {
+  const { container, detail } = facts.problem ?? {}
+  const limit = detail?.limit ?? detail?.podLimit
   const status = facts.pod?.status?.containerStatuses?.find(({ name }) => name === container)
   const death = status?.lastState?.terminated ?? status?.state?.terminated
   const lived = Math.round((Date.parse(death?.finishedAt ?? '') - Date.parse(death?.startedAt ?? '')) / 1000)
   const when = lived >= 0 ? ` ${lived} s after its start` : ''
+  if (detail?.podLimit !== undefined && detail.limit === undefined)
+    return `Raise \`resources.limits.memory\` of the pod (now ${limit}, used up${when}), which all its containers share, or make them use less.`
   if (limit === undefined)
     return `Raise the memory limit of ${containerOf(facts)}, or make it use less. If it has no limit, the node ran out of memory: set \`resources.requests.memory\`, so that it gets a node with room.`
   return `Raise \`resources.limits.memory\` of ${containerOf(facts)} (now ${limit}, used up${when}), or make it use less.`
@@ -349,6 +366,22 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   const lastLine =
     logLine === undefined ? '' : ` The last ${logLine.isError ? 'error' : 'line'} that was logged is "${logLine.text}".`
   return `Correct \`command\` and \`args\` of ${containerOf(facts)}: ${why}.${runs}${lastLine}`
+}
+
+function createHint(facts: HintFacts<CreateDetail>): string {
+  const who = containerOf(facts)
+  if (facts.problem?.detail.mayBeRoot)
+    return `Set \`securityContext.runAsUser\` of ${who} to the number of a user other than root, or use an image with such a USER.`
+  switch (facts.problem?.detail.step) {
+    case 'hook':
+      return `A hook of the container runtime fails on the node, before the program of ${who} starts. Repair the node, or what installed the hook: ${describePod(facts)} shows the node.`
+    case 'sub-path':
+      return `The kubelet cannot prepare a \`subPath\` of ${who}: the folder must exist on the volume, or the node must be allowed to create it (an NFS server forbids that with root_squash).`
+    case 'working-directory':
+      return `Correct \`workingDir\` of ${who}, or WORKDIR of ${imageOf(facts)}: the folder must exist, and the user of the container must be allowed to enter it.`
+    default:
+      return subPathHint(facts) ?? `The error of the container runtime is in the pod's events: ${describePod(facts)}.`
+  }
 }
 
 /** If a volume has no such subPath, the kubelet creates a folder, which cannot be mounted onto a file. */
@@ -371,15 +404,18 @@ function sourceOf(volume: string, { pod }: HintFacts<unknown>): string | undefin
  */
 function missingHint(facts: HintFacts<MissingDetail>): string {
   const { missing } = facts.problem?.detail ?? {}
-  const where = inNamespace(facts) || ' in the same namespace'
+  const { namespace } = missing ?? {}
+  const where =
+    (namespace === undefined ? inNamespace(facts) : ` in namespace ${namespace}`) || ' in the same namespace'
   if (missing?.name === undefined)
     return `Create the Secret or ConfigMap (or the key in it) that the message names,${where}, or correct the reference.`
   const { kind, key } = missing
   const object = missingName(missing)
   const users = referencesTo(missing, facts)
   const reference = users === '' ? 'the reference' : `the reference (${users})`
+  const list = namespace === undefined ? command(facts, 'get', kind) : clusterCommand('get', kind, '-n', namespace)
   return key === undefined
-    ? `Create ${object}${where}, or correct ${reference}. ${command(facts, 'get', kind)} lists what is there.`
+    ? `Create ${object}${where}, or correct ${reference}. ${list} lists what is there.`
     : `Add the key ${key} to ${object}${where}, or correct ${reference}. ${command(facts, 'describe', object)} lists its keys.`
 }
 

@@ -19,7 +19,18 @@ export type ProbeAnswer =
   | { readonly type: 'http-status'; readonly status: number }
   | { readonly type: 'grpc-status'; readonly status: string }
   | { readonly type: 'grpc-error'; readonly code: string }
-  | { readonly type: 'no-grpc-server' | 'no-grpc-health' | 'connection-refused' | 'timeout' }
+  | {
+      readonly type:
+        | 'no-grpc-server'
+        | 'no-grpc-health'
+        | 'connection-refused'
+        | 'timeout'
+        | 'expects-tls'
+        | 'expects-http2'
+        | 'expects-plain-http'
+    }
+  /** The kubelet could not run the probe; `program`: what the image does not have, or what may not be run. */
+  | { readonly type: 'not-asked'; readonly program?: string }
 
 type ProbeKind = 'liveness' | 'readiness' | 'startup'
 
@@ -28,6 +39,8 @@ export function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<
   const why = failure === '' ? '' : `: ${failure}`
   if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesNow(count)}`)
   if (wasReady) return predicate(`was ready, and then not ready${why}${timesNow(count)}`)
+  if (detail.answer?.type === 'not-asked')
+    return predicate(`is not ready, because its ${kind} probe cannot be run${why}`)
   return detail.failure === undefined
     ? predicate(`runs, but its ${kind} probe has not succeeded`)
     : predicate(`fails its ${kind} probe${why}`)
@@ -36,6 +49,8 @@ export function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<
 /** The probe's request, and the answer of the container. */
 export function probeHint(kind: ProbeKind, facts: HintFacts<ProbeDetail>): string {
   const probe = facts.spec?.[`${kind}Probe`]
+  const { answer } = facts.problem?.detail ?? {}
+  if (answer?.type === 'not-asked') return `The kubelet cannot run the probe${missingProgram(answer.program, facts)}.`
   const further = {
     liveness: 'If the container only needs longer to start, give it a startupProbe.',
     readiness: logHint(facts),
@@ -58,16 +73,32 @@ function requestText(probe: Probe | undefined, { spec, problem }: HintFacts<Prob
   return `The probe asks port ${port}${path}: ${answerText(problem?.detail.answer, probe)}`
 }
 
+/** `: app:v2 has no program wget that may be executed`. */
+function missingProgram(program: string | undefined, { spec }: HintFacts<unknown>): string {
+  if (program === undefined) return '. Its error is in the message'
+  return `: ${spec?.image ?? 'the image'} has no program ${program.replaceAll('`', '')} that may be executed. Add it to the image, or let the probe ask with \`httpGet\`, \`tcpSocket\` or \`grpc\``
+}
+
 /** The meaning of an answer to a probe. */
-function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1 }: Probe): string {
+function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpGet }: Probe): string {
   const listen = 'It has to listen on that port, and on all addresses, not on localhost alone.'
   switch (answer?.type) {
     case 'http-status': {
       const { status } = answer
       if (status === 404) return 'the app answers, but has no such path (404).'
       if (status === 401 || status === 403) return `the app answers, but requires authentication (${status}).`
-      return `the app answers ${status}, and any of 200 to 399 would do.`
+      const isPlain = httpGet?.scheme !== 'HTTPS'
+      const tls =
+        status === 400 && isPlain ? ' Many HTTPS ports answer HTTP so: if it is one, set `scheme: HTTPS`.' : ''
+      return `the app answers ${status}, and any of 200 to 399 would do.${tls}`
     }
+    case 'expects-tls':
+      return 'the app expects HTTPS there: set `scheme: HTTPS`, or ask its HTTP port.'
+    case 'expects-http2':
+      return 'the app expects HTTP/2 there, as a gRPC server does: let the probe ask with `grpc`, or ask another port.'
+    case 'expects-plain-http':
+      return 'the app expects HTTP there, not HTTPS: remove `scheme: HTTPS`, or ask its HTTPS port.'
+
     case 'no-grpc-server':
       return `no gRPC server answers there. ${listen}`
     case 'no-grpc-health':

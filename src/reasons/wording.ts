@@ -133,6 +133,8 @@ export function timesNow(count: number): string {
 export interface Exit {
   readonly exitCode?: number
   readonly signal?: number
+  /** The code has the meaning of the program itself, not the usual one. */
+  readonly isOwnCode?: boolean
 }
 
 /** The usual meanings of exit codes; a program may give others its own meaning. */
@@ -148,8 +150,8 @@ const exitCodes: Readonly<Record<number, string>> = {
 }
 
 /** How a container ended: `exited with code 3`, `was ended by signal 11`. */
-export function exited({ exitCode, signal }: Exit): string {
-  return signal ? `was ended by signal ${signal}` : `exited with ${codeText(exitCode)}`
+export function exited({ exitCode, signal, isOwnCode }: Exit): string {
+  return signal ? `was ended by signal ${signal}` : `exited with ${isOwnCode ? `code ${exitCode}` : codeText(exitCode)}`
 }
 
 /** How a container ended: `exit code 137 (killed)`, `signal 11`. */

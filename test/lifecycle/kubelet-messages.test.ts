@@ -1,11 +1,7 @@
 import type { EventObject } from '../../src/cluster/objects.ts'
-import {
-  explainDeath,
-  missingObject,
-  probeFailure,
-  runtimeError,
-} from '../../src/lifecycle/workloads/kubelet-messages.ts'
+import { explainDeath, missingObject, probeFailure } from '../../src/lifecycle/workloads/kubelet-messages.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
+import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { toSubject } from '../support/subject.ts'
@@ -69,6 +65,18 @@ describe('the death of a container', () => {
       'bad-command',
       'cannot start: exit code 127 (its command was not found)',
     ],
+    [
+      'a program with a code of its own, as it ran for seconds',
+      { exitCode: 126, startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:05Z' },
+      'crash-loop',
+      'exited with code 126',
+    ],
+    [
+      'a shell that may not run a program',
+      { exitCode: 126, startedAt: '2025-01-15T12:00:00Z', finishedAt: '2025-01-15T12:00:01Z' },
+      'bad-command',
+      'cannot start: exit code 126 (its command cannot be run: no program, or no permission)',
+    ],
     ['a crash', { exitCode: 139 }, 'crash-loop', 'exited with code 139 (segmentation fault)'],
     ['a signal', { exitCode: 0, signal: 9 }, 'crash-loop', 'was ended by signal 9'],
     ['its own will', { exitCode: 0 }, 'crash-loop', 'exited with code 0'],
@@ -79,7 +87,7 @@ describe('the death of a container', () => {
       'was lost: its node does not report how it ended',
     ],
   ] as const)('by %s', (_, death, reason, message) => {
-    expect(explained(app, death, [])).toEqual({ reason, message })
+    expect(explained(app, death, pod, [])).toEqual({ reason, message })
   })
 
   it('is explained by a folder that is mounted as a file, with the paths of the manifest', () => {
@@ -89,7 +97,7 @@ describe('the death of a container', () => {
     )
     const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
     const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
-    expect(mounting && explained(mounting, startError(words), [])).toEqual({
+    expect(mounting && explained(mounting, startError(words), pod, [])).toEqual({
       reason: 'container-create-failed',
       message: 'cannot start: volume "settings" (subPath web.conf) cannot be mounted at /etc/app.conf: not a directory',
     })
@@ -97,7 +105,7 @@ describe('the death of a container', () => {
 
   it('is explained by its postStart hook, with the message of the event', () => {
     const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
-    expect(explained(app, { exitCode: 137 }, [hook])).toEqual({
+    expect(explained(app, { exitCode: 137 }, pod, [hook])).toEqual({
       reason: 'crash-loop',
       message: 'is killed because its postStart hook fails: PostStartHook failed',
     })
@@ -108,20 +116,20 @@ describe('the death of a container', () => {
       reason: 'Killing',
       message: 'Container app-proxy failed liveness probe, will be restarted',
     })
-    expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, pod, [killing]).reason).toBe('crash-loop')
   })
 
   it('is not explained by the probe of another container if its name is a word of the event', () => {
     const [probe] = containersOf(createPod({ spec: { containers: [createContainer({ name: 'probe' })] } }))
     const message = 'Container app failed liveness probe, will be restarted'
     const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
-    expect(probe && explainDeath(probe, { exitCode: 1 }, [killing]).reason).toBe('crash-loop')
-    expect(explainDeath(app, { exitCode: 1 }, [killing]).reason).toBe('liveness-failing')
+    expect(probe && explainDeath(probe, { exitCode: 1 }, pod, [killing]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, pod, [killing]).reason).toBe('liveness-failing')
   })
 
   it('is explained although an event has no message', () => {
     const wordless = { ...createEvent(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
-    expect(explainDeath(app, { exitCode: 1 }, [wordless]).reason).toBe('crash-loop')
+    expect(explainDeath(app, { exitCode: 1 }, pod, [wordless]).reason).toBe('crash-loop')
   })
 })
 
@@ -136,7 +144,97 @@ describe('the end of a container', () => {
     ['container create failed: executable file not found in $PATH', 'executable file not found in $PATH'],
     ['no layers around it', 'no layers around it'],
   ])('is the innermost error of the message of the runtime: %s', (message, words) => {
-    expect(runtimeError(message)).toBe(words)
+    expect(runtimeError(message).message).toBe(words)
+  })
+})
+
+describe('an error of a container runtime', () => {
+  const shim = 'failed to create containerd task: failed to create shim task: OCI runtime create failed: '
+  const init = `${shim}runc create failed: unable to start container process: error during container init: `
+  const nvidia =
+    "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory"
+
+  it.each([
+    ['hook', `${init}error running prestart hook #0: ${nvidia}: unknown`],
+    ['hook', `${shim}runc create failed: unable to start container process: error running hook #0: ${nvidia}`],
+    [
+      'hook',
+      `${init}error running createRuntime hook #1: exit status 1, stderr: exec: "iptables": executable file not found in $PATH: unknown`,
+    ],
+    ['hook', 'container create failed: error executing hook `/usr/bin/nvidia-ctk` (exit code: 1)'],
+    [
+      'other',
+      `${init}unable to apply apparmor profile: apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory: unknown`,
+    ],
+    ['other', `${init}write /proc/thread-self/attr/apparmor/exec: no such file or directory: unknown`],
+    [
+      'other',
+      'failed to create containerd task: failed to start shim: start failed: fork/exec /usr/bin/containerd-shim-runc-v2: resource temporarily unavailable: unknown',
+    ],
+    [
+      'other',
+      `${shim}unable to retrieve OCI runtime error (open /run/containerd/log.json: no such file or directory): exec: "nvidia-container-runtime": executable file not found in $PATH: unknown`,
+    ],
+    [
+      'other',
+      `${shim}runc create failed: unable to start container process: unable to start init: fork/exec /proc/self/fd/6: no such file or directory: unknown`,
+    ],
+    ['other', `${init}error setting rlimit type 7: operation not permitted: unknown`],
+    ['other', `${init}open /proc/sys/net/core/somaxconn: no such file or directory: unknown`],
+    [
+      'working-directory',
+      `${init}chdir to cwd ("/home/nonroot") set in config.json failed: permission denied: unknown`,
+    ],
+    ['working-directory', 'container create failed: chdir to `/srv`: Permission denied'],
+    ['mount', `${init}error mounting "/var/lib/v" to rootfs at "/etc/x": open /etc/x: permission denied: unknown`],
+    ['mount', 'container create failed: mount `/var/lib/v` to `etc/x`: Not a directory'],
+    ['sub-path', 'failed to prepare subPath for volumeMount "data" of container "app"'],
+    ['sub-path', 'failed to create subPath directory for volumeMount "data" of container "app"'],
+    ['memory', `${shim}runc create failed: unable to start container process: container init was OOM-killed`],
+    ['command', `${init}exec: "/no": stat /no: no such file or directory: unknown`],
+    ['command', `${shim}runc create failed: unable to start container process: exec: "./app": permission denied`],
+    ['command', 'container create failed: executable file `serve` not found in $PATH: No such file or directory'],
+    ['command', 'container create failed: crun: open executable: Permission denied'],
+    [
+      'command',
+      'container create failed: time="2025-04-16T12:10:28Z" level=error msg="runc create failed: unable to start container process: exec: \\"serve\\": executable file not found in $PATH"\n',
+    ],
+    [
+      'command',
+      'OCI runtime create failed: container_linux.go:348: starting container process caused "exec: \\"serve\\": executable file not found in $PATH": unknown',
+    ],
+  ])('is read by the step that failed: %s', (step, message) => {
+    expect(runtimeError(message).step).toBe(step)
+  })
+
+  it('loses the texts before the step, and the quotes around it', () => {
+    const text = 'time="2025-04-16T12:10:28Z" level=error msg="exec: \\"serve\\": permission denied"\n'
+    expect(runtimeError(`container create failed: ${text}`).message).toBe('exec: "serve": permission denied')
+  })
+
+  it.each([
+    ['exec: "/app": permission denied', 'bad-command'],
+    [`error running prestart hook #0: ${nvidia}`, 'container-create-failed'],
+    ['chdir to cwd ("/srv") set in config.json failed: permission denied', 'container-create-failed'],
+    ['write /proc/self/attr/apparmor/exec: no such file or directory', 'container-create-failed'],
+    ['write /proc/self/attr/apparmor/exec: exec format error', 'container-create-failed'],
+  ])('%s ends a container as %s', (words, reason) => {
+    expect(explained(app, startError(words), pod, [])).toEqual({ reason, message: `cannot start: ${words}` })
+  })
+})
+
+describe('a container that used too much memory', () => {
+  it.each([
+    [undefined, undefined, 'the node has'],
+    ['20Mi', undefined, 'its limit of 20Mi'],
+    [undefined, '256Mi', 'the limit of its pod, 256Mi'],
+    ['20Mi', '256Mi', 'its limit of 20Mi, or the pod more than 256Mi'],
+  ])('with the limit %s, and %s of its pod, names what it exceeded', (limit, podLimit, words) => {
+    const limits = (memory?: string) => (memory === undefined ? {} : { resources: { limits: { memory } } })
+    const limited = createPod({ spec: { ...limits(podLimit), containers: [createContainer(limits(limit))] } })
+    const [each] = containersOf(limited)
+    const death = { reason: 'OOMKilled', exitCode: 137 }
+    expect(each && explained(each, death, limited, []).message).toBe(`was killed for using more memory than ${words}`)
   })
 })
 
@@ -167,6 +265,19 @@ describe('the last failure of a probe', () => {
       'error: health rpc probe failed: rpc error: code = NotFound desc = unknown service',
       { type: 'grpc-error', code: 'NotFound' },
     ],
+    [
+      'Get "http://10.0.0.1:8443/": malformed HTTP response "\\x15\\x03\\x01\\x00\\x02\\x02\\x16"',
+      { type: 'expects-tls' },
+    ],
+    [
+      'Get "http://10.0.0.1:9090/": net/http: HTTP/1.x transport connection broken: malformed HTTP response "\\x00\\x00\\x18\\x04"',
+      { type: 'expects-http2' },
+    ],
+    ['Get "https://10.0.0.1:8080/": http: server gave HTTP response to HTTPS client', { type: 'expects-plain-http' }],
+    [
+      'Get "https://10.0.0.1:80/": tls: first record does not look like a TLS handshake',
+      { type: 'expects-plain-http' },
+    ],
     ['something else', undefined],
   ])('%j contains the answer %j', (message, answer) => {
     expect(failure(unhealthy(`Readiness probe failed: ${message}`))).toEqual({ failure: message, answer })
@@ -180,7 +291,22 @@ describe('the last failure of a probe', () => {
 
   it('is empty if the probe printed nothing', () => {
     expect(failure(unhealthy('Readiness probe failed: ')).failure).toBe('')
-    expect(failure(unhealthy('Readiness probe errored and resulted in unknown state: no')).failure).toBe('no')
+  })
+
+  const exec = 'OCI runtime exec failed: exec failed: unable to start container process: '
+  const rpc = 'rpc error: code = Unknown desc = failed to exec in container: failed to start exec "0a32": '
+  it.each([
+    [`errored and resulted in unknown state: ${rpc}${exec}exec: "wget": executable file not found in $PATH`, 'wget'],
+    [`errored: ${rpc}${exec}exec: "/bin/check": permission denied: unknown`, '/bin/check'],
+    [`failed: ${exec}exec: "curl": executable file not found in $PATH: unknown`, 'curl'],
+    ['errored: rpc error: code = NotFound desc = failed to exec in container: failed to load task', undefined],
+    ['errored and resulted in unknown state: rpc error: code = DeadlineExceeded desc = context deadline', undefined],
+  ])('is no answer of the container if the kubelet could not run the probe: %s', (message, program) => {
+    expect(failure(unhealthy(`Readiness probe ${message}`)).answer).toEqual({ type: 'not-asked', program })
+  })
+
+  it('is an answer if the output of the probe itself is like an error of a runtime', () => {
+    expect(failure(unhealthy('Readiness probe failed: exec: "x": not found')).answer).toBeUndefined()
   })
 })
 
@@ -188,6 +314,16 @@ describe('the missing object in a message of the kubelet', () => {
   it.each([
     ['secret "database" not found', { kind: 'secret', name: 'database' }],
     ['configmap "settings" not found', { kind: 'configmap', name: 'settings' }],
+    [
+      'MountVolume.SetUp failed for volume "v" : couldn\'t get secret shop/share err: secrets "share" not found',
+      { kind: 'secret', name: 'share', namespace: 'shop' },
+    ],
+    [
+      'MountVolume.MountDevice failed for volume "v" : fetching NodeStageSecretRef ceph/csi failed: kubernetes.io/csi: failed to find the secret csi in the namespace ceph with error: secrets "csi" not found',
+      { kind: 'secret', name: 'csi', namespace: 'ceph' },
+    ],
+    ['configmaps "settings" not found', { kind: 'configmap', name: 'settings' }],
+    ['failed to mount secrets store objects for pod shop/web, err: secret "db" not found', undefined],
     ["couldn't find key password in Secret shop/database", { kind: 'secret', name: 'database', key: 'password' }],
     [
       "couldn't find key log.level in ConfigMap shop/settings",

@@ -15,7 +15,7 @@ import { isSinceStart, type Proof, prove, provePersisted } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { presentDeath } from './death-count.ts'
 import { pullDetail, registryAnswer } from './image-pull.ts'
-import { explainDeath, missingObject, probeFailure, runtimeError } from './kubelet-messages.ts'
+import { explainDeath, missingObject, probeFailure, refusedStart } from './kubelet-messages.ts'
 import { waitsForImage } from './observe-pods.ts'
 import {
   concernsContainer,
@@ -25,6 +25,7 @@ import {
   isStartError,
   type PodContainer,
 } from './pod-fields.ts'
+import { runtimeError } from './runtime-error.ts'
 
 /** A container of a pod, with everything that a rule reads about it. */
 interface ContainerFacts extends ContainerOfPod {
@@ -123,16 +124,18 @@ function creationProblem(facts: ContainerFacts): Problem {
   const checks = { first, last: last ?? first, retryMs: kubeletRetryMs }
   const proof = busyNode.test(message) ? { proven: false } : proveMissing(checks, context)
   const own = { count: 1, firstSeenAt: Math.max(first, context.startedAt), ...proof }
-  const error = message === '' ? reason : runtimeError(message)
+  const missing = missingObject(message)
+  if (reason === 'CreateContainerConfigError' && missing !== undefined)
+    return problemOfContainer(facts, { ...own, reason: 'config-missing', detail: { missing, message } })
   // If a container may not run as root (verifyRunAsNonRoot, pkg/kubelet/kuberuntime), nothing is missing.
-  const mayBeRoot = /runAsNonRoot|breaks non-root policy/.test(message)
-  if (reason !== 'CreateContainerConfigError' || mayBeRoot) {
-    const words = mayBeRoot ? error.replace(/ \(pod: "[^"]*", container: \S+\)$/, '') : error
-    const detail = { isCreated: false, message: words, mayBeRoot: mayBeRoot || undefined }
+  if (/runAsNonRoot|breaks non-root policy/.test(message)) {
+    const words = message.replace(/ \(pod: "[^"]*", container: \S+\)$/, '')
+    const detail = { isCreated: false, message: words, mayBeRoot: true }
     return problemOfContainer(facts, { ...own, reason: 'container-create-failed', detail })
   }
-  const detail = { missing: missingObject(message), message: error }
-  return problemOfContainer(facts, { ...own, reason: 'config-missing', detail })
+  // CRI-O finds that a program is missing when it creates the container.
+  const error = message === '' ? ({ step: 'other', message: reason } as const) : runtimeError(message)
+  return problemOfContainer(facts, { ...own, ...refusedStart(facts.container, error, { isCreated: false }) })
 }
 
 /** The kubelet's event about a refusal with this message. */
@@ -241,7 +244,7 @@ export function startFailure(
   return problemOfContainer(
     { ...each, pod },
     {
-      ...explainDeath(each, death, context.events(pod)),
+      ...explainDeath(each, death, pod, context.events(pod)),
       count: 1,
       firstSeenAt: context.time(death.finishedAt) ?? context.now,
       proven: true,
@@ -252,7 +255,7 @@ export function startFailure(
 function explainedDeath(facts: ContainerFacts, death: ContainerStateTerminated, proof: Proof): Problem {
   const { pod, history, context } = facts
   return problemOfContainer(facts, {
-    ...explainDeath(facts, death, context.events(pod)),
+    ...explainDeath(facts, death, pod, context.events(pod)),
     count: history.deaths,
     firstSeenAt: history.firstDeathAt ?? context.now,
     ...proof,

@@ -1,8 +1,11 @@
-import type { Container, ContainerStateTerminated, EventObject } from '../../cluster/objects.ts'
+import type { Container, ContainerStateTerminated, EventObject, Pod } from '../../cluster/objects.ts'
 import type { FailedMount, MissingObject } from '../../reasons/containers.ts'
 import type { ProbeAnswer, ProbeDetail } from '../../reasons/probes.ts'
 import type { ReasonDetails } from '../../reasons/reasons.ts'
+import type { Exit } from '../../reasons/wording.ts'
+import { shellMs } from '../../thresholds.ts'
 import { concernsContainer, containerOfEvent, isStartError, type PodContainer } from './pod-fields.ts'
+import { type RuntimeError, runtimeError } from './runtime-error.ts'
 
 type DeathReason =
   | 'crash-loop'
@@ -25,31 +28,31 @@ export type Death = {
  * (https://www.gnu.org/software/bash/manual/html_node/Exit-Status.html).
  */
 export function explainDeath(
-  { container, isInit }: PodContainer,
+  each: PodContainer,
   death: ContainerStateTerminated,
+  { spec }: Pod,
   events: readonly EventObject[],
 ): Death {
+  const { container, isInit } = each
   const { exitCode, signal } = death
   const { image } = container
-  const message = runtimeError(death.message ?? '')
-  // The runtime may run out of memory while it starts the container.
-  if (death.reason === 'OOMKilled' || /container init was OOM-killed/i.test(message))
-    return { reason: 'out-of-memory', detail: { limit: container.resources?.limits?.['memory'] } }
-  if (/exec format error/i.test(message)) return { reason: 'exec-format', detail: { image, message } }
-  const isNotExecutable = exitCode === 126 || /permission denied/i.test(message)
-  const start = { exitCode, signal, image, message, isNotExecutable }
-  if (isStartError(death)) {
-    const mount = failedMount(message, container)
-    const isCommand = message === '' || /exec|no such file or directory|permission denied|not found/i.test(message)
-    const isMount =
-      /error mounting|failed to mount|cannot be mounted|not a directory: unknown: Are you trying to mount/i.test(
-        message,
-      )
-    return isCommand && !isMount
-      ? { reason: 'bad-command', detail: start }
-      : { reason: 'container-create-failed', detail: { ...start, isCreated: true, mount } }
+  const error = runtimeError(death.message ?? '')
+  const isRefused = isStartError(death)
+  if (death.reason === 'OOMKilled' || (isRefused && error.step === 'memory')) {
+    const [limit, podLimit] = [container.resources?.limits?.['memory'], spec?.resources?.limits?.['memory']]
+    return { reason: 'out-of-memory', detail: { limit, podLimit } }
   }
-  if (exitCode === 126 || exitCode === 127) return { reason: 'bad-command', detail: start }
+  if (error.step === 'command' && /exec format error/i.test(error.message))
+    return { reason: 'exec-format', detail: { image, message: error.message } }
+  if (isRefused && error.message !== '') return refusedStart(container, error, { exitCode, signal, isCreated: true })
+  const isCodeOfShell = exitCode === 126 || exitCode === 127
+  if (isCodeOfShell && (isRefused || !hasRunFor(death, shellMs)))
+    return {
+      reason: 'bad-command',
+      detail: { exitCode, signal, image, message: '', isNotExecutable: exitCode === 126 },
+    }
+  if (isRefused)
+    return { reason: 'container-create-failed', detail: { exitCode, signal, image, message: '', isCreated: true } }
   const own = events.filter((event) => {
     const named = containerOfEvent(event)
     return named === undefined ? mentions(event.message ?? '', container.name) : named === container.name
@@ -64,8 +67,32 @@ export function explainDeath(
   const isLost = death.reason === 'ContainerStatusUnknown'
   return {
     reason: isInit ? 'init-container-failed' : 'crash-loop',
-    detail: { exitCode, signal, failedHook: hook && (hook.message ?? ''), isLost },
+    detail: {
+      exitCode,
+      signal,
+      isOwnCode: isCodeOfShell || undefined,
+      failedHook: hook && (hook.message ?? ''),
+      isLost,
+    },
   }
+}
+
+function hasRunFor({ startedAt = '', finishedAt = '' }: ContainerStateTerminated, ms: number): boolean {
+  return Date.parse(finishedAt) - Date.parse(startedAt) >= ms
+}
+
+/**
+ * Why the runtime could not create or start a container, by the step that failed: only the last one is about the program.
+ */
+export function refusedStart(
+  container: Container,
+  { step, message }: RuntimeError,
+  how: Exit & { readonly isCreated: boolean },
+): Death {
+  const start = { ...how, image: container.image, message }
+  return step === 'command'
+    ? { reason: 'bad-command', detail: { ...start, isNotExecutable: /permission denied/i.test(message) } }
+    : { reason: 'container-create-failed', detail: { ...start, step, mount: failedMount(message, container) } }
 }
 
 /**
@@ -73,7 +100,7 @@ export function explainDeath(
  * at which the container mounts it.
  */
 function failedMount(message: string, { volumeMounts = [] }: Container): FailedMount | undefined {
-  const [, path, error = ''] = /error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(message) ?? []
+  const [, path, error = ''] = /^error mounting "[^"]+" to rootfs at "([^"]+)": .*: (.+)$/s.exec(message) ?? []
   const mount = volumeMounts.find(({ mountPath }) => mountPath === path)
   if (path === undefined || mount === undefined) return undefined
   return { volume: mount.name, subPath: mount.subPath, path, error }
@@ -82,21 +109,6 @@ function failedMount(message: string, { volumeMounts = [] }: Container): FailedM
 /** An event without a field path may name its container: `Container app failed liveness probe, will be restarted`. */
 function mentions(message: string, container: string): boolean {
   return message.split(/[\s,]+/).includes(container)
-}
-
-/**
- * The error in the message of a container runtime, without the steps that failed because of it: `failed to create containerd
- * task: … runc create failed: unable to start container process: exec: "/app": …: unknown`.
- */
-export function runtimeError(message: string): string {
-  return message
-    .trim()
-    .replace(
-      /^.*?(?:unable to start container process|container create failed|starting container process caused):\s*/is,
-      '',
-    )
-    .replace(/^failed to create containerd (?:task|container):\s*/i, '')
-    .replace(/(?::\s*unknown)+\.?$/i, '')
 }
 
 /**
@@ -115,37 +127,65 @@ export function probeFailure(
   )?.message
   if (message === undefined) return {}
   // If the probe printed nothing, the message ends with a colon.
-  const failure = message.replace(/^\w+ probe (?:failed|errored)[^:]*:?\s*/, '').trim()
-  return { failure, answer: probeAnswer(failure) }
+  const [, verb, text = ''] = /^\w+ probe (failed|errored)?[^:]*:?\s*(.*)$/s.exec(message) ?? []
+  const { step, message: error } = runtimeError(text)
+  // Some runtimes report that they cannot run the command of a probe as a failure of the probe.
+  if (verb !== 'errored' && (step !== 'command' || error === text.trim())) {
+    const failure = text.trim()
+    return { failure, answer: probeAnswer(failure) }
+  }
+  const program = step === 'command' ? /["`]([^"`]+)["`]/.exec(error)?.[1] : undefined
+  return { failure: error, answer: { type: 'not-asked', program } }
 }
 
-/** The container's answer, from the message of the kubelet (pkg/probe/http, tcp, grpc). */
+/**
+ * The container's answer, from the message of the kubelet (pkg/probe/http, tcp, grpc). A server with TLS answers a request
+ * without TLS by an alert (`\x15\x03`), one with HTTP/2 alone by its settings (`\x00\x00`), or closes the connection.
+ */
+const answers: readonly (readonly [RegExp, (word: string) => ProbeAnswer])[] = [
+  [/statuscode: (\d{3})/, (status) => ({ type: 'http-status', status: Number(status) })],
+  [/malformed HTTP \w+ "\\x15\\x03/, () => ({ type: 'expects-tls' })],
+  [/malformed HTTP \w+ "\\x00\\x00/, () => ({ type: 'expects-http2' })],
+  [
+    /HTTP response to HTTPS client|first record does not look like a TLS handshake/,
+    () => ({ type: 'expects-plain-http' }),
+  ],
+  [/failed to connect service/, () => ({ type: 'no-grpc-server' })],
+  [/does not implement the grpc health protocol/, () => ({ type: 'no-grpc-health' })],
+  [/service unhealthy \(responded with "(\w+)"\)/, (status) => ({ type: 'grpc-status', status })],
+  [/rpc error: code = (\w+)/, (code) => ({ type: 'grpc-error', code })],
+  [/connection refused/, () => ({ type: 'connection-refused' })],
+  [/deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/, () => ({ type: 'timeout' })],
+]
+
 function probeAnswer(failure: string): ProbeAnswer | undefined {
-  const status = /statuscode: (\d{3})/.exec(failure)?.[1]
-  if (status !== undefined) return { type: 'http-status', status: Number(status) }
-  if (/failed to connect service/.test(failure)) return { type: 'no-grpc-server' }
-  if (/does not implement the grpc health protocol/.test(failure)) return { type: 'no-grpc-health' }
-  const health = /service unhealthy \(responded with "(\w+)"\)/.exec(failure)?.[1]
-  if (health !== undefined) return { type: 'grpc-status', status: health }
-  const code = /rpc error: code = (\w+)/.exec(failure)?.[1]
-  if (code !== undefined) return { type: 'grpc-error', code }
-  if (/connection refused/.test(failure)) return { type: 'connection-refused' }
-  const isTimeout = /deadline exceeded|i\/o timeout|Client\.Timeout|did not complete within/.test(failure)
-  return isTimeout ? { type: 'timeout' } : undefined
+  for (const [pattern, read] of answers) {
+    const found = pattern.exec(failure)
+    if (found !== null) return read(found[1] ?? '')
+  }
+  return undefined
 }
 
 /**
  * The missing Secret or ConfigMap in the kubelet's message about an environment variable (pkg/kubelet/kubelet_pods.go) or a
- * volume (pkg/volume/{secret,configmap,projected}); undefined for any other message. `not registered` is about the kubelet's
- * own cache, which is not filled yet.
+ * volume (pkg/volume/{secret,configmap,projected}), or in the API server's, which the driver of a volume quotes (plural);
+ * undefined for any other message. `not registered` is about the kubelet's own cache, which is not filled yet. The objects
+ * of the Secrets Store driver are in no cluster.
  */
 export function missingObject(message: string): MissingObject | undefined {
-  const [, absent = '', name] = /\b(secret|configmap) "([^"]+)" not found/i.exec(message) ?? []
-  if (name !== undefined) return { kind: kindOf(absent), name }
+  if (/failed to mount secrets store objects/i.test(message)) return undefined
+  const [, absent = '', name = ''] = /\b(secret|configmap)s? "([^"]+)" not found/i.exec(message) ?? []
+  if (name !== '') return { kind: kindOf(absent), name, namespace: namespaceOf(name, message) }
   const [, key, holder = '', path = ''] = /couldn't find key (\S+) in (Secret|ConfigMap) (\S+)/i.exec(message) ?? []
   if (key !== undefined) return { kind: kindOf(holder), name: path.slice(path.indexOf('/') + 1), key }
   const [, source = '', reference] = /references non-existent (secret|config) key: (\S+)/i.exec(message) ?? []
   return reference === undefined ? undefined : { kind: kindOf(source), key: reference }
+}
+
+/** The namespace in which a driver looked: `couldn't get secret shop/share`, `the secret share in the namespace shop`. */
+function namespaceOf(name: string, message: string): string | undefined {
+  const [, before, after] = /\bsecret "?([a-z0-9-]+)\/|\bin (?:the )?namespace "?([a-z0-9-]+)/i.exec(message) ?? []
+  return message.includes(`${before}/${name}`) ? before : after
 }
 
 function kindOf(word: string): MissingObject['kind'] {

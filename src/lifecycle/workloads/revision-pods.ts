@@ -157,7 +157,7 @@ function describeLoss(pod: Pod, context: RuleContext): Loss {
   const death = dead?.status?.state?.terminated
   // The kubelet killed these containers when it ended their pod.
   if (reason === '' && dead !== undefined && death !== undefined) {
-    const end = explainDeath(dead, death, context.events(pod))
+    const end = explainDeath(dead, death, pod, context.events(pod))
     return { pod, at, container: dead.container.name, isInit: dead.isInit || undefined, end }
   }
   const detail = { statusReason: reason, message: message.trim().replace(/\.$/, '') }
