@@ -42,10 +42,14 @@ export interface QuotaRefusal extends Refusal {
 }
 
 export interface AdmissionRefusal extends Refusal {
-  /** The policy or webhook that refused; for Pod Security, the enforced level. */
-  readonly by?:
-    | { readonly type: 'pod-security' | 'policy' | 'webhook'; readonly name: string }
-    | { readonly type: 'limit-range' }
+  /**
+   * What refused, if known; `name`: of the policy or webhook, for Pod Security the enforced level, for RBAC the user that may
+   * not create pods.
+   */
+  readonly by?: {
+    readonly type: keyof typeof denials
+    readonly name: string
+  }
   /** The policy's requirement, in the words of the policy. */
   readonly requirement?: string
 }
@@ -64,6 +68,7 @@ export interface WorkloadDetails {
   readonly 'webhook-unavailable': Refusal & { readonly webhook?: string }
   readonly 'replica-failure': Refusal & {
     readonly priorityClass?: string
+    readonly runtimeClass?: string
     /** The API server finds the pods invalid. */
     readonly isInvalid?: boolean
   }
@@ -116,14 +121,9 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'admission-denied': {
     class: 'terminal',
     isDenial: true,
-    when: `a policy or admission webhook denied the pods explicitly, and again after ${duration(deniedMs)}`,
+    when: `the API server denied the pods, because of a policy, an admission webhook or any other cause that does not change by itself, and again after ${duration(deniedMs)}`,
     title: 'denied by an admission policy',
-    headline: ({ detail: { by } }) => {
-      if (by === undefined) return undefined
-      if (by.type === 'limit-range') return 'denied by a LimitRange'
-      const name = withoutMiddle(by.name, nameLimit)
-      return `denied by the ${by.type === 'pod-security' ? `Pod Security standard "${name}"` : `${by.type} ${name}`}`
-    },
+    headline: ({ detail: { by } }) => by && denials[by.type].headline(withoutMiddle(by.name, nameLimit)),
     sentence: refusalSentence,
     hint: denialHint,
     field: { pod: ['spec'] },
@@ -164,10 +164,12 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   'replica-failure': {
     class: 'slow',
     classOf: ({ detail }) => (detail.isInvalid ? 'terminal' : 'slow'),
-    when: 'the controller cannot create pods, for a reason that is none of the above',
+    when: 'the controller cannot create pods: a PriorityClass or RuntimeClass is missing, the pods are invalid, or an error of the API server may be temporary',
     title: 'pods could not be created',
-    headline: ({ detail: { priorityClass } }) =>
-      priorityClass === undefined ? undefined : `PriorityClass ${withoutMiddle(priorityClass, nameLimit)} is missing`,
+    headline: ({ detail }) => {
+      const missing = missingClass(detail)
+      return missing && `${missing.kind} ${withoutMiddle(missing.name, nameLimit)} is missing`
+    },
     sentence: refusalSentence,
     hint: creationHint,
   },
@@ -280,25 +282,69 @@ function quotaHint(facts: HintFacts<QuotaRefusal>): string {
   return `Raise ResourceQuota ${quota} (${edit}), or request less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
+/** The headline and the hint for each known kind of denial. */
+const denials = {
+  webhook: {
+    headline: (name: string) => `denied by the webhook ${name}`,
+    hint: ({ name, requirement }: Denial) => acceptedBy(`the webhook ${name}`, requirement),
+  },
+  policy: {
+    headline: (name: string) => `denied by the policy ${name}`,
+    hint: ({ name, requirement }: Denial) => acceptedBy(`the policy ${name}`, requirement),
+  },
+  'pod-security': {
+    headline: (level: string) => `denied by the Pod Security standard "${level}"`,
+    hint: ({ name }: Denial) =>
+      `The namespace enforces the Pod Security standard "${name}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`,
+  },
+  'security-context-constraints': {
+    headline: () => 'denied by all SecurityContextConstraints',
+    hint: () =>
+      'Set in securityContext what the message lists, or grant the ServiceAccount of the pods SecurityContextConstraints that allow it: `oc adm policy add-scc-to-user SCC -z SERVICEACCOUNT`.',
+  },
+  authorization: {
+    headline: () => 'the controller may not create pods',
+    hint: ({ name }: Denial) =>
+      `Allow ${name} what the message contains, in a Role or ClusterRole that is bound to it.`,
+  },
+  'limit-range': {
+    headline: () => 'denied by a LimitRange',
+    hint: ({ facts }: Denial) =>
+      `A LimitRange${inNamespace(facts)} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command(facts, 'describe', 'limitrange')}).`,
+  },
+} as const
+
+interface Denial {
+  readonly name: string
+  readonly requirement: string | undefined
+  readonly facts: HintFacts<AdmissionRefusal>
+}
+
 function denialHint(facts: HintFacts<AdmissionRefusal>): string {
   const { by, requirement } = facts.problem?.detail ?? {}
-  switch (by?.type) {
-    case 'pod-security':
-      return `The namespace enforces the Pod Security standard "${by.name}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`
-    case 'limit-range':
-      return `A LimitRange${inNamespace(facts)} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command(facts, 'describe', 'limitrange')}).`
-    default: {
-      const who = by === undefined ? 'the policy' : `the ${by.type} ${by.name}`
-      return `Change the pod template so that ${who} accepts it${requirement === undefined ? '' : `: ${requirement}`}.`
-    }
-  }
+  return by === undefined
+    ? acceptedBy('the policy', requirement)
+    : denials[by.type].hint({ name: by.name, requirement, facts })
+}
+
+function acceptedBy(who: string, requirement: string | undefined): string {
+  return `Change the pod template so that ${who} accepts it${requirement === undefined ? '' : `: ${requirement}`}.`
+}
+
+/** The class that the pods name and that does not exist. */
+function missingClass({ priorityClass, runtimeClass }: Partial<WorkloadDetails['replica-failure']>) {
+  if (priorityClass !== undefined) return { kind: 'PriorityClass', field: 'priorityClassName', name: priorityClass }
+  return runtimeClass === undefined
+    ? undefined
+    : { kind: 'RuntimeClass', field: 'runtimeClassName', name: runtimeClass }
 }
 
 /** The hint for a refused creation of pods. */
 function creationHint(facts: HintFacts<WorkloadDetails['replica-failure']>): string {
-  const { priorityClass, isInvalid } = facts.problem?.detail ?? {}
-  if (priorityClass !== undefined)
-    return `Create PriorityClass ${priorityClass}, or correct priorityClassName. ${clusterCommand('get', 'priorityclass')} lists what is there.`
+  const { isInvalid, ...detail } = facts.problem?.detail ?? {}
+  const missing = missingClass(detail)
+  if (missing !== undefined)
+    return `Create ${missing.kind} ${missing.name}, or correct ${missing.field}. ${clusterCommand('get', missing.kind.toLowerCase())} lists what is there.`
   if (isInvalid) return 'Correct the field of the pod template that the message names, and apply again.'
   return `The API server refuses the pods; its message contains the reason. Its events: ${describePod(facts)}.`
 }

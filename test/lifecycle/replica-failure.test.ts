@@ -101,7 +101,49 @@ describe('why a controller cannot create pods', () => {
       'terminal',
       { isInvalid: true },
     ],
-    ['something else', 'replica-failure', 'slow', {}],
+    ['pods "web-1-x" is forbidden: something else', 'admission-denied', 'terminal', {}],
+    [
+      'pods "web-1-x" is forbidden: pod node label selector conflicts with its namespace node label selector',
+      'admission-denied',
+      'terminal',
+      {},
+    ],
+    [
+      'pods "web-1-x" is forbidden: image policy webhook backend denied one or more images: not signed',
+      'admission-denied',
+      'terminal',
+      {},
+    ],
+    [
+      'pods "web-1-x" is forbidden: User "system:serviceaccount:kube-system:replicaset-controller" cannot create resource "pods"',
+      'admission-denied',
+      'terminal',
+      { by: { type: 'authorization', name: 'system:serviceaccount:kube-system:replicaset-controller' } },
+    ],
+    [
+      'admission webhook "team.example.com" denied the request: exceeded quota of the team',
+      'admission-denied',
+      'terminal',
+      { by: { type: 'webhook', name: 'team.example.com' }, requirement: 'exceeded quota of the team' },
+    ],
+    ['pods "web-1-x" is forbidden: status unknown for quota: small, resources: pods', 'quota-exceeded', 'slow', {}],
+    [
+      'pods "web-1-x" is forbidden: pod rejected: RuntimeClass "gvisor" not found',
+      'replica-failure',
+      'slow',
+      { runtimeClass: 'gvisor' },
+    ],
+    [
+      'pods "web-1-x" is forbidden: Post "https://policy.example.com/": dial tcp 10.0.0.1:443: connect: connection refused',
+      'webhook-unavailable',
+      'slow',
+      {},
+    ],
+    ['pods "web-1-x" is forbidden: not yet ready to handle request', 'replica-failure', 'slow', {}],
+    ['Internal error occurred: add operation does not apply', 'replica-failure', 'slow', {}],
+    ['etcdserver: leader changed', 'replica-failure', 'slow', {}],
+    ['pods "web-0" already exists', 'replica-failure', 'slow', {}],
+    ['namespaces "shop" not found', 'replica-failure', 'slow', {}],
   ])('%s → %s, %s', (message, reason, problemClass, facts) => {
     const detail = {
       action: 'create pods',
@@ -157,6 +199,30 @@ describe('why a controller cannot create pods', () => {
     ])('is %s', (_, first, later, expected) => {
       expect(now(first, later)).toMatchObject([expected])
     })
+  })
+
+  it('has one wording, although its event is cut off and lists SecurityContextConstraints in another order', () => {
+    const unusable = (name: string) => `provider "${name}": Forbidden: not usable by user or serviceaccount`
+    const cause = 'provider restricted-v2: .containers[0].runAsUser: Invalid value: 0: must be in the ranges'
+    const scc = (...providers: string[]) =>
+      `pods "web-1-" is forbidden: unable to validate against any security context constraint: [${providers.join(', ')}]`
+    const words = 'cannot create pods: unable to validate against any security context constraint:'
+    const say = (first: string, later: string) => {
+      const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
+      const set = createReplicaSet({ status: { conditions: [failed] } })
+      const event = createEvent(set, {
+        reason: 'FailedCreate',
+        message: `Error creating: ${later}`,
+        lastTimestamp: iso(9),
+      })
+      return reported(creationProblem(set, context({ now: 9, objects: [set, event] })))
+    }
+    expect(say(scc(unusable('a'), cause), scc(cause, unusable('b'), unusable('a')))).toMatchObject([
+      { message: `${words} ${cause}` },
+    ])
+    expect(say(scc(unusable('a')), scc(unusable('a')).slice(0, -9))).toMatchObject([
+      { message: `${words} [${unusable('a')}]` },
+    ])
   })
 
   it('is a refused deletion where pods cannot be deleted', () => {

@@ -90,7 +90,7 @@ describe('pods that the API server refuses are reported', () => {
     ],
     [
       'the LimitRange',
-      createProblem('admission-denied', { ...refusal, by: { type: 'limit-range' } }),
+      createProblem('admission-denied', { ...refusal, by: { type: 'limit-range', name: '' } }),
       'denied by a LimitRange',
       /^A LimitRange in namespace shop sets these bounds: .*`kubectl describe limitrange -n shop`/,
     ],

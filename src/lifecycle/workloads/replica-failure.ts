@@ -38,13 +38,27 @@ interface RefusalKind<Reason extends RefusalReason> {
 }
 
 /**
- * Why the API server refuses pods, by its message. The order matters: most contain "forbidden". A refusal by a
- * LimitRange counts as one by a policy: neither the LimitRange nor the pods change by themselves.
+ * Errors of the API server or of what it asks, and conflicts: the next attempt may succeed. Admission plugins refuse
+ * pods as long as their caches are empty, and OpenShift's until it has annotated a new namespace.
+ */
+const transientErrors =
+  /^(?:Internal error|Timeout\b|Operation cannot be fulfilled)|\btim(?:ed |e)out\b|deadline exceeded|\bEOF\b|dial tcp|connection (?:refused|reset|lost)|broken pipe|etcdserver|leader changed|unable to handle the request|too many requests|rate limit|temporarily unavailable|already exists|\bnot found\b|could not find|not yet ready|not synchronized|unable to find annotation|object is being deleted/i
+
+/**
+ * Why the API server refuses pods, by its message without the words around it. The order matters: a policy denies in its own
+ * words. Most other refusals are denials too, as those by a LimitRange, by PodNodeSelector or by RBAC: neither
+ * they nor the pods change by themselves. So whatever is none of the exceptions is a denial.
  */
 const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[RefusalReason][] = [
   {
+    reason: 'admission-denied',
+    pattern:
+      /^(?:admission webhook "[^"]*" denied|ValidatingAdmissionPolicy '|violates PodSecurity "|unable to validate against any security context constraint|image policy webhook backend denied)/,
+    read: readDenial,
+  },
+  {
     reason: 'quota-exceeded',
-    pattern: /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota/i,
+    pattern: /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota|status unknown for quota/i,
     read: readQuota,
   },
   { reason: 'terminating', pattern: /because it is being terminated/i, read: () => ({}) },
@@ -60,31 +74,33 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
     read: (message) => ({ claim: find(/\bpvc (\S+) is being deleted/, message) }),
   },
   {
+    // The last is that of ImagePolicyWebhook (plugin/pkg/admission/imagepolicy).
     reason: 'webhook-unavailable',
-    pattern: /failed calling webhook|failed to call webhook/i,
+    pattern: /failed calling webhook|failed to call webhook|^Post "?https?:/i,
     read: (message) => ({ webhook: find(/webhook "([^"]+)"/, message) }),
   },
   {
-    reason: 'admission-denied',
-    pattern:
-      /admission webhook "[^"]*" denied|violates PodSecurity|ValidatingAdmissionPolicy .* denied|denied the request|(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per (?:Pod|Container) is|max limit to request ratio per (?:Pod|Container)/i,
-    read: (message) => ({
-      by: denierOf(message),
-      requirement: find(/denied (?:the )?request(?: because)?: (.+?)\.?$/s, message),
-    }),
-  },
-  {
     reason: 'replica-failure',
-    pattern: /^/,
+    pattern: new RegExp(`no PriorityClass with name|\\bis invalid: |${transientErrors.source}`, 'i'),
     read: (message) => ({
       priorityClass: find(/no PriorityClass with name (\S+) was found/, message),
+      runtimeClass: find(/RuntimeClass "([^"]+)" not found/, message),
       isInvalid: /\bis invalid: /.test(message),
     }),
   },
+  { reason: 'admission-denied', pattern: /^/, read: readDenial },
 ]
 
-function refusalKindOf(message: string) {
-  return refusalKinds.find(({ pattern }) => pattern.test(message)) as (typeof refusalKinds)[number]
+/** @param isDeletion a refused deletion of a pod is a denial only in the words of a policy */
+function refusalKindOf(message: string, isDeletion = false) {
+  const text = withoutPreamble(message)
+  const found = refusalKinds.findIndex(({ pattern }) => pattern.test(text))
+  return refusalKinds.at(isDeletion && found === refusalKinds.length - 1 ? -2 : found) as (typeof refusalKinds)[number]
+}
+
+function readDenial(message: string): Omit<AdmissionRefusal, keyof Refusal> {
+  const requirement = find(/denied (?:the )?request(?: because)?: (.+?)\.?$/s, message)
+  return { by: denierOf(message), requirement }
 }
 
 /** `exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4` (plugin/pkg/admission/resourcequota). */
@@ -108,14 +124,21 @@ function quantitiesOf(list: string): ReadonlyMap<string, string> {
   return new Map(list.split(',').map((each) => each.split('=') as [string, string]))
 }
 
+const deniers: readonly (readonly [NonNullable<AdmissionRefusal['by']>['type'], RegExp])[] = [
+  ['webhook', /^admission webhook "([^"]+)"/],
+  ['policy', /^ValidatingAdmissionPolicy '([^']+)'/],
+  ['pod-security', /^violates PodSecurity "([^":]+)/],
+  ['security-context-constraints', /^unable to validate against any security context constraint/],
+  ['authorization', /^User "([^"]+)" cannot /],
+  ['limit-range', /(?:maximum|minimum) (?:\w+ )?[\w./-]+ (?:usage )?per \w+ is|max limit to request ratio per /],
+]
+
 function denierOf(message: string): AdmissionRefusal['by'] {
-  const level = find(/violates PodSecurity "([^":]+)/, message)
-  if (level !== undefined) return { type: 'pod-security', name: level }
-  const policy = find(/ValidatingAdmissionPolicy '([^']+)'/, message)
-  if (policy !== undefined) return { type: 'policy', name: policy }
-  const webhook = find(/admission webhook "([^"]+)"/, message)
-  if (webhook !== undefined) return { type: 'webhook', name: webhook }
-  return /per (?:Pod|Container) is/.test(message) ? { type: 'limit-range' } : undefined
+  for (const [type, pattern] of deniers) {
+    const found = pattern.exec(message)
+    if (found !== null) return { type, name: found[1] ?? '' }
+  }
+  return undefined
 }
 
 function find(pattern: RegExp, message: string): string | undefined {
@@ -124,9 +147,9 @@ function find(pattern: RegExp, message: string): string | undefined {
 
 /**
  * Why a controller cannot create pods, by its condition ReplicaFailure. The controllers of StatefulSets, DaemonSets and Jobs
- * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: an explicit
- * denial by a policy that is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that
- * may change by itself, such as quota, a missing ServiceAccount or PriorityClass, or an unavailable webhook.
+ * do not write this condition: for them, the event of the last attempt counts while pods are missing. Terminal: a denial that
+ * is repeated after `deniedMs`, and a pod that the API server finds invalid. Slow: everything that may change by itself, such
+ * as quota, a missing ServiceAccount, PriorityClass or RuntimeClass, or an unavailable webhook.
  * @param isShort fewer pods exist than desired
  * @param since when the present template was created; earlier refusals are about another one
  */
@@ -218,24 +241,24 @@ function refusedProblem(
   const reportedAt = context.time(report.lastTransitionTime)
   const latest = refused.at(-1)
   const isLater = latest !== undefined && (context.time(lastOccurrence(latest)) ?? 0) >= (reportedAt ?? 0)
-  const message = (isLater ? latest.message : report.message) ?? ''
-  const refusal = refusalKindOf(message)
-  const same = refused.filter((event) => refusalKindOf(event.message ?? '') === refusal)
+  const message = wordsOf(report.message ?? '', isLater ? (latest.message ?? '') : '')
+  const isDeletion = report.reason === 'FailedDelete'
+  const { reason, read } = refusalKindOf(message, isDeletion)
+  const same = refused.filter((event) => refusalKindOf(event.message ?? '').reason === reason)
   const count = Math.max(
     1,
     same.reduce((sum, event) => sum + eventCount(event), 0),
   )
   const firstAt = same[0]?.firstTimestamp ?? report.lastTransitionTime
-  const since = refusalKindOf(report.message ?? '') === refusal ? reportedAt : context.time(firstAt)
+  const since = refusalKindOf(report.message ?? '').reason === reason ? reportedAt : context.time(firstAt)
   const lastAt = Math.max(since ?? 0, ...same.map((event) => context.time(lastOccurrence(event)) ?? 0))
-  const { reason, read } = refusal
   const detail = {
-    action: report.reason === 'FailedDelete' ? 'delete pods' : action,
-    message: withoutPreamble(message),
+    action: isDeletion ? 'delete pods' : action,
+    message,
     ...read(message),
   }
   const isInvalid = 'isInvalid' in detail && detail.isInvalid === true
-  const seen = isInvalid || traitsOf(refusal).isDenial ? count : 0
+  const seen = isInvalid || traitsOf({ reason }).isDenial ? count : 0
   const isCurrent = isSinceStart(lastAt, context)
   const { proven } = isInvalid
     ? prove({ seen, needed: refusedCreations, since: 0, atLeastMs: 0, isCurrent }, context.now)
@@ -276,14 +299,35 @@ function retryAt(refused: readonly EventObject[], { time }: RuleContext): number
 }
 
 /**
+ * The words of a refusal: those of the event about the latest attempt, unless it only repeats the condition. An event
+ * may be cut off.
+ */
+function wordsOf(reported: string, latest: string): string {
+  const [text, later] = [reported, latest].map((each) => withoutUnusable(withoutPreamble(each))) as [string, string]
+  return text.startsWith(later.replace(/\.{3}$|…$/, '')) ? text : later
+}
+
+/**
  * A message without the name of the refused pod, which differs for each attempt, and without the text about the
  * attempt: `Error creating: …`, `create Pod web-0 in StatefulSet web failed error: …`.
  */
 function withoutPreamble(message: string): string {
   return message
     .replace(
-      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create Pod \S+ in StatefulSet \S+ failed error: |Failed to create new replica set "[^"]*": )/,
+      /^(?:\(combined from similar events\):\s*)?(?:Error creating: |create (?:Pod|Claim) .+? in StatefulSet \S+ failed error: |Failed to create new replica set "[^"]*": )/,
       '',
     )
-    .replace(/^(?:pods|replicasets\.apps) "[^"]*" is forbidden: (?=.)/, '')
+    .replace(/^[a-z.]+(?: "[^"]*")? is forbidden: (?=.)/, '')
+}
+
+/**
+ * The message of OpenShift's admission without the SecurityContextConstraints that the ServiceAccount may not use: they are
+ * all others of the cluster, in any order. Unchanged if it may use none.
+ */
+function withoutUnusable(message: string): string {
+  const [, start = '', list = ''] =
+    /^(unable to validate against any security context constraint: )\[(.*)\]$/s.exec(message) ?? []
+  const providers = list.split(/, (?=provider "?[\w.-]+"?: )/)
+  const usable = providers.filter((each) => !each.endsWith('Forbidden: not usable by user or serviceaccount'))
+  return list === '' || usable.length === 0 ? message : start + usable.join(', ')
 }
