@@ -180,6 +180,9 @@ export const lostClaimMs = 30_000
 
 // Controllers and policies
 
+/** How long before the report of a failure a problem may have ended that explains it: an operator removes what failed. */
+export const removedCauseMs = 60_000
+
 /**
  * How long after its first refusal, or the gate's start, a policy must deny the pods again. A controller first retries
  * after milliseconds, and a change of the policy may be applied together with the workload.

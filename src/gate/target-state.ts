@@ -141,6 +141,8 @@ export interface Seen {
   /** The watches that only its warnings need. */
   readonly optionalRequests: readonly WatchRequest[]
   readonly loggedProblems: LoggedProblems
+  /** The last problem of an object behind it, and when it ended; absent while it stands. */
+  readonly behind?: { readonly problem: Problem; readonly endedAt?: number } | undefined
   /** Whether the log already reports that the ready pods settle. */
   readonly isSettlingLogged: boolean
 }

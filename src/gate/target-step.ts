@@ -6,8 +6,8 @@ import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import type { IdentityChange } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
-import { type Problem, traitsOf } from '../reasons/reasons.ts'
-import { deletedMs } from '../thresholds.ts'
+import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
+import { deletedMs, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict } from './identity.ts'
 import {
   completeMoments,
@@ -355,6 +355,7 @@ function withObject(
     requests: unlessSame(requests, state.seen?.requests),
     optionalRequests: unlessSame(optionalRequests, state.seen?.optionalRequests),
     loggedProblems: before?.loggedProblems ?? new Map(),
+    behind: before?.behind,
     isSettlingLogged: before?.isSettlingLogged ?? false,
   }
   if (isOther) {
@@ -470,7 +471,7 @@ function afterAssessment(
   context: StepContext,
 ): Step {
   const { target, rule, gateTime } = context
-  const { assessment } = event
+  const assessment = withEarlierCause(event.assessment, before.seen)
   const isReady = assessment.status === 'ready'
   const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, context) : []
   const fallen =
@@ -494,6 +495,7 @@ function afterAssessment(
       ...seen,
       changedAt: context.changedAt(seen.object),
       loggedProblems,
+      behind: problemBehind(assessment, target) ?? (seen.behind && { endedAt: now, ...seen.behind }),
       isSettlingLogged: seen.isSettlingLogged || settling !== undefined,
       availableRevision: event.availableRevision ?? seen.availableRevision,
     },
@@ -517,6 +519,28 @@ function afterAssessment(
   const state: TargetState = { ...after, type: 'ready', at: now }
   const text = [readyMessage(state, assessment, context), ...remarksOf(assessment, target)].join(' · ')
   return { state, entries: [...entries, readyEntry(text)] }
+}
+
+function problemBehind({ problems }: Assessment, target: Target): Seen['behind'] {
+  const problem = problems.find((each) => !isOwnProblem(each, target))
+  return problem && { problem }
+}
+
+/**
+ * An operator may remove what failed before it reports the failure: Helm rolls back. The problem that stood behind the object
+ * shortly before explains the report.
+ */
+function withEarlierCause(assessment: Assessment, { behind, history }: Seen): Assessment {
+  const [first, ...others] = assessment.problems
+  if (behind === undefined || first === undefined || first.cause !== undefined) return assessment
+  const { problem, endedAt = Infinity } = behind
+  const isRecent = endedAt >= Math.max(first.firstSeenAt - removedCauseMs, history.specSeenAt)
+  if (!isRecent || !traitsOf(first).isOwnReport) return assessment
+  const reported = { ...first, cause: problem }
+  const explained = { ...assessment, problems: [reported, ...others] }
+  return assessment.failure === first
+    ? { ...explained, status: 'failed', failure: reported, message: messageOf(reported) }
+    : (explained as Assessment)
 }
 
 /** Adds problems to the logged ones. Returns the texts to log; the verdict reports the failure. */

@@ -298,8 +298,9 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
     related: [...(rest.related ?? []), ...named(explainedBy, context)],
   }
   const milestones = rest.milestones.map((each) => withMoment(each, object, context, found.signals))
+  const counters = new Map([...(rest.counters ?? []), ...(ready ? [] : eventCounters(object, context))])
   const conclusion = (message: string, end: End) =>
-    [{ ...rest, milestones, problems, notes, recheckAt, ...explained, message }, end] as const
+    [{ ...rest, milestones, counters, problems, notes, recheckAt, ...explained, message }, end] as const
   // Ready beats failed when both arrive together.
   if (ready && terminating === undefined) return conclusion(readyMessage, { ready })
   if (failure !== undefined && (terminating === undefined || isEnd))
@@ -307,6 +308,22 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
   const open = rest.milestones.find(({ state }) => state === 'open')
   const message = terminating === undefined ? (open?.message ?? readyMessage) : messageOf(terminating)
   return conclusion(message, { ready: false })
+}
+
+/**
+ * How far the controller of an object has come, by its events: the kubelet reports each minute how many files of a volume it
+ * has processed (pkg/volume/volume_linux.go).
+ */
+const eventProgress =
+  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d+)|(\d+)(?:\.\d+)?\s?% (?:complete|done|copied|restored|finished)/i
+
+/** The numbers of an object's events that show progress when they grow. */
+export function eventCounters(object: KubeObject, context: RuleContext): readonly (readonly [string, number])[] {
+  return context.events(object).flatMap(({ reason, message = '' }) => {
+    const [found, count, percent] = eventProgress.exec(message) ?? []
+    if (found === undefined) return []
+    return [[`${object.metadata.uid} ${reason} ${message.replace(found, '')}`, Number(count ?? percent)] as const]
+  })
 }
 
 /**

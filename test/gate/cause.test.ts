@@ -26,6 +26,7 @@ import {
   at,
   createGate,
   createTarget,
+  deleted,
   failed,
   modified,
   progressing,
@@ -158,6 +159,32 @@ function summary(
 
 const changed = (status: object, metadata: Partial<ObjectMeta> = {}) =>
   createCustom('Shop', 'web', status, { resourceVersion: '9', ...metadata })
+
+describe('a failure that an operator reports after it has removed what failed', () => {
+  const { deployment, replicaSet, pod } = createOwned(shop)
+  const failed = changed({ ...notReady, phase: 'Failed' })
+  const steps = (removedAt: number, reportedAt: number) => [
+    at(0, added(shop), all),
+    at(1, added(deployment, replicaSet, pod(podStatus({})))),
+    ...refusedPulls(pod),
+    at(removedAt, deleted(pod(podStatus({})), replicaSet, deployment)),
+    at(reportedAt, modified(failed)),
+  ]
+
+  it.each([
+    [
+      'is explained by the problem that stood when it gave up',
+      250,
+      252,
+      'shop/web reported-failed by pod/front-1-a image-not-found',
+    ],
+    ['is not explained by a problem that ended long before', 100, 252, 'shop/web reported-failed'],
+  ])('%s', (_, removedAt, reportedAt, problem) => {
+    const { verdict, problems } = summary(steps(removedAt, reportedAt), operator)
+    expect(verdict).toBe('failed reported-failed after 262 s')
+    expect(problems).toEqual([problem])
+  })
+})
 
 describe('a workload of the catalogue', () => {
   it('fails as early as a Deployment by a proven problem of its pods', () => {

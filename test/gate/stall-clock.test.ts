@@ -76,6 +76,24 @@ describe('progress', () => {
   })
 
   it.each([
+    ['is a number of files that grows in the events of a volume', 'processed 2 files', 'processed 9 files', 600],
+    ['is a share that grows', '10% done', '45.5% complete', 600],
+    ['is not the same number again', 'processed 2 files', 'processed 2 files', 500],
+    ['is not a number without progress', 'attempt 1 of 9', 'attempt 2 of 9', 300],
+  ])('%s', (_, one, two, seconds) => {
+    const report = (message: string, name: string) =>
+      added(
+        createEvent(web.pod(), {
+          reason: 'VolumePermissionChangeInProgress',
+          message: `Setting volume ownership for 29928e79/volumes/data/mount, ${message}.`,
+          metadata: { name },
+        }),
+      )
+    const steps = [first, at(200, report(one, 'a')), at(300, report(two, 'b'))]
+    expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds })
+  })
+
+  it.each([
     [
       'is not a restart',
       [at(200, modified(web.pod(crashLoopStatus(1, 199)))), at(250, modified(web.pod(crashLoopStatus(2, 249))))],

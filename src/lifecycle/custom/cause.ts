@@ -207,10 +207,14 @@ function findingsOf({ object, rule, isCustom, assessment }: AssessedObject, sear
 }
 
 /** The counts of an owned workload, by names that are unique among them: its progress is that of the custom resource. */
-function countersOf({ kind, metadata: { uid } }: KubeObject, { milestones }: Assessment): ReadonlyMap<string, number> {
-  return new Map(
-    milestones.flatMap(({ name, count }) => (count === undefined ? [] : [[`${kind} ${uid} ${name}`, count.done]])),
+function countersOf(
+  { kind, metadata: { uid } }: KubeObject,
+  { milestones, counters }: Assessment,
+): ReadonlyMap<string, number> {
+  const ofMilestones = milestones.flatMap(({ name, count }): [string, number][] =>
+    count === undefined ? [] : [[`${kind} ${uid} ${name}`, count.done]],
   )
+  return new Map([...ofMilestones, ...(counters ?? [])])
 }
 
 /** The watch of the events about an object in another namespace. */

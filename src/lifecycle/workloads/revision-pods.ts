@@ -7,7 +7,7 @@ import type { ProblemClass } from '../../reasons/spec.ts'
 import { maxQuietNodes, overdueDeletionMs } from '../../thresholds.ts'
 import { ownProblem } from '../conditions.ts'
 import { earliest, earliestAfter, isSinceStart } from '../proof.ts'
-import { nodeRequest } from '../rule.ts'
+import { eventCounters, nodeRequest } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { type Death, explainDeath } from './kubelet-messages.ts'
 import { condition, failedContainer, isReplaced } from './pod-fields.ts'
@@ -24,6 +24,7 @@ export interface PodsState {
   /** The problem that fails the workload: proven, and no pod is better. */
   readonly failure?: Problem
   readonly stallHold?: string
+  readonly counters: ReadonlyMap<string, number>
   readonly recheckAt?: number
   /** The watches of nodes that may be lost. */
   readonly explainedBy?: readonly WatchRequest[] | undefined
@@ -54,6 +55,7 @@ export function examinePods(
     problems,
     failure: isAnyBetter ? undefined : problems.find(({ proven }) => proven),
     stallHold: pods.find(({ stallHold }) => stallHold !== undefined)?.stallHold,
+    counters: new Map(pods.flatMap(({ pod, started }) => (started ? [] : eventCounters(pod, context)))),
     recheckAt: earliest(pods.map(({ recheckAt }) => recheckAt)),
     explainedBy: quietNodes(pods),
     notes: lostPodNotes(all),

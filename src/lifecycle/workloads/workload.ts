@@ -151,6 +151,7 @@ export function assessWorkload(
     problems,
     failure,
     ...hold,
+    counters: state?.counters,
     explainedBy: state?.explainedBy,
     recheckAt: earliestAfter(context.now, rechecks),
     pods: new Set(pods.gated.map(({ metadata }) => metadata.uid).filter((uid) => uid !== undefined)),
