@@ -30,6 +30,7 @@ export interface PullDetail extends ImageDetail {
 
 /** Why a node cannot reach a registry, or cannot store an image. */
 export type PullFailureCause =
+  | 'signature'
   | 'disk-full'
   | 'broken-layer'
   | 'unknown-host'
@@ -87,7 +88,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
     class: 'strike',
     provenAfter: unauthorizedRefusals,
     isPullSecretCause: true,
-    when: `the registry refused the pull as unauthorized, for the ${nth(unauthorizedRefusals)} time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
+    when: `the registry refused the pull as unauthorized, or the node because of its signature, for the ${nth(unauthorizedRefusals)} time; while a pull secret is missing, ${duration(missingObjectMs)} after the first time at the earliest`,
     title: 'not allowed to pull the image',
     headline: imageHeadline((image) => `not allowed to pull image ${image}`),
     sentence: pullSentence,
@@ -215,6 +216,8 @@ function invalidNameHint(facts: HintFacts<ImageDetail>): string {
 /** Hint for a refused pull: names the imagePullSecrets of the pod, or states that the pod has none. */
 function unauthorizedHint(facts: HintFacts<PullDetail>): string {
   const image = imageOf(facts)
+  if (facts.problem?.detail.cause === 'signature')
+    return `The signature policy of the node refuses ${image}: sign the image as the policy requires, or change the policy of the node’s container runtime (containers-policy.json).`
   const secrets = ((facts.pod?.spec ?? {}) as { imagePullSecrets?: { name?: string }[] }).imagePullSecrets ?? []
   const host = hostOf(image)
   const names = secrets.flatMap(({ name }) => name ?? []).join(', ')

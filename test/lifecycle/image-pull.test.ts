@@ -11,6 +11,47 @@ function refusedBy(host: string, status: string, tag = 'v1'): string {
 }
 
 describe('the message of a refused pull', () => {
+  const [unknown, denied] = [
+    `rpc error: code = NotFound desc = ${containerd('127.0.0.1:5995/app:v1: not found')}`,
+    `rpc error: code = Unknown desc = ${containerd(refusedBy('127.0.0.1:5995', '403 Forbidden'))}`,
+  ]
+  const limited = `rpc error: code = Unknown desc = ${containerd('toomanyrequests: You have reached your limit.')}`
+  const crio = ['initializing source docker://quay.io/acme/web:v9', 'reading manifest v9 in quay.io/acme/web'] as const
+
+  it.each([
+    [[unknown, unknown.replace('NotFound', 'Unknown')], 'image-not-found', 'not found'],
+    [
+      [unknown, denied],
+      'image-unauthorized',
+      'pulling from host 127.0.0.1:5995 failed with status code [manifests v1]: 403 Forbidden',
+    ],
+    [[limited, unknown], 'image-rate-limited', 'toomanyrequests: You have reached your limit.'],
+    [
+      [`${crio.join(': ')}: manifest unknown`, `${crio.join(': ')}: name unknown`],
+      'image-not-found',
+      `${crio.join(': ')}: manifest unknown`,
+    ],
+  ])('with several pull secrets is an aggregate of errors, of which one decides: %#', (errors, reason, answer) => {
+    for (const start of [
+      'Failed to pull image "127.0.0.1:5995/app:v1": ',
+      'Back-off pulling image "127.0.0.1:5995/app:v1": ErrImagePull: ',
+      '',
+    ]) {
+      const message = `${start}[${errors.join(', ')}]`
+      expect(pullReason(message)).toBe(reason)
+      expect(registryAnswer(message)).toBe(answer)
+    }
+  })
+
+  it.each([
+    'SignatureValidationFailed: Source image rejected: A signature was required, but no signature exists',
+    'copying system image from manifest list: Source image rejected: Running image docker://acme/web:v1 is rejected by policy.',
+    'image pull failed for acme/web:v1 because the signature validation failed.',
+  ])('about a signature is a refusal by the node, not for credentials: %s', (message) => {
+    expect(pullReason(message)).toBe('image-unauthorized')
+    expect(pullDetail('acme/web:v1', message).cause).toBe('signature')
+  })
+
   it.each([
     [
       'a 404 is an image that does not exist',

@@ -1,5 +1,6 @@
 import type { EventObject } from '../../cluster/objects.ts'
 import type { PullDetail, PullFailureCause } from '../../reasons/images.ts'
+import { traitsOf } from '../../reasons/reasons.ts'
 import type { PullReason } from '../pod-history.ts'
 
 /** The HTTP statuses that runtimes report, and their reasons. */
@@ -29,7 +30,7 @@ const patterns: readonly (readonly [PullReason, RegExp])[] = [
   ...httpStatuses,
   [
     'image-unauthorized',
-    /\b(?:unauthorized|unauthenticated|denied)\b|authentication required|authorization failed|no basic auth credentials|authorization token has expired|signature ?validation ?failed/i,
+    /\b(?:unauthorized|unauthenticated|denied)\b|authentication required|authorization failed|no basic auth credentials|authorization token has expired|signature ?validation ?failed|Source image rejected/i,
   ],
   ['image-not-found', /\b(?:manifest|name) unknown\b/i],
   [
@@ -50,9 +51,34 @@ const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 /** Maximum length: the API server limits messages of events to 1 KiB. */
 const maxMessageLength = 8_192
 
+/** The start of each error in an aggregate. */
+const aggregated =
+  /(?:rpc error: code =|failed to |Failed to |initializing source |reading manifest |image pull failed )/
+
+/**
+ * The errors in a message: with several pull secrets, the kubelet tries each, and aggregates their errors: `[…, …]`
+ * (PullImage, pkg/kubelet/kuberuntime; NewAggregate, k8s.io/apimachinery).
+ */
+function errorsIn(message: string): readonly string[] {
+  const [, list] =
+    /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*": ErrImagePull: )?\[(.+)\]$/s.exec(message) ?? []
+  return list === undefined ? [message] : list.split(new RegExp(`, (?=${aggregated.source})`))
+}
+
+/** The error that decides: with other credentials, a registry may have an image that it does not show without. */
+function decisiveError(message: string): readonly [string, PullReason] {
+  const errors = errorsIn(message.slice(0, maxMessageLength)).map((each) => [each, reasonOf(each)] as const)
+  return (errors.find(([, reason]) => traitsOf({ reason }).class !== 'terminal') ??
+    errors[0]) as (typeof errors)[number]
+}
+
 /** The reason of a failed pull, from its message. */
 export function pullReason(message: string): PullReason {
-  const text = withoutNames(message.slice(0, maxMessageLength))
+  return decisiveError(message)[1]
+}
+
+function reasonOf(message: string): PullReason {
+  const text = withoutNames(message)
   const page = statusOfPage.exec(text)?.[1]
   if (page !== undefined) return reasonIn(httpStatuses, page)
   if (refusedByProxy.test(text)) return 'image-registry-unreachable'
@@ -103,9 +129,8 @@ export function isPullRefusal(event: EventObject): boolean {
  * whole message.
  */
 export function registryAnswer(message: string): string {
-  const text = withoutImage(
-    message.slice(0, maxMessageLength).replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''),
-  )
+  const [error] = decisiveError(message)
+  const text = withoutImage(error.replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''))
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
       text,
@@ -119,6 +144,7 @@ export function registryAnswer(message: string): string {
 
 /** The answers that show a cause; the order matters, as some contain the words of another. */
 const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
+  ['signature', /signature ?validation ?failed|Source image rejected/i],
   ['disk-full', /no space left on device/i],
   ['broken-layer', /(?:extract|register|unpack) layer/i],
   ['unknown-host', /no such host|name resolution|server misbehaving/i],
