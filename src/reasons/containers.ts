@@ -380,7 +380,10 @@ function createHint(facts: HintFacts<CreateDetail>): string {
     case 'working-directory':
       return `Correct \`workingDir\` of ${who}, or WORKDIR of ${imageOf(facts)}: the folder must exist, and the user of the container must be allowed to enter it.`
     default:
-      return subPathHint(facts) ?? `The error of the container runtime is in the pod's events: ${describePod(facts)}.`
+      return (
+        subPathHint(facts) ??
+        `The events of the pod contain the error of the kubelet or the container runtime: ${describePod(facts)}.`
+      )
   }
 }
 

@@ -47,7 +47,12 @@ export interface NetworkDetails {
     /** The labels that are most similar to the selector: `pods` pods have them, or the template of `workload`. */
     readonly similar?: { readonly labels: string; readonly pods: number; readonly workload?: string }
   }
-  readonly 'address-pending': { readonly isLoadBalancer: boolean; readonly other?: OtherAddress | undefined }
+  readonly 'address-pending': {
+    readonly isLoadBalancer: boolean
+    readonly other?: OtherAddress | undefined
+    /** Why a controller assigns no address, as its newest Warning contains it. */
+    readonly report?: string | undefined
+  }
   readonly 'backend-missing':
     | { readonly service: string; readonly state: 'missing' | 'terminating' }
     | { readonly service: string; readonly state: 'port-missing'; readonly port: string | number }
@@ -87,14 +92,19 @@ export const networkReasons: ReasonFamily<NetworkDetails> = {
     when: 'the load balancer has no address yet',
     title: 'no address assigned yet',
     headline: ({ detail: { other } }) => (other === undefined ? undefined : 'its address is not the requested one'),
-    sentence: ({ detail: { isLoadBalancer, other } }) =>
-      other === undefined
-        ? predicate(`has no ${isLoadBalancer ? 'load balancer ' : ''}address yet`)
-        : predicate(`has the address ${otherAddressText(other)}`),
+    sentence: ({ detail: { isLoadBalancer, other, report } }) => {
+      const state =
+        other === undefined
+          ? `has no ${isLoadBalancer ? 'load balancer ' : ''}address yet`
+          : `has the address ${otherAddressText(other)}`
+      return predicate(report === undefined ? state : `${state}: ${report}`)
+    },
     hint: (s) =>
-      s.problem?.detail.other
-        ? `The load balancer has another address than the Service requests: it may be in use, or the load balancer ignores the request. The events of the Service: ${describeTarget(s)}.`
-        : `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
+      s.problem?.detail.report !== undefined
+        ? `The message is that of the controller that assigns the address: correct what it contains. The controller tries again by itself.`
+        : s.problem?.detail.other
+          ? `The load balancer has another address than the Service requests: it may be in use, or the load balancer ignores the request. The events of the Service: ${describeTarget(s)}.`
+          : `No controller has assigned an address yet; a cluster without a load balancer controller never assigns one. Its events: ${describeTarget(s)}.`,
   },
   'backend-missing': {
     class: 'slow',

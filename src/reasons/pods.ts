@@ -83,8 +83,8 @@ export interface PodDetails {
   readonly 'devices-not-prepared': { readonly message: string }
   /** `handler`: the handler of the pod's RuntimeClass, if the runtime of the node has none of this name. */
   readonly 'sandbox-failed': { readonly message: string; readonly handler?: string }
-  /** The condition types of the readiness gates that are not True. */
-  readonly 'readiness-gate-pending': { readonly gates: readonly string[] }
+  /** The readiness gates that are not True: their condition types, and what their controllers report, else nothing. */
+  readonly 'readiness-gate-pending': { readonly gates: readonly (PodReport & { readonly type: string })[] }
   readonly 'node-unresponsive': { readonly node: string; readonly state: NodeState }
   readonly evicted: EndedDetail
   readonly 'pod-failed': EndedDetail
@@ -161,12 +161,18 @@ export const podReasons: ReasonFamily<PodDetails> = {
     mayOnlyNeedTime: true,
     when: 'the containers of a pod are ready, and the condition of one of its readiness gates is not True',
     title: 'a readiness gate of the pods is not True',
-    sentence: ({ detail: { gates } }) =>
-      predicate(
-        `runs, but its readiness ${gates.length === 1 ? 'gate' : 'gates'} ${gates.join(', ')} ${gates.length === 1 ? 'is' : 'are'} not True yet`,
-      ),
+    sentence: ({ detail: { gates } }) => {
+      const [gate, is] = gates.length === 1 ? ['gate', 'is'] : ['gates', 'are']
+      const reports = gates.map(reportText).filter((each) => each !== '')
+      const why = reports.length === 0 ? '' : `: ${reports.join('; ')}`
+      return predicate(
+        `runs, but its readiness ${gate} ${gates.map(({ type }) => type).join(', ')} ${is} not True yet${why}`,
+      )
+    },
     hint: (s) =>
-      `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod(s)}.`,
+      s.problem?.detail.gates.some((each) => reportText(each) !== '')
+        ? `A controller outside the pod sets readiness gates, most often that of a load balancer. The message is its own: correct what it checks, for example path and port of its health check.`
+        : `A controller outside the pod sets readiness gates, most often that of a load balancer. Check that it runs and manages the pod: ${describePod(s)}.`,
   },
   'node-unresponsive': {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),

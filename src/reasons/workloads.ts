@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { deniedMs } from '../thresholds.ts'
+import { deniedMs, longStepMs } from '../thresholds.ts'
 import { clause, type HintFacts, type ProblemFields, predicate, type ReasonFamily, type Sentence } from './spec.ts'
 import {
   clusterCommand,
@@ -84,7 +84,8 @@ export interface WorkloadDetails {
     readonly failedIndexes?: string
     readonly conditionReason?: string
   }
-  readonly 'sidecar-running': Readonly<Record<string, never>>
+  /** `isAdded`: the template of the Job does not have the container. */
+  readonly 'sidecar-running': { readonly isAdded: boolean }
   readonly 'job-deadline-exceeded': { readonly activeDeadlineSeconds?: number }
   /** Without fields for a Job. */
   readonly suspended: Suspension
@@ -207,12 +208,22 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'sidecar-running': {
     class: 'slow',
-    when: 'the containers of a Job have completed, and one that was added to its pod runs on',
-    title: 'a sidecar keeps the Job from completing',
-    headline: containerHeadline((name) => `${name}, which was added to the pod, keeps the Job from completing`),
-    sentence: () => predicate('runs on after the containers of the Job have completed, so the Job does not complete'),
+    mayOnlyNeedTime: true,
+    when: `the containers of a Job have completed, and one runs on: it was added to the pod, or has run on for ${duration(longStepMs)}`,
+    title: 'a container keeps the Job from completing',
+    headline: containerHeadline((name, { detail: { isAdded } }) =>
+      isAdded
+        ? `${name}, which was added to the pod, keeps the Job from completing`
+        : `${name} keeps the Job from completing`,
+    ),
+    sentence: ({ detail: { isAdded } }) =>
+      predicate(
+        `runs on after the ${isAdded ? '' : 'other '}containers of the Job have completed, so the Job does not complete`,
+      ),
     hint: (s) =>
-      `Let ${containerOf(s)} end with the work: add it as a native sidecar (an init container with \`restartPolicy: Always\`; Istio does so with ENABLE_NATIVE_SIDECARS), exclude the pods of Jobs from its injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
+      s.problem?.detail.isAdded === false
+        ? `The Job completes when ${containerOf(s)} ends. If it serves the others, make it a native sidecar: an init container with \`restartPolicy: Always\`.`
+        : `Let ${containerOf(s)} end with the work: add it as a native sidecar (an init container with \`restartPolicy: Always\`; Istio does so with ENABLE_NATIVE_SIDECARS), exclude the pods of Jobs from its injection, or let the last command of the Job end it (Istio: \`curl -X POST http://localhost:15020/quitquitquit\`).`,
   },
   'job-deadline-exceeded': {
     class: 'terminal',

@@ -173,7 +173,15 @@ describe('one observation after the gate’s start', () => {
       'proves that a program still cannot be started',
       [
         broken(looping(5)),
-        later(41, deadStatus(6, 41, { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' })),
+        later(
+          41,
+          deadStatus(6, 41, {
+            reason: 'StartError',
+            message: 'exec: "/app": permission denied',
+            exitCode: 128,
+            startedAt: '1970-01-01T00:00:00Z',
+          }),
+        ),
       ],
       'failed bad-command 41',
     ],

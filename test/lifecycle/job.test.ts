@@ -181,6 +181,31 @@ describe('a Job', () => {
     })
   })
 
+  describe('whose template has a second container', () => {
+    const [work, proxy] = [createContainer(), createContainer({ name: 'proxy' })]
+    const containers = [work, proxy]
+    const job = createJob({ spec: { template: { spec: { containers } } }, status: { active: 1 } })
+    const withStates = (first: ContainerState, second: ContainerState) => {
+      const status = podStatus({ state: first })
+      const containerStatuses = [...(status.containerStatuses ?? []), createStatus({ name: 'proxy', state: second })]
+      const spec = { restartPolicy: 'Never', containers }
+      return createPod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, job)
+    }
+
+    it.each([
+      ['runs on for 30 s after the first has completed', terminated(0, 20), 50, ['proxy']],
+      ['runs on for less', terminated(0, 20), 49, []],
+      ['runs beside the first', running(1), 90, []],
+      ['runs on after the first has failed', terminated(1, 20), 90, []],
+    ])('names it if it %s', (_, first, now, named) => {
+      const { problems, recheckAt, stallHold } = judge(job, [withStates(first, running(1))], { now })
+      const kept = problems.filter(({ reason }) => reason === 'sidecar-running')
+      expect(kept.map(({ container }) => container)).toEqual(named)
+      if (now === 49) expect(recheckAt).toBe(moment(50))
+      expect(stallHold !== undefined).toBe(first.terminated?.exitCode !== 1)
+    })
+  })
+
   it('has no problem with a sidecar that ends after the work', () => {
     const pod = withDismissedSidecar(0)
     const podHistories = new Map([['migrate-a-uid', seenPod([40, pod])]])

@@ -48,6 +48,22 @@ describe('the death of a container', () => {
       'cannot start: exec: "/etc/passwd": permission denied',
     ],
     [
+      'a program that Docker does not find',
+      { reason: 'ContainerCannotRun', exitCode: 127, message: '/no/such: no such file or directory' },
+      'bad-command',
+      'cannot start: /no/such: no such file or directory',
+    ],
+    [
+      'a folder that Docker may not enter',
+      {
+        reason: 'ContainerCannotRun',
+        exitCode: 126,
+        message: 'OCI runtime create failed: chdir to cwd ("/app") set in config.json failed: permission denied',
+      },
+      'container-create-failed',
+      'cannot start: chdir to cwd ("/app") set in config.json failed: permission denied',
+    ],
+    [
       'a file where a folder is mounted',
       startError('error mounting "/var/lib/v" to rootfs at "/etc/app.conf": not a directory'),
       'container-create-failed',

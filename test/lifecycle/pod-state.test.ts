@@ -124,7 +124,7 @@ describe('a pod with readiness gates', () => {
         class: 'slow',
         subject: toSubject('pod/web-1-a'),
         message: `runs, but its readiness gate ${closed} is not True yet`,
-        detail: { gates: [closed] },
+        detail: { gates: [{ type: closed, reason: '', message: '' }] },
         count: 1,
         firstSeenAt: moment(7),
         proven: false,

@@ -33,6 +33,7 @@ describe('why a controller cannot create pods', () => {
       },
     ],
     ['exceeded quota: small', 'quota-exceeded', 'slow', {}],
+    ['pods "web-1-x" is forbidden: failed quota: small', 'quota-exceeded', 'slow', {}],
     [
       'pods "web-1-x" is forbidden: failed quota: small: must specify limits.cpu for: app',
       'quota-exceeded',

@@ -6,6 +6,7 @@ import {
   context,
   createContainer,
   createDeployment,
+  createEvent,
   createPod,
   createSlice,
   deadStatus,
@@ -95,6 +96,25 @@ describe('a Service is ready', () => {
     const addressed = createService(spec, { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } })
     expect(judge(addressed, objects)).toMatchObject({ status: 'ready', message: '1 endpoint ready, address 192.0.2.1' })
     expect(judge(createService(spec, { loadBalancer: { ingress: [{}] } }), objects).status).toBe('ready')
+  })
+
+  it.each([
+    ['SyncLoadBalancerFailed', 'Error syncing load balancer: could not find any suitable subnets for creating the ELB'],
+    ['AllocationFailed', 'Failed to allocate IP for "shop/web": no available IPs'],
+    ['FailedDeployModel', 'Failed deploy model due to AccessDenied'],
+  ])('with a load balancer only when it has its address: the Warning %s says why it has none', (reason, message) => {
+    const service = createService({ type: 'LoadBalancer' })
+    const warned = (about: { reason: string; message: string }) => createEvent(service, { type: 'Warning', ...about })
+    const events = [
+      warned({ reason, message }),
+      warned({ reason: 'FailedToUpdateEndpointSlices', message: 'conflict' }),
+    ]
+    expect(judge(service, events).problems).toContainEqual(
+      expect.objectContaining({
+        reason: 'address-pending',
+        message: `has no load balancer address yet: ${message}`,
+      }),
+    )
   })
 
   describe('with a load balancer whose address it requests', () => {

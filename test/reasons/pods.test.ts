@@ -7,7 +7,8 @@ const ofPod = { container: undefined }
 
 describe('a readiness gate that is not open', () => {
   it('is named, with a hint about its controller', () => {
-    const [one, two] = [{ gates: ['a/b'] }, { gates: ['a/b', 'c/d'] }]
+    const gate = (type: string) => ({ type, reason: '', message: '' })
+    const [one, two] = [{ gates: [gate('a/b')] }, { gates: [gate('a/b'), gate('c/d')] }]
     expect(messageOf(createProblem('readiness-gate-pending', one))).toBe(
       'runs, but its readiness gate a/b is not True yet',
     )
@@ -17,6 +18,18 @@ describe('a readiness gate that is not open', () => {
     expect(headline('readiness-gate-pending', one)).toBe('a readiness gate of the pods is not True')
     expect(hint('readiness-gate-pending', one)).toContain('most often that of a load balancer')
     expect(hint('readiness-gate-pending', one)).not.toContain('probe')
+  })
+
+  it.each([
+    ['Target.ResponseCodeMismatch', 'Health checks failed with these codes: [404]'],
+    ['LoadBalancerNegNotReady', 'Waiting for pod to become healthy in at least one of the NEG(s)'],
+    ['', 'the target group has no listener'],
+  ])('is explained by what its controller reports: %s %s', (reason, message) => {
+    const detail = { gates: [{ type: 'a/b', reason, message }] }
+    expect(messageOf(createProblem('readiness-gate-pending', detail))).toBe(
+      `runs, but its readiness gate a/b is not True yet: ${reason === '' ? '' : `${reason}: `}${message}`,
+    )
+    expect(hint('readiness-gate-pending', detail)).toContain('correct what it checks')
   })
 })
 

@@ -3,6 +3,17 @@ import type { KubeObject, Service } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import type { RuleContext } from '../rule-context.ts'
 
+/** Events of the controllers of endpoints are about the pods of a Service, not about its address. */
+const endpointEvent = /Endpoint/
+
+/** Why a controller assigns no address to an object: the message of its newest Warning about the object. */
+export function addressReport(object: KubeObject, context: RuleContext): string | undefined {
+  const last = context
+    .events(object)
+    .findLast(({ type, reason = '' }) => type === 'Warning' && !endpointEvent.test(reason))
+  return last && (last.message || last.reason)?.trim()
+}
+
 /** A Service in the namespace of an Ingress or route, and its port by name or number. */
 export interface Backend {
   readonly service: string

@@ -5,7 +5,7 @@ import type { Assessment } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
-import { type Backend, missingBackends, servicesRequest } from './backend.ts'
+import { addressReport, type Backend, missingBackends, servicesRequest } from './backend.ts'
 
 /**
  * An Ingress: https://kubernetes.io/docs/concepts/services-networking/ingress/
@@ -30,10 +30,12 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
   const isAddressed = entries.length > 0
   const needsAddress = !canReadServices && !isAddressed
   const own = ownProblem(ingress, context.history.firstSeenAt)
+  const report = isAddressed ? undefined : addressReport(ingress, context)
+  const pending = { ...own, reason: 'address-pending' as const, detail: { isLoadBalancer: false, report } }
   const reason = 'backend-missing' as const
   const problems: readonly Problem[] = [
     ...missing.map((detail) => ({ ...own, reason, detail })),
-    ...(needsAddress ? [{ ...own, reason: 'address-pending' as const, detail: { isLoadBalancer: false } }] : []),
+    ...(needsAddress ? [pending] : []),
   ]
   return conclude(ingress, context, {
     ready: problems.length === 0,
@@ -57,7 +59,7 @@ function assessIngress(ingress: Ingress, context: RuleContext): Assessment {
           : { name: 'address', state: 'skipped', message: 'no address, which is not awaited' },
     ],
     problems,
-    notes: isAddressed ? [] : ['it has no address yet'],
+    notes: isAddressed ? [] : [`it ${messageOf(pending)}`],
     warnings: warningsOf(ingress, context),
   })
 }

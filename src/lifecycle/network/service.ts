@@ -22,6 +22,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { isReplaced } from '../workloads/pod-fields.ts'
 import { examinePod, readiness } from '../workloads/pod-state.ts'
+import { addressReport } from './backend.ts'
 import {
   explainService,
   explainUnserved,
@@ -106,7 +107,13 @@ function assessAddress(service: Service, context: RuleContext): AddressAssessmen
     const own = ownProblem(service, context.history.firstSeenAt)
     return {
       milestone: { name, state: 'open', message: 'waiting for the load balancer’s address' },
-      problems: [{ ...own, reason: 'address-pending', detail: { isLoadBalancer: true, other } }],
+      problems: [
+        {
+          ...own,
+          reason: 'address-pending',
+          detail: { isLoadBalancer: true, other, report: addressReport(service, context) },
+        },
+      ],
       warnings: [],
       recheckAt,
     }

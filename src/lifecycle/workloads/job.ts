@@ -2,10 +2,10 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
-import { firstJobBackOffMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
+import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
-import { earliest, latest } from '../proof.ts'
+import { earliest, latest, provePersisted } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
@@ -51,10 +51,11 @@ function assessJob(job: Job, context: RuleContext): Assessment {
     stallHold: isWorking(job, state)
       ? 'its containers are running'
       : (hold.stallHold ?? (retry && 'its next try has to wait')),
+    counters: state?.counters,
     explainedBy: state?.explainedBy,
     hasRun: hasRun(job, owned, context),
     completed: isComplete && job.metadata.deletionTimestamp === undefined,
-    recheckAt: earliest([state?.recheckAt, hold.recheckAt, stuck.recheckAt, retry?.at]),
+    recheckAt: earliest([state, hold, stuck, ...examined.kept].map((each) => each?.recheckAt).concat(retry?.at)),
     pods: new Set([...context.succeededPods(job.metadata.uid), ...owned].flatMap((pod) => pod.metadata.uid ?? [])),
     notes: (status.failed ?? 0) > 0 && isComplete ? [`${status.failed} failed before it completed`] : [],
   })
@@ -79,6 +80,7 @@ interface ExaminedJob {
   readonly lost: readonly Pod[]
   /** Undefined if pods cannot be read. */
   readonly state: PodsState | undefined
+  readonly kept: readonly KeptPod[]
 }
 
 function examineJob(job: Job, context: RuleContext): ExaminedJob {
@@ -92,16 +94,17 @@ function examineJob(job: Job, context: RuleContext): ExaminedJob {
   const lostSince = context.time(job.status?.startTime)
   const isReadable = context.listState(podRequest(job)) === 'complete'
   const state = isReadable ? examinePods(owned, context, lost, lostSince) : undefined
-  return { isComplete, ended, hasEnded, owned, lost, state }
+  const kept = hasEnded ? [] : (state?.pods ?? []).map((each) => keptPod(each, job, context))
+  return { isComplete, ended, hasEnded, owned, lost, state, kept }
 }
 
-function problemsOf(job: Job, { ended, hasEnded, state }: ExaminedJob, context: RuleContext): readonly Problem[] {
+function problemsOf(job: Job, { ended, hasEnded, state, kept }: ExaminedJob, context: RuleContext): readonly Problem[] {
   return [
     ...(ended === undefined ? [] : [ended]),
     ...suspendedProblem(job, context),
     ...creationProblem(job, context, !hasEnded && (job.status?.active ?? 0) === 0),
     ...(state?.problems ?? []).map(toJobProblem),
-    ...(hasEnded ? [] : (state?.pods ?? []).flatMap((each) => keptProblem(each, job, context))),
+    ...kept.flatMap(({ problem }) => problem ?? []),
   ]
 }
 
@@ -212,22 +215,29 @@ function isOwnContainer(name: string, { spec }: Job): boolean {
   return containers === undefined || containers.some((each) => each.name === name)
 }
 
-/** A slow problem: the containers of the Job's template have completed, and one that was added to the pod runs on. */
-function keptProblem({ pod }: PodState, job: Job, context: RuleContext): readonly Problem[] {
+/**
+ * A slow problem: the other containers of the Job's template have completed, and one runs on: it was added to the pod, or it
+ * has run on for long, and may be no work.
+ */
+function keptPod({ pod }: PodState, job: Job, context: RuleContext): KeptPod {
   const main = containersOf(pod).filter(({ isInit, container }) => !isInit && container.restartPolicy !== 'Always')
+  const [kept, ...others] = main.filter(({ status }) => status?.state?.running)
   const own = main.filter(({ container }) => isOwnContainer(container.name, job))
-  const kept = main.find(({ container, status }) => !isOwnContainer(container.name, job) && status?.state?.running)
-  const ends = own.map(({ status }) => status?.state?.terminated)
-  if (kept === undefined || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return []
-  const since = latest(ends.map((end) => context.time(end?.finishedAt)))
-  return [
-    {
-      ...ownProblem(pod, since ?? context.now),
-      reason: 'sidecar-running',
-      container: kept.container.name,
-      detail: {},
-    },
-  ]
+  const isAdded = kept !== undefined && !own.includes(kept)
+  const ends = own.filter((each) => each !== kept).map(({ status }) => status?.state?.terminated)
+  const isAnyOwn = others.some((each) => own.includes(each))
+  if (kept === undefined || isAnyOwn || ends.length === 0 || !ends.every((end) => end?.exitCode === 0)) return {}
+  const since = latest(ends.map((end) => context.time(end?.finishedAt))) ?? context.now
+  const { proven, recheckAt } = provePersisted(since, isAdded ? 0 : longStepMs, context.now)
+  if (!proven) return { recheckAt }
+  const container = kept.container.name
+  return { problem: { ...ownProblem(pod, since), reason: 'sidecar-running', container, detail: { isAdded } } }
+}
+
+/** What keeps a pod of a Job from completing, or when it will. */
+interface KeptPod {
+  readonly problem?: Problem
+  readonly recheckAt?: number | undefined
 }
 
 /** What starts the first pod. Another controller may manage the Job: then the built-in one ignores it. */

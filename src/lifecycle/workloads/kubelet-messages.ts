@@ -44,8 +44,15 @@ export function explainDeath(
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
-  if (isRefused && error.message !== '') return refusedStart(container, error, { exitCode, signal, isCreated: true })
   const isCodeOfShell = exitCode === 126 || exitCode === 127
+  // Docker gives these codes where its error names the program (daemon/start.go).
+  const isOfProgram = isCodeOfShell && error.step === 'other'
+  if (isRefused && error.message !== '')
+    return refusedStart(container, isOfProgram ? { ...error, step: 'command' } : error, {
+      exitCode,
+      signal,
+      isCreated: true,
+    })
   if (isCodeOfShell && (isRefused || !hasRunFor(death, shellMs)))
     return {
       reason: 'bad-command',

@@ -279,9 +279,10 @@ function messageCause(message: string): SchedulingCause {
 function closedReadinessGates(pod: Pod, context: RuleContext): Problem | undefined {
   const ready = condition(pod, 'Ready')
   if (ready?.status !== 'False' || ready.reason !== 'ReadinessGatesNotReady') return undefined
-  const gates = (pod.spec?.readinessGates ?? [])
-    .map(({ conditionType }) => conditionType)
-    .filter((type) => condition(pod, type)?.status !== 'True')
+  const gates = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
+    const { status, reason = '', message = '' } = condition(pod, type) ?? {}
+    return status === 'True' ? [] : [{ type, reason, message }]
+  })
   // All gates are True; the kubelet has not updated the condition Ready yet.
   if (gates.length === 0) return undefined
   return {

@@ -58,7 +58,7 @@ const refusalKinds: readonly { [Each in RefusalReason]: RefusalKind<Each> }[Refu
   },
   {
     reason: 'quota-exceeded',
-    pattern: /exceeded quota|must specify (?:limits|requests|\w+ for)|insufficient quota|status unknown for quota/i,
+    pattern: /(?:exceeded|failed|insufficient|status unknown for) quota|must specify (?:limits|requests|\w+ for)/i,
     read: readQuota,
   },
   { reason: 'terminating', pattern: /because it is being terminated/i, read: () => ({}) },
