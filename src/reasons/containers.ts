@@ -41,8 +41,9 @@ interface StartDetail extends Exit {
   readonly image?: string
   /** The runtime's error; empty if it gave none. */
   readonly message: string
-  /** The program exists, but is not executable. */
+  /** The program exists, but is not executable, or is a folder. */
   readonly isNotExecutable?: boolean
+  readonly isFolder?: boolean
 }
 
 export interface CreateDetail extends StartDetail {
@@ -130,7 +131,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
   'bad-command': {
     class: 'strike',
     isDeath: true,
-    when: 'as crash-loop: the program does not exist in the image or cannot be executed',
+    when: 'as crash-loop, or as container-create-failed where the runtime looks for it earlier (CRI-O): the program does not exist in the image or cannot be executed',
     title: 'the command could not be run',
     headline: containerHeadline((name) => `the command of ${name} could not be run`),
     sentence: startSentence,
@@ -359,9 +360,11 @@ function commandHint(facts: HintFacts<StartDetail>): string {
   if (facts.isOfOtherArchitecture) return platformHint(facts)
   const written = [...(spec?.command ?? []), ...(spec?.args ?? [])]
   const runs = written.length === 0 ? '' : ` It runs \`${JSON.stringify(written).replaceAll('`', '')}\`.`
-  const why = problem?.detail.isNotExecutable
-    ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
-    : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
+  const why = problem?.detail.isFolder
+    ? `the program is a folder in ${imageOf(facts)}`
+    : problem?.detail.isNotExecutable
+      ? `the program may not be run: make it executable in ${imageOf(facts)} (\`chmod +x\`)`
+      : `the program does not exist in ${imageOf(facts)}, or is not on its PATH`
   const { logLine } = facts
   const lastLine =
     logLine === undefined ? '' : ` The last ${logLine.isError ? 'error' : 'line'} that was logged is "${logLine.text}".`
@@ -382,7 +385,7 @@ function createHint(facts: HintFacts<CreateDetail>): string {
     default:
       return (
         subPathHint(facts) ??
-        `The events of the pod contain the error of the kubelet or the container runtime: ${describePod(facts)}.`
+        `The kubelet or the container runtime of the node fails before the program of ${who} starts. The events of the pod: ${describePod(facts)}.`
       )
   }
 }

@@ -95,6 +95,23 @@ it.each([
   expect(hint('bad-command', { message: 'no', isNotExecutable }, { spec })).toMatch(words)
 })
 
+it.each([
+  ['hook', /^A hook of the container runtime fails on the node/],
+  ['working-directory', /^Correct `workingDir` of container app/],
+  ['sub-path', /cannot prepare a `subPath` of container app/],
+  ['other', /^The kubelet or the container runtime of the node fails before the program of container app starts/],
+] as const)('a step before the program (%s) has no hint about its command', (step, words) => {
+  const text = hint('container-create-failed', { isCreated: true, message: 'no such file or directory', step })
+  expect(text).toMatch(words)
+  expect(text).not.toMatch(/`command`|chmod|PATH/)
+})
+
+it('the hint for a command that is a folder does not ask to make it executable', () => {
+  const text = hint('bad-command', { message: 'exec: "/app": is a directory', isFolder: true })
+  expect(text).toContain('the program is a folder in')
+  expect(text).not.toContain('chmod')
+})
+
 describe('a container that cannot be created', () => {
   const subPath: CreateDetail = {
     isCreated: true,

@@ -98,7 +98,14 @@ export function refusedStart(
 ): Death {
   const start = { ...how, image: container.image, message }
   return step === 'command'
-    ? { reason: 'bad-command', detail: { ...start, isNotExecutable: /permission denied/i.test(message) } }
+    ? {
+        reason: 'bad-command',
+        detail: {
+          ...start,
+          isNotExecutable: /permission denied/i.test(message),
+          isFolder: /is a directory$/i.test(message),
+        },
+      }
     : { reason: 'container-create-failed', detail: { ...start, step, mount: failedMount(message, container) } }
 }
 
