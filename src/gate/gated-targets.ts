@@ -537,7 +537,7 @@ export class GatedTargets {
   contextOf(gated: GatedTarget, now: number): RuleContext {
     const { seen } = gated.state
     if (seen === undefined) throw new Error(`${gated.name} is judged before it was seen`)
-    return this.#contextWith(gated, seen.history, now)
+    return { ...this.#contextWith(gated, seen.history, now), known: seen.arrival?.known }
   }
 
   #contextWith(gated: GatedTarget, history: TargetHistory, now: number): RuleContext {

@@ -81,7 +81,7 @@ function lookAtTarget(
 /** The verdict that another revision replaced the awaited one (`--revision`), if the object or the checkout shows it. */
 function leftRevision({ rule, state, gateTime }: GatedTarget, now: number): Verdict<TargetOutcome> | undefined {
   const object = objectOf(state)
-  const facts = { ...gateTime, firstSeenAt: now, wasDeployed: false, wasAttempted: false }
+  const facts = { ...gateTime, firstSeenAt: now }
   const found = object && rule.arrival?.(object, facts)
   return found !== undefined && 'detail' in found ? verdictOf('superseded', found.type, found.detail) : undefined
 }

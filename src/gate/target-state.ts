@@ -3,7 +3,7 @@ import { type KubeObject, oncePerObject } from '../cluster/objects.ts'
 import type { Assessment } from '../lifecycle/assessment.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
-import type { Rule, Undo } from '../lifecycle/rule.ts'
+import type { KnownRevision, Rule, Undo } from '../lifecycle/rule.ts'
 import type { TargetHistory } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
@@ -59,6 +59,7 @@ export interface AwaitingChange extends Unended {
   readonly wasDeleted: boolean
   /** Which revision is deployed instead of the awaited one. */
   readonly problem?: Problem<'wrong-revision'>
+  readonly known?: KnownRevision
   readonly seen?: undefined
   readonly assessment?: undefined
 }
@@ -125,8 +126,8 @@ export interface Seen {
   readonly object: KubeObject
   /** The latest version of the object with the gated template. */
   readonly gated: KubeObject
-  /** The awaited revision: when it arrived, the object before, and whether the revision was deployed. */
-  readonly arrival?: { readonly at: number; readonly before?: KubeObject | undefined; readonly wasDeployed: boolean }
+  /** The awaited revision: when it arrived, the object before, and what is known of the revision. */
+  readonly arrival?: { readonly at: number; readonly before: KubeObject; readonly known: KnownRevision }
   /** The object existed when the gate began. */
   readonly existedBefore: boolean
   readonly history: TargetHistory

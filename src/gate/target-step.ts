@@ -235,21 +235,20 @@ function afterAwaited(
   const { rule, gateTime, target } = context
   const before = state.listed ?? object
   const firstSeenAt = state.problem?.firstSeenAt ?? now
-  const facts = { ...gateTime, firstSeenAt, before, wasDeployed: false, wasAttempted: false }
+  const facts = { ...gateTime, firstSeenAt, before, known: state.known }
   const found = rule.arrival?.(object, facts)
   if (found?.type === 'awaited') {
     const { text } = problemStatement(found.problem, target)
     const isLogged = state.problem !== undefined && problemStatement(state.problem, target).text === text
     return {
-      state: { ...state, listed: before, problem: found.problem },
+      state: { ...state, listed: before, problem: found.problem, known: found.known },
       entries: isLogged ? [] : [{ kind: 'problem', text }],
     }
   }
   const next = withObject(arrived(state, now), object, isFirstSight, now, context)
   if (found === undefined) return { state: next, entries: [] }
   if ('detail' in found) return end(next, verdictOf('superseded', found.type, found.detail), now, context)
-  const arrival = { at: now, before, wasDeployed: found.type === 'deployed' }
-  return { state: withArrival(next, arrival), entries: [note(found.text)] }
+  return { state: withArrival(next, { at: now, before, known: found.known }), entries: [note(found.text)] }
 }
 
 /** Follows an object whose change is awaited: the gate judges the object once the change has arrived. */
@@ -291,13 +290,12 @@ function afterOtherRevision(
 ): Step | undefined {
   const { arrival, history } = state.seen ?? {}
   if (arrival === undefined || history === undefined) return undefined
-  const { before, wasDeployed } = arrival
-  const facts = { ...context.gateTime, firstSeenAt: history.firstSeenAt, before, wasDeployed, wasAttempted: true }
-  const found = context.rule.arrival?.(object, facts)
+  const { before, known } = arrival
+  const found = context.rule.arrival?.(object, { ...context.gateTime, firstSeenAt: history.firstSeenAt, before, known })
   if (found === undefined) return undefined
   if ('detail' in found) return end(state, verdictOf('superseded', found.type, found.detail), now, context)
-  if (found.type !== 'deployed' || wasDeployed) return undefined
-  return { state: withArrival(state, { ...arrival, wasDeployed: true }), entries: [note(found.text)] }
+  const isNew = found.type === 'deployed' && !known.wasDeployed
+  return { state: withArrival(state, { ...arrival, known: found.known }), entries: isNew ? [note(found.text)] : [] }
 }
 
 function withArrival(state: UnendedState, arrival: Seen['arrival']): UnendedState {

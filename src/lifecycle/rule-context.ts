@@ -4,6 +4,7 @@ import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
 import type { Draft } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
+import type { KnownRevision } from './rule.ts'
 import type { TargetHistory } from './target-history.ts'
 
 /**
@@ -27,6 +28,8 @@ export interface RuleContext {
   readonly othersProgress: boolean
   /** When another target last became ready: a container that waited for it can start from then on. */
   readonly othersReadyAt?: number
+  /** The awaited revision, once it has arrived (`--revision`). */
+  readonly known?: KnownRevision | undefined
   /** What decides about the object besides the rule of its kind; see `amended`. */
   readonly amendments?: readonly Amendment[]
   /** A timestamp of the server on the runner's clock; undefined when absent or unreadable. */

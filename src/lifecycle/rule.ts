@@ -2,6 +2,7 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
+import type { WantedRevision } from '../plan/revision.ts'
 import type { Target } from '../plan/target.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
@@ -32,18 +33,29 @@ export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
   readonly firstSeenAt: number
   /** The object in the first list, before the revision arrived. */
   readonly before?: KubeObject | undefined
+  /** What the arrival at the last version of the object was. */
+  readonly known?: KnownRevision | undefined
+}
+
+/** What the gate keeps of an awaited revision from one version of the object to the next. */
+export interface KnownRevision {
   /** The gate has seen the revision deployed; or at least being deployed. */
   readonly wasDeployed: boolean
   readonly wasAttempted: boolean
+  /** The awaited revisions, as the operator names what it makes from them. */
+  readonly wanted: readonly WantedRevision[]
+  /** What the operator had deployed when it named the revision: a newer revision may have the same content. */
+  readonly content?: string | undefined
 }
 
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
-export type Arrival =
+export type Arrival = { readonly known: KnownRevision } & (
   | { readonly type: 'awaited'; readonly problem: Problem<'wrong-revision'> }
   /** The operator is deploying the revision, or failed to deploy it. */
   | { readonly type: 'attempted' | 'deployed'; readonly text: string }
   /** The revision was deployed, and a newer or an older one is deployed now. */
   | { readonly type: 'superseded' | 'rolled-back'; readonly detail: RevisionChange }
+)
 
 /** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
 export interface Undo {

@@ -1,10 +1,19 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FeedEvent } from '../../src/cluster/feed.ts'
-import type { KubeObject } from '../../src/cluster/objects.ts'
+import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { condition, createEvent, createPod, createStatus, iso, ownedBy, terminated } from '../lifecycle/builders.ts'
+import {
+  complete,
+  condition,
+  createEvent,
+  createPod,
+  createStatus,
+  iso,
+  ownedBy,
+  terminated,
+} from '../lifecycle/builders.ts'
 import { runCommand } from '../support/command.ts'
 import {
   added,
@@ -287,6 +296,49 @@ const races: readonly Race[] = [
     title: 'is superseded by a revision of before the gate',
     steps: [begin(application({ revision: newer, history: [older, wanted, newer] }))],
     ends: superseded(0),
+  },
+  {
+    title: 'stays deployed when a newer commit changes nothing here',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(30, application({ revision: newer, history: [older, wanted], finishedAt: 4, reconciledAt: 30 })),
+      at(40, web.done),
+    ],
+    ends: ready(40),
+  },
+  {
+    title: 'stays deployed when neither it nor a newer commit changes anything here',
+    steps: [
+      begin(before, web.creating),
+      then(5, application({ revision: wanted, reconciledAt: 5 })),
+      then(30, application({ revision: newer, reconciledAt: 30 })),
+      at(40, web.done),
+    ],
+    ends: ready(40),
+  },
+  {
+    title: 'is deployed if a newer commit changed nothing here before the gate began',
+    steps: [begin(application({ revision: newer, history: [older, wanted], reconciledAt: -9 }))],
+    ends: ready(0),
+  },
+  {
+    title: 'is superseded by a newer commit whose partial sync is in no history',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(30, application({ revision: newer, history: [older, wanted], of: newer, finishedAt: 29, reconciledAt: 30 })),
+    ],
+    ends: superseded(30),
+  },
+  {
+    title: 'is superseded, not rolled back, by a commit that reverts it',
+    steps: [
+      begin(before, web.creating),
+      then(5, synced(5)),
+      then(30, application({ revision: newer, history: [older, wanted, newer], finishedAt: 29, reconciledAt: 30 })),
+    ],
+    ends: superseded(30),
   },
   {
     title: 'waits when a newer revision is only compared with',
@@ -651,6 +703,20 @@ describe('an Application at a revision', () => {
       expect(gate(steps, target)).toMatchObject(superseded(30))
     })
 
+    it('is ready when a newer commit is only hydrated, before and after its sync', () => {
+      const mine = { revision: made, history: [older, made], finishedAt: 8, reconciledAt: 9 }
+      const syncing = application({ revision: made, status: 'OutOfSync', history: [older], phase: 'Running', of: made })
+      const steps = [
+        begin(first, web.creating),
+        then(5, hydrated(syncing, dry, made)),
+        then(7, hydrated(syncing, commit('d2'), newer)),
+        then(9, hydrated(application(mine), commit('d2'), newer)),
+        then(20, hydrated(application(mine), commit('d3'), made)),
+        at(30, web.done),
+      ]
+      expect(gate(steps, target)).toMatchObject(ready(30))
+    })
+
     it('waits when the hydration failed, and names why', () => {
       const failure = { phase: 'Failed', message: 'failed to push' }
       const { message, ...end } = gate([begin(hydrated(before, commit('d0'), older, failure))], target)
@@ -704,12 +770,15 @@ describe('an Application at a revision', () => {
   })
 })
 
+type Workload = Readonly<Record<number, readonly Observation[]>>
+
 /** A gate of an object of Flux at a revision. */
 async function fluxGate(
   apiVersion: string,
   kind: string,
   revision: string,
   statuses: Readonly<Record<number, object>>,
+  workload: Workload = { 0: web.done },
 ) {
   const namespace = 'shop'
   const target = createTarget({ apiVersion, kind, namespace, name: 'shop', revisions: [{ revision }] })
@@ -726,9 +795,12 @@ async function fluxGate(
       },
     }) as unknown as KubeObject
   const listed = { type: 'SYNCED' as const, apiVersion, kind, namespace }
-  const steps = Object.entries(statuses).map(([seconds, status]) =>
-    seconds === '0' ? at(0, added(object(status)), listed, web.done, allSynced) : then(Number(seconds), object(status)),
-  )
+  const times = [...new Set([...Object.keys(statuses), ...Object.keys(workload)].map(Number))].sort((a, b) => a - b)
+  const steps = times.map((seconds) => {
+    const status = statuses[seconds]
+    const changes = [...(status === undefined ? [] : added(object(status))), ...(workload[seconds] ?? [])]
+    return at(seconds, ...changes, ...(seconds === 0 ? [listed, ...allSynced] : []))
+  })
   return run(steps, { targets: [target], settings: await revisionSettings([target]) })
 }
 
@@ -747,8 +819,8 @@ const isWorking = (message = '') => ({
 })
 
 describe('a Kustomization at a revision', () => {
-  const gateOf = (statuses: Readonly<Record<number, object>>, revision = wanted) =>
-    fluxGate('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', revision, statuses)
+  const gateOf = (statuses: Readonly<Record<number, object>>, revision = wanted, workload?: Workload) =>
+    fluxGate('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', revision, statuses, workload)
   const both = (applied: string, attempted: string) => ({
     lastAppliedRevision: `main@sha1:${applied}`,
     lastAttemptedRevision: `main@sha1:${attempted}`,
@@ -795,6 +867,60 @@ describe('a Kustomization at a revision', () => {
     expect(await gateOf(statuses)).toMatchObject(ready(240))
   })
 
+  const creating = { 0: web.creating, 60: web.done }
+  const applied = (revision: string, digest: string, first = -90) => ({
+    lastAppliedRevision: revision,
+    lastAttemptedRevision: revision,
+    history: [
+      {
+        digest,
+        metadata: { revision },
+        lastReconciledStatus: 'ReconciliationSucceeded',
+        firstReconciled: iso(first),
+        lastReconciled: iso(0),
+      },
+    ],
+    ...isReady,
+  })
+  const onMain = (revision: string) => `main@sha1:${revision}`
+
+  it('stays deployed when a newer commit has the same objects', async () => {
+    const statuses = {
+      0: applied(onMain(older), 'sha256:old'),
+      5: applied(onMain(wanted), 'sha256:same', 5),
+      20: { ...applied(onMain(wanted), 'sha256:same', 5), lastAttemptedRevision: onMain(newer), ...isWorking() },
+      30: applied(onMain(newer), 'sha256:same', 5),
+    }
+    expect(await gateOf(statuses, wanted, creating)).toMatchObject(ready(60))
+  })
+
+  it('stays deployed when a newer tag of the artifact has the same digest', async () => {
+    const artifact = (tag: string) => ({ lastAppliedRevision: `${tag}@sha256:${'b'.repeat(64)}`, ...isReady })
+    const statuses = { 0: artifact('1.4.2'), 30: artifact('1.4.3') }
+    expect(await gateOf(statuses, '1.4.2', creating)).toMatchObject(ready(60))
+  })
+
+  it('is superseded, not rolled back, by a commit that reverts it to objects of before', async () => {
+    const statuses = {
+      0: applied(onMain(older), 'sha256:old'),
+      5: applied(onMain(wanted), 'sha256:new', 5),
+      30: applied(onMain(newer), 'sha256:old'),
+    }
+    expect(await gateOf(statuses, wanted, creating)).toMatchObject(superseded(30))
+  })
+
+  it('is ready when it is suspended after the revision was applied', async () => {
+    const suspended = { ...applied(onMain(wanted), 'sha256:new'), spec: { suspend: true }, generation: 2 }
+    expect(await gateOf({ 0: suspended })).toMatchObject(ready(0))
+    const statuses = { 0: applied(onMain(wanted), 'sha256:new'), 9: suspended }
+    expect(await gateOf(statuses, wanted, creating)).toMatchObject(ready(60))
+  })
+
+  it('waits when it is suspended before the revision was applied', async () => {
+    const suspended = { ...applied(onMain(older), 'sha256:old'), spec: { suspend: true }, generation: 2 }
+    expect(await gateOf({ 0: suspended })).toMatchObject(wrongRevision)
+  })
+
   it('fails by the health check of an OCI artifact that was made from the commit', async () => {
     const artifact = (letter: string) => `latest@sha256:${letter.repeat(64)}`
     const statuses = {
@@ -821,8 +947,8 @@ describe('a Kustomization at a revision', () => {
 })
 
 describe('a HelmRelease at a version', () => {
-  const gateOf = (statuses: Readonly<Record<number, object>>) =>
-    fluxGate('helm.toolkit.fluxcd.io/v2', 'HelmRelease', '1.4.2', statuses)
+  const gateOf = (statuses: Readonly<Record<number, object>>, workload?: Workload) =>
+    fluxGate('helm.toolkit.fluxcd.io/v2', 'HelmRelease', '1.4.2', statuses, workload)
   const release = (version: number, chartVersion: string, status: string) => ({
     version,
     chartVersion,
@@ -896,5 +1022,49 @@ describe('a HelmRelease at a version', () => {
       90: { history: [release(5, '1.4.3', 'deployed'), release(4, '1.4.2', 'superseded')], ...newest, ...isReady },
     }
     expect(await gateOf(statuses)).toMatchObject(superseded(90))
+  })
+
+  it.each([
+    ['True', [fluxCondition('Ready', 'True', 'UpgradeSucceeded')]],
+    ['False', [fluxCondition('Ready', 'False', 'UpgradeFailed', 'Helm upgrade failed: timeout', -900)]],
+    ['of the generation before', [{ ...fluxCondition('Ready', 'True'), observedGeneration: 0 }]],
+  ])('waits for a long release of the version while Ready is %s by the release before', async (_, conditions) => {
+    const working = [...conditions, fluxCondition('Reconciling', 'True', 'Progressing', "Running 'unlock' action")]
+    const statuses = {
+      0: { history: [first], lastAttemptedRevision: '1.4.1', conditions },
+      5: { history: [first], ...attempted, conditions: working },
+      590: { history: [release(2, '1.4.2', 'deployed'), release(1, '1.4.1', 'superseded')], ...attempted, ...isReady },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(590))
+  })
+
+  it('is ready when it is suspended after the release', async () => {
+    const statuses = {
+      0: {
+        history: [release(2, '1.4.2', 'deployed')],
+        ...attempted,
+        ...isReady,
+        spec: { suspend: true },
+        generation: 2,
+      },
+    }
+    expect(await gateOf(statuses)).toMatchObject(ready(0))
+  })
+
+  describe('without an inventory', () => {
+    const deployed = { history: [release(2, '1.4.2', 'deployed')], ...attempted, ...isReady, inventory: undefined }
+    const labels = { 'helm.toolkit.fluxcd.io/name': 'shop', 'helm.toolkit.fluxcd.io/namespace': 'shop' }
+    const labelled = (status: Deployment['status'], own: Readonly<Record<string, string>> = labels) =>
+      added(web.deployment(status, { metadata: { labels: own } }))
+
+    it('is not ready before the workloads with its labels are', async () => {
+      const workload = { 0: [...web.creating, ...labelled(progressing)], 60: [...web.done, ...labelled(complete())] }
+      expect(await gateOf({ 0: deployed }, workload)).toMatchObject(ready(60))
+    })
+
+    it('is ready by the word of Flux without the workloads of another release', async () => {
+      const other = [...web.creating, ...labelled(progressing, { ...labels, 'helm.toolkit.fluxcd.io/name': 'other' })]
+      expect(await gateOf({ 0: deployed }, { 0: other })).toMatchObject(ready(0))
+    })
   })
 })

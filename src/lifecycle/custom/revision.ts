@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, Job, KindName, KubeObject, ObjectName, Subject } from '../../cluster/objects.ts'
-import { isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
+import { groupOf, isObject, isSameSubject, subjectOf } from '../../cluster/objects.ts'
 import {
   ageByCheckout,
+  gitNameOf,
   hasDigest,
   isLowerVersion,
   matchesRevision,
@@ -16,8 +17,9 @@ import { argoPollMs, maxDeployed, reportedFailureMs } from '../../thresholds.ts'
 import type { Draft } from '../assessment.ts'
 import { conditionsIn, fieldsOf, isOfPresentGeneration, isStale, ownProblem } from '../conditions.ts'
 import { earliest, provePersisted } from '../proof.ts'
-import { type Arrival, type ArrivalFacts, amended, type Rule } from '../rule.ts'
+import { type Arrival, type ArrivalFacts, amended, type KnownRevision, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
+import { formatSelector } from '../selector.ts'
 import { jobRule } from '../workloads/job.ts'
 import { assessOwned } from './cause.ts'
 import { inventoryOf } from './owned-objects.ts'
@@ -36,6 +38,8 @@ interface Version {
   /** When it was deployed, and when it was deployed first. */
   readonly since?: string | undefined
   readonly first?: string | undefined
+  /** The digest of its objects. */
+  readonly content?: string | undefined
 }
 
 /** The latest attempt to deploy a version. */
@@ -58,6 +62,10 @@ interface OperatorReport {
   readonly wanted: readonly WantedRevision[]
   /** The version that is deployed, by the last comparison or reconciliation; undefined if none is. */
   readonly deployed: Version | undefined
+  /** Other versions with the same content. */
+  readonly sameContent: readonly Version[]
+  /** The content of what is deployed: the same text for each version with the same content; undefined if unknown. */
+  readonly content: string | undefined
   /** Nothing is under way that may change `deployed`. */
   readonly isSettled: boolean
   /** The report is about the present spec, which names what is deployed next. */
@@ -160,10 +168,17 @@ const readApplication: Reader = (object, named) => {
   const waits =
     sync['status'] === 'OutOfSync' && !isAutomated && compared !== undefined && hasRevisions(compared, wanted)
   const other = isUnderWay && !hasRevisions(attempt.version, wanted) ? attempt : undefined
+  const last = history.at(-1)
+  // A commit that is synced without a sync of its own changes nothing here. A partial sync is not in the history.
+  const isSynced =
+    deployed?.version !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed.version)
+  const isUnchanged = last === undefined || !isSynced || isSameVersion(last, deployed.version)
   return {
     operator: 'Argo CD',
     wanted,
     deployed: deployed?.version,
+    sameContent: last !== undefined && isUnchanged ? [last] : [],
+    content: isUnchanged ? `${history.length} syncs, ${last?.since}` : undefined,
     isSettled: isCurrent && !isQueued && !isUnderWay && deployed?.isSynced === true,
     isCurrent,
     attempt: isQueued ? undefined : attempt,
@@ -278,7 +293,8 @@ function argoError({ conditions, sourceHydrator }: Fields): string | undefined {
 function hydrated({ sourceHydrator }: Fields, wanted: readonly WantedRevision[]): readonly WantedRevision[] {
   const { drySHA, hydratedSHA } = fields(fields(sourceHydrator)['lastSuccessfulOperation'])
   const [dry, made] = [text(drySHA), text(hydratedSHA)]
-  if (dry === undefined || made === undefined) return wanted
+  if (dry === undefined || made === undefined || !wanted.some(({ revision }) => matchesRevision(revision, dry)))
+    return wanted
   return wanted.map((each) => (matchesRevision(each.revision, dry) ? { ...each, revision: made } : each))
 }
 
@@ -325,20 +341,28 @@ const fluxVersion = (revisions: readonly string[], since?: unknown, first?: unkn
     ? undefined
     : { sources: [{ names: ['1'], revisions }], since: text(since), first: text(first) }
 
+/** The version of an entry in the history of a Kustomization. */
+function fluxVersionOf({ metadata, lastReconciled, firstReconciled, digest }: Fields): readonly Version[] {
+  const { revision, originRevision } = fields(metadata)
+  const version = fluxVersion(texts(revision, originRevision), lastReconciled, firstReconciled)
+  return version === undefined ? [] : [{ ...version, content: text(digest) }]
+}
+
 /** What the controllers of Flux report in the same way. */
 function readFlux(object: KubeObject, wanted: readonly WantedRevision[], attempted: Version | undefined) {
   const spec = fields(object.spec)
-  const conditions = conditionsIn(fields(object.status)['conditions']).filter((each) =>
-    isOfPresentGeneration(each, object),
-  )
+  const all = conditionsIn(fields(object.status)['conditions'])
+  const conditions = all.filter((each) => isOfPresentGeneration(each, object))
   const ready = conditions.find(({ type }) => type === 'Ready')
   const isStalled = conditions.some(({ type, status }) => type === 'Stalled' && status === 'True')
   const isSuspended = spec['suspend'] === true
-  const progress = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')?.message ?? ''
+  const reconciling = conditions.find(({ type, status }) => type === 'Reconciling' && status === 'True')
+  const progress = reconciling?.message ?? ''
   const message = ready?.message ?? ''
   return {
     ready,
     isStalled,
+    isWorking: reconciling !== undefined && reconciling.reason !== 'ProgressingWithRetry',
     message,
     progress,
     operator: 'Flux' as const,
@@ -359,7 +383,8 @@ function readFlux(object: KubeObject, wanted: readonly WantedRevision[], attempt
       : isObject(fields(object.status)['inventory'])
         ? inventoryOf(object)
         : ('unknown' as const),
-    isHealthy: undefined,
+    // A suspension makes a generation that Flux does not observe: the conditions of before it stand.
+    isHealthy: isSuspended && all.some(({ type, status }) => type === 'Ready' && status === 'True') ? true : undefined,
   }
 }
 
@@ -380,11 +405,22 @@ const readKustomization: Reader = (object, wanted) => {
   const attempts = fieldsOf(history).map(({ metadata }) => fields(metadata))
   const { originRevision } = attempts.find(({ revision }) => revision === lastAttemptedRevision) ?? {}
   const attempted = fluxVersion(texts(lastAttemptedRevision, originRevision))
-  const { ready, isStalled: _, inventory, message, progress, ...common } = readFlux(object, wanted, attempted)
+  const {
+    ready,
+    isStalled: _,
+    isWorking: __,
+    inventory,
+    message,
+    progress,
+    ...common
+  } = readFlux(object, wanted, attempted)
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const applied = texts(lastAppliedRevision, lastAppliedOriginRevision)
   const [front] = fieldsOf(history)
   const isFront = applied.includes(text(fields(front?.['metadata'])['revision']) ?? '')
+  // An entry of the history is of one content, and names the latest revision with this content and result.
+  const digest = isFront ? text(front?.['digest']) : undefined
+  const [appliedRevision = ''] = applied
   // The status names the applied revision at the end, after Ready: until then Ready is about the attempted one.
   const isAttempted = attempted !== undefined && !applied.includes(text(lastAttemptedRevision) ?? '')
   const isApplied =
@@ -392,6 +428,10 @@ const readKustomization: Reader = (object, wanted) => {
   return {
     ...common,
     deployed: fluxVersion(applied, isFront ? front?.['firstReconciled'] : undefined),
+    sameContent: fieldsOf(history).flatMap((entry) =>
+      digest !== undefined && entry['digest'] === digest ? fluxVersionOf(entry) : [],
+    ),
+    content: digest ?? (hasDigest(appliedRevision) ? gitNameOf(appliedRevision) : undefined),
     isSettled: !isAttempted,
     attempt: attempted && {
       version: attempted,
@@ -402,10 +442,7 @@ const readKustomization: Reader = (object, wanted) => {
     },
     history: fieldsOf(history)
       .filter(({ lastReconciledStatus }) => lastReconciledStatus === 'ReconciliationSucceeded')
-      .flatMap(({ metadata, lastReconciled, firstReconciled }) => {
-        const { revision, originRevision } = fields(metadata)
-        return fluxVersion(texts(revision, originRevision), lastReconciled, firstReconciled) ?? []
-      })
+      .flatMap(fluxVersionOf)
       .toReversed(),
     objects: inventory,
     applied: isApplied && typeof inventory !== 'string' ? inventory : [],
@@ -420,7 +457,15 @@ const readKustomization: Reader = (object, wanted) => {
 const readHelmRelease: Reader = (object, wanted) => {
   const { history, lastAttemptedRevision, lastAttemptedRevisionDigest, lastAppliedRevision } = fields(object.status)
   const attempted = fluxVersion(texts(lastAttemptedRevision, lastAttemptedRevisionDigest))
-  const { ready, isStalled, inventory, message, progress: _, ...common } = readFlux(object, wanted, attempted)
+  const {
+    ready,
+    isStalled,
+    isWorking,
+    inventory,
+    message,
+    progress: _,
+    ...common
+  } = readFlux(object, wanted, attempted)
   const releases = fieldsOf(history).flatMap(({ chartVersion, ociDigest, lastDeployed, status }) => {
     const version = fluxVersion(texts(chartVersion, ociDigest), lastDeployed)
     return version === undefined ? [] : [{ version, status }]
@@ -428,14 +473,30 @@ const readHelmRelease: Reader = (object, wanted) => {
   const [front] = releases
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const deployed = releases.find(({ status }) => status === 'deployed')
+  const version = front === undefined ? fluxVersion(texts(lastAppliedRevision)) : deployed?.version
+  // Until an action begins, and while it is no release, Ready is about the release before.
+  const isBegun =
+    attempted !== undefined &&
+    common.next !== undefined &&
+    (isWorking || ready?.status !== 'False') &&
+    (version === undefined || !isSameVersion(attempted, version))
   const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
     ...common,
-    deployed: front === undefined ? fluxVersion(texts(lastAppliedRevision)) : deployed?.version,
+    deployed: version,
+    sameContent: [],
+    content: undefined,
     isSettled: front === undefined || (front === deployed && !isOfOther),
     attempt: attempted && {
       version: attempted,
-      state: hasFailed ? (isStalled ? 'failed' : 'retried') : ready?.status === 'Unknown' ? 'running' : 'succeeded',
+      state:
+        isBegun || ready?.status === 'Unknown'
+          ? 'running'
+          : !hasFailed
+            ? 'succeeded'
+            : isStalled
+              ? 'failed'
+              : 'retried',
       message,
       since: ready?.lastTransitionTime,
       mustPersistMs: reportedFailureMs,
@@ -468,16 +529,20 @@ type Standing =
   | { readonly type: 'left'; readonly to: Version; readonly isOlder: boolean }
   | { readonly type: 'awaited' }
 
-function standingOf(report: OperatorReport, known: ArrivalFacts): Standing {
-  const { wanted, deployed, isSettled, isCurrent, attempt, next } = report
+const notArrived: KnownRevision = { wasDeployed: false, wasAttempted: false, wanted: [] }
+
+function standingOf(report: OperatorReport, facts: ArrivalFacts): Standing {
+  const { wanted, deployed, sameContent, content, isSettled, isCurrent, attempt, next } = report
   const isWanted = (version: Version | undefined) => version !== undefined && hasRevisions(version, wanted)
+  const isDeployed =
+    isWanted(deployed) || sameContent.some(isWanted) || (content !== undefined && content === facts.known?.content)
   if (attempt?.state === 'failed' && isWanted(attempt.version)) return { type: 'failed', attempt }
-  if (isWanted(deployed) && isSettled) return { type: 'deployed' }
+  if (isDeployed && isSettled) return { type: 'deployed' }
   if ((attempt?.state === 'running' || attempt?.state === 'retried') && isWanted(attempt.version))
     return { type: 'deploying', isRetried: attempt.state === 'retried', message: attempt.message }
-  if (isWanted(deployed)) return { type: 'unsettled' }
+  if (isDeployed) return { type: 'unsettled' }
   if (deployed !== undefined && isCurrent && !isWanted(next)) {
-    const isOlder = isOlderThanWanted(deployed, report, known)
+    const isOlder = isOlderThanWanted(deployed, report, facts)
     if (isOlder !== undefined) return { type: 'left', to: deployed, isOlder }
   }
   return { type: 'awaited' }
@@ -490,7 +555,7 @@ function standingOf(report: OperatorReport, known: ArrivalFacts): Standing {
 function isOlderThanWanted(
   deployed: Version,
   { wanted, history, operator }: OperatorReport,
-  { before, wasDeployed, wasAttempted }: ArrivalFacts,
+  { before, known: { wasDeployed, wasAttempted } = notArrived }: ArrivalFacts,
 ): boolean | undefined {
   const index = history.findLastIndex((each) => hasRevisions(each, wanted))
   const entry = history[index]
@@ -498,7 +563,8 @@ function isOlderThanWanted(
     deployed.sources.flatMap(({ revisions }) => revisions.map((one) => ageByCheckout(each, one))),
   )
   const age = ages.find((each) => each !== undefined)
-  const atFirst = before && readerOf(before)(before, wanted).deployed
+  const { deployed: atFirst, history: historyAtFirst = [] } =
+    before === undefined ? {} : readerOf(before)(before, wanted)
   const isAsBefore = atFirst !== undefined && isSameVersion(atFirst, deployed)
   const wasThere = entry !== undefined || wasDeployed
   if (age !== undefined) return age === 'newer' ? false : wasThere ? true : undefined
@@ -506,7 +572,11 @@ function isOlderThanWanted(
   if (isAsBefore && wasDeployed) return true
   if (history.slice(0, index).some((each) => isSameVersion(each, deployed))) return true
   const front = history.at(-1)
-  const isFirst = operator === 'Flux' && front?.first !== undefined && entry?.first !== undefined
+  // The commit that reverts a change is newer, although its content was deployed before.
+  const isRevert = historyAtFirst.some(
+    ({ content, ...each }) => content !== undefined && content === front?.content && !isSameVersion(each, deployed),
+  )
+  const isFirst = operator === 'Flux' && front?.first !== undefined && entry?.first !== undefined && !isRevert
   if (isFirst && Date.parse(front.first ?? '') < Date.parse(entry.first ?? '')) return true
   const [one = ''] = deployed.sources[0]?.revisions ?? []
   const names = [...wanted.map(({ revision }) => revision), ...(entry?.sources[0]?.revisions ?? [])]
@@ -569,8 +639,10 @@ export function withRevision(
   { revisions = [] }: Pick<Target, 'revisions'>,
   isJudged: (kind: KindName) => boolean,
 ): Rule {
-  const read = (object: KubeObject): OperatorReport => {
-    const report = readerOf(object)(object, revisions)
+  const read = (object: KubeObject, known?: KnownRevision): OperatorReport => {
+    const found = readerOf(object)(object, revisions)
+    // A newer commit that is hydrated hides which one was made from the wanted one.
+    const report = known !== undefined && found.wanted === revisions ? readerOf(object)(object, known.wanted) : found
     const { objects, applied } = report
     return {
       ...report,
@@ -583,33 +655,44 @@ export function withRevision(
     optionalRelatives: (object) => [
       ...(rule.optionalRelatives?.(object) ?? []),
       ...read(object).hookJobs.flatMap(hookRequests),
+      ...(read(object).objects === 'unknown' ? labelledRequests(object) : []),
     ],
-    arrival: (object, known): Arrival => {
-      const report = read(object)
-      const standing = standingOf(report, known)
+    arrival: (object, facts): Arrival => {
+      const report = read(object, facts.known)
+      const standing = standingOf(report, facts)
+      const known = knownOf(report, standing, facts.known)
       switch (standing.type) {
         case 'deployed':
         case 'unsettled':
-          return { type: 'deployed', text: `${report.operator} has deployed ${describeWanted(revisions)}` }
+          return { type: 'deployed', known, text: `${report.operator} has deployed ${describeWanted(revisions)}` }
         case 'deploying':
         case 'failed':
-          return { type: 'attempted', text: `${report.operator} deploys ${describeWanted(revisions)}` }
-        case 'left':
-          return {
-            type: standing.isOlder ? 'rolled-back' : 'superseded',
-            detail: {
-              operator: report.operator,
-              wanted: describeWanted(revisions),
-              current: describeVersion(standing.to),
-              since: standing.to.since,
-            },
-          }
+          return { type: 'attempted', known, text: `${report.operator} deploys ${describeWanted(revisions)}` }
+        case 'left': {
+          const { isOlder, to } = standing
+          const [wanted, current] = [describeWanted(revisions), describeVersion(to)]
+          const detail = { operator: report.operator, wanted, current, since: to.since }
+          return { type: isOlder ? 'rolled-back' : 'superseded', known, detail }
+        }
         case 'awaited':
-          return { type: 'awaited', problem: wrongRevision(object, report, revisions, known) }
+          return { type: 'awaited', known, problem: wrongRevision(object, report, revisions, facts) }
       }
     },
   }
-  return amended(awaiting, (own, object, context) => judge(own, object, read(object), revisions, context))
+  return amended(awaiting, (own, object, context) =>
+    judge(own, object, read(object, context.known), revisions, context),
+  )
+}
+
+function knownOf({ wanted, content }: OperatorReport, { type }: Standing, before?: KnownRevision): KnownRevision {
+  const isDeployed = type === 'deployed' || type === 'unsettled'
+  const { wasDeployed, wasAttempted } = before ?? notArrived
+  return {
+    wasDeployed: wasDeployed || isDeployed,
+    wasAttempted: wasAttempted || type !== 'awaited',
+    wanted,
+    content: isDeployed ? content : before?.content,
+  }
 }
 
 function judge(
@@ -620,11 +703,11 @@ function judge(
   context: RuleContext,
 ): Draft {
   const { startedAt, time, history } = context
-  const known = { startedAt, time, firstSeenAt: history.firstSeenAt, wasDeployed: true, wasAttempted: true }
-  const standing = standingOf(report, known)
+  const facts = { startedAt, time, firstSeenAt: history.firstSeenAt, known: context.known }
+  const standing = standingOf(report, facts)
   switch (standing.type) {
     case 'deployed':
-      return withDeployed(own, object, report)
+      return withDeployed(own, object, report, context)
     case 'unsettled': {
       if (own.ready) return open(own, `${report.operator} has not finished`)
       const { attempt } = report
@@ -652,7 +735,7 @@ function judge(
     }
     case 'left':
     case 'awaited': {
-      const problem = wrongRevision(object, report, wanted, known)
+      const problem = wrongRevision(object, report, wanted, facts)
       return {
         ...open(own, `${report.operator} has not deployed ${describeWanted(wanted)}`),
         problems: [problem, ...own.problems],
@@ -670,15 +753,16 @@ function open(own: Draft, message: string): Draft {
 }
 
 /** The draft of an object whose revision is deployed. */
-function withDeployed(own: Draft, object: KubeObject, { operator, objects, isHealthy }: OperatorReport): Draft {
-  const isKnown = typeof objects !== 'string'
-  const listed = isKnown ? objects.slice(0, maxDeployed) : []
-  const left = isKnown ? objects.length - listed.length : 0
+function withDeployed(own: Draft, object: KubeObject, report: OperatorReport, context: RuleContext): Draft {
+  const { operator, objects, isHealthy } = report
+  const known = objects === 'unknown' ? labelledBy(object, context) : objects === 'elsewhere' ? [] : objects
+  const listed = known.slice(0, maxDeployed)
+  const left = known.length - listed.length
   const notes = [
     ...(objects === 'elsewhere'
       ? [`it deploys to another cluster: its objects there count by the word of ${operator}`]
       : []),
-    ...(objects === 'unknown'
+    ...(objects === 'unknown' && known.length === 0
       ? [`its status does not list what it deployed: that counts by the word of ${operator}`]
       : []),
     ...(left > 0 ? [`${left} more objects count by the word of ${operator}`] : []),
@@ -709,6 +793,36 @@ function gatedToo(
   const problems =
     names.length === 0 ? own.problems : own.problems.filter(({ subject }) => isSameSubject(subject, self))
   return { deployed: names, awaits: [...(own.awaits ?? []), ...names], problems }
+}
+
+const labelledKinds = ['Deployment', 'StatefulSet', 'DaemonSet']
+
+/** Where a HelmRelease deploys, and the labels of its objects. */
+function labelsOf({ apiVersion, spec, metadata: { name, namespace = '' } }: KubeObject) {
+  const group = groupOf(apiVersion)
+  return {
+    within: text(fields(spec)['targetNamespace']) ?? namespace,
+    labels: { [`${group}/name`]: name, [`${group}/namespace`]: namespace },
+  }
+}
+
+/** The watches of the workloads that a HelmRelease deployed, if its status does not list them. */
+function labelledRequests(object: KubeObject): readonly WatchRequest[] {
+  const { within, labels } = labelsOf(object)
+  const labelSelector = formatSelector({ matchLabels: labels })
+  return labelledKinds.map((kind) => ({ apiVersion: 'apps/v1', kind, namespace: within, labelSelector }))
+}
+
+/**
+ * The workloads that a HelmRelease deployed, if its status does not list them: an older helm-controller writes no inventory,
+ * but its labels (https://github.com/fluxcd/helm-controller/blob/main/internal/postrender/common_renderer.go).
+ */
+function labelledBy(object: KubeObject, context: RuleContext): readonly ObjectName[] {
+  const { within, labels } = labelsOf(object)
+  return labelledKinds
+    .flatMap((kind) => context.list(kind, within))
+    .filter(({ metadata }) => Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value))
+    .map(({ apiVersion, kind, metadata: { name } }) => ({ apiVersion, kind, name, namespace: within }))
 }
 
 /** The watches of a hook that is a Job, and of its pods: they explain its failure. */

@@ -176,8 +176,7 @@ function arrivalOf(
   }
   return withRevision(genericRule, { revisions: [{ revision }] }, () => true).arrival?.(object, {
     ...facts,
-    wasDeployed,
-    wasAttempted,
+    known: { wasDeployed, wasAttempted, wanted: [{ revision }] },
     before,
   })
 }
@@ -230,6 +229,17 @@ describe('a Kustomization at a revision', () => {
       'rolled-back',
     ],
     [
+      'is at the revision if a newer commit with the same objects took over its entry of the history',
+      {
+        lastAppliedRevision: next,
+        history: [
+          { ...entry(next, -50), digest: 'sha256:same' },
+          { ...entry(want, -50, 'HealthCheckFailed'), digest: 'sha256:same' },
+        ],
+      },
+      'deployed',
+    ],
+    [
       'waits if the revision only failed before',
       { lastAppliedRevision: old, history: [entry(old, -90), entry(want, -50, 'ReconciliationFailed')] },
       'awaited',
@@ -274,6 +284,18 @@ describe('a Kustomization at a revision', () => {
     expect(arrivalOf(kustomization({ lastAppliedRevision: old }), want, { wasDeployed: true, before })?.type).toBe(
       'rolled-back',
     )
+  })
+
+  it('is superseded, not rolled back, by a commit that reverts it', () => {
+    const reverted = kustomization({
+      lastAppliedRevision: next,
+      history: [{ ...entry(next, -90), digest: 'sha256:old' }, entry(want, -50)],
+    })
+    const before = kustomization({
+      lastAppliedRevision: old,
+      history: [{ ...entry(old, -90), digest: 'sha256:old' }],
+    })
+    expect(arrivalOf(reverted, want, { wasDeployed: true, before })?.type).toBe('superseded')
   })
 
   it('names what is deployed, since when, and why nothing comes', () => {
