@@ -634,6 +634,9 @@ export const eventsBeforeMs = 10 * 60_000
 /** How many fields a warning lists that differ from the manifest. */
 export const maxDifferences = 5
 
+/** How many fields that still differ from the manifest a change that did not arrive names. */
+export const maxOpenFields = 3
+
 // GitHub and outputs
 
 /** The least time between two updates on GitHub. */

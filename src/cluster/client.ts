@@ -36,6 +36,8 @@ interface RequestOptions {
   /** Called with the size of each part of an answer; ends the request if it throws. */
   readonly onBytes?: (bytes: number) => void
   readonly signal?: AbortSignal
+  /** Whether the field sets in `managedFields` are needed. */
+  readonly keepsFieldSets?: boolean
 }
 
 /**
@@ -97,7 +99,8 @@ export class Client {
       const json = await readBytes(response, options.maxBytes ?? maxAnswerBytes, onBytes)
       let body: { readonly kind?: unknown; readonly status?: unknown } | null
       try {
-        body = (json.length <= smallAnswerBytes ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
+        const isWhole = options.keepsFieldSets === true || json.length <= smallAnswerBytes
+        body = (isWhole ? JSON.parse(json.toString('utf8')) : parseJson(json)) as typeof body
       } catch {
         const type = response.headers['content-type'] ?? 'something'
         throw new ConnectionError('EBADMSG', `the server answered ${type} that is not JSON`)

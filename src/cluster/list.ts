@@ -3,7 +3,6 @@ import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
 import type { KindName, KubeObject } from './objects.ts'
-import type { Redactor } from './redact.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
@@ -18,6 +17,8 @@ interface ListOptions {
   readonly onPage?: () => void
   /** Whether the server sends only the metadata of the objects; by default, only for `secretNames`. */
   readonly metadataOnly?: boolean
+  /** Whether the field sets in `managedFields` are needed. */
+  readonly keepsFieldSets?: boolean
 }
 
 const pageSize = 500
@@ -31,7 +32,7 @@ export async function listAll(
   client: Client,
   path: string,
   request: WatchRequest,
-  redact: Redactor,
+  redact: (object: KubeObject) => KubeObject,
   options: ListOptions = {},
 ): Promise<List> {
   try {
@@ -46,7 +47,7 @@ async function listPages(
   client: Client,
   path: string,
   request: WatchRequest,
-  redact: Redactor,
+  redact: (object: KubeObject) => KubeObject,
   limit: number | undefined,
   { onPage, metadataOnly, ...options }: ListOptions,
 ): Promise<List> {

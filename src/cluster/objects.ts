@@ -29,6 +29,8 @@ export interface ManagedFields {
   operation?: string
   subresource?: string
   time?: string
+  /** The pointers of the fields that it owns; only of objects whose records are kept (`Redactor.keepRecordsOf`). */
+  paths?: readonly string[]
 }
 
 export interface ObjectMeta {
@@ -45,6 +47,8 @@ export interface ObjectMeta {
   ownerReferences?: OwnerReference[]
   finalizers?: string[]
   managedFields?: ManagedFields[]
+  /** What was applied last: a keyed hash of each leaf by its pointer; only of objects whose records are kept. */
+  applied?: Readonly<Record<string, string>>
 }
 
 /** Any object; the interfaces below narrow `spec` and `status`. */

@@ -1,17 +1,27 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { mapArray, mapObject } from './compact.ts'
-import { isObject, type KubeObject } from './objects.ts'
+import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
+import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
 import { isSecretField, Secrets } from './secrets.ts'
 
 /**
  * Removes secret, unused and excessive parts of an object before anything else reads it, and learns its secrets. The field
- * sets of `managedFields` and copies of whole objects in annotations are removed. The values and annotations of Secrets and
+ * sets of `managedFields` and copies of whole objects in annotations are removed; of objects whose records are kept, the paths
+ * of the field sets and hashes of what was applied stay. The values and annotations of Secrets and
  * ConfigMaps, the values of environment variables, probe headers and Helm charts become hashes with a secret key: they can be
  * compared, but not guessed without the key. Other texts stay as they are until they leave the process (`redactTexts`): a
  * later object may contain the secret that they quote. Long texts and deep nesting are cut, because expressions over hostile
  * text would take minutes. Returns a new object that shares the unchanged parts with the old one.
  */
-export type Redactor = (object: KubeObject) => KubeObject
+export interface Redactor {
+  (object: KubeObject): KubeObject
+  /** Keeps what appliers recorded in these objects: `metadata.applied` and `paths` of `managedFields`. */
+  keepRecordsOf(names: readonly ObjectName[]): void
+  /** Whether records of objects of this kind are kept, so that their field sets are needed. */
+  keepsRecordsOf(kind: KindName): boolean
+  /** The keyed hash of each leaf of an object by its pointer, without what the server or the object's identity decides. */
+  hashLeaves(object: Readonly<Record<string, unknown>>): Readonly<Record<string, string>>
+}
 
 type Json = Record<string, unknown>
 
@@ -49,7 +59,11 @@ const maxCachedHashes = 10_000
  */
 export function createRedactor(key: Buffer = randomBytes(32), known: KnownSecrets = new Secrets()): Redactor {
   const walk = new ObjectWalk(key, known)
-  return (object) => walk.redactObject(object)
+  return Object.assign((object: KubeObject) => walk.redactObject(object), {
+    keepRecordsOf: (names: readonly ObjectName[]) => walk.keepRecordsOf(names),
+    keepsRecordsOf: (kind: KindName) => walk.keepsRecordsOf(kind),
+    hashLeaves: (object: Json) => walk.hashesOf(object),
+  })
 }
 
 class ObjectWalk {
@@ -59,6 +73,7 @@ class ObjectWalk {
   readonly #hashes = new Map<string, string>()
   /** How each field with a special meaning is redacted, at any depth: custom resources contain pod templates too. */
   readonly #fields: Readonly<Record<string, (value: unknown) => unknown>>
+  readonly #recorded = new Map<string, Set<string>>()
   #depth = 0
 
   constructor(key: Buffer, known: KnownSecrets) {
@@ -67,7 +82,11 @@ class ObjectWalk {
     const hashVariables = (value: unknown) =>
       Array.isArray(value) ? mapArray(value, (each) => this.#hashVariable(each)) : this.#walk(value)
     const hashMap = (value: unknown) =>
-      isObject(value) ? mapObject(value, (setting, name) => this.#hashSetting(name, setting)) : this.#walk(value)
+      isObject(value)
+        ? mapObject(value, (setting, name) =>
+            isText(setting) ? this.#hashSetting(name, setting) : this.#hashLeaves(this.#walk(setting), name),
+          )
+        : this.#walk(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
     const learnArguments = (value: unknown) => {
       if (Array.isArray(value)) learnFlags(value.map(String), known)
@@ -110,11 +129,51 @@ class ObjectWalk {
     }
   }
 
+  keepRecordsOf(names: readonly ObjectName[]): void {
+    for (const { apiVersion, kind, namespace = '', name } of names) {
+      const key = kindKey({ apiVersion, kind })
+      this.#recorded.set(key, (this.#recorded.get(key) ?? new Set()).add(`${namespace}/${name}`))
+    }
+  }
+
+  keepsRecordsOf(kind: KindName): boolean {
+    return this.#recorded.has(kindKey(kind))
+  }
+
   redactObject(original: KubeObject): KubeObject {
-    const object = mapObject(original as unknown as Json, (value, name) =>
-      name === 'metadata' && isObject(value) ? withoutFieldSets(value) : value,
-    )
+    const { namespace = '', name: ownName } = original.metadata ?? {}
+    const isRecorded = this.#recorded.get(kindKey(original))?.has(`${namespace}/${ownName}`) === true
+    const object = mapObject(original as unknown as Json, (value, name) => {
+      if (name !== 'metadata' || !isObject(value)) return value
+      return isRecorded ? this.#withRecords(value) : withoutFieldSets(value)
+    })
     return this.#walk(object) as KubeObject
+  }
+
+  hashesOf(object: Json): Readonly<Record<string, string>> {
+    const { apiVersion: _, kind: __, status: ___, metadata, ...content } = object
+    const { labels, annotations } = isObject(metadata) ? metadata : {}
+    const leaves = [
+      ...leavesOf(content),
+      ...leavesOf({ labels, annotations }, false, ['metadata']).filter(({ path }) => path.length > 2),
+    ]
+    // `null` counts as not written.
+    const written = leaves.filter(({ value }) => value !== null)
+    return Object.fromEntries(
+      written.map(({ path, value }) => [pointerTo(path), this.#hash(JSON.stringify(value))] as const),
+    )
+  }
+
+  /** The metadata with what appliers recorded, without the values that they applied. */
+  #withRecords(metadata: Json): Json {
+    const { managedFields, annotations } = metadata
+    const text = isObject(annotations) ? annotations[lastApplied] : undefined
+    const applied = typeof text === 'string' ? parsedObject(text) : undefined
+    return {
+      ...metadata,
+      ...(Array.isArray(managedFields) && { managedFields: managedFields.map(withPaths) }),
+      applied: applied && this.hashesOf(applied),
+    }
   }
 
   #walk(value: unknown): unknown {
@@ -193,7 +252,9 @@ class ObjectWalk {
     )
   }
 
-  #hashSetting(name: string, value: unknown): string {
+  /** Whether a setting is empty is no secret, and decides whether the server stores it. */
+  #hashSetting(name: string, value: unknown): unknown {
+    if (value === '') return value
     if (isText(value)) this.#known.learnSetting(name, String(value))
     return this.#hash(value)
   }
@@ -202,7 +263,11 @@ class ObjectWalk {
   #hashVariable(variable: unknown): unknown {
     const walked = this.#walk(variable)
     if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
-    return { ...walked, value: this.#hashSetting(String(variable['name']), variable['value']) }
+    const name = String(variable['name'])
+    const value = isText(variable['value'])
+      ? this.#hashSetting(name, variable['value'])
+      : this.#hashLeaves(walked['value'], name)
+    return { ...walked, value }
   }
 
   /** @param value is not nested deeper than `maxDepth` */
@@ -210,7 +275,8 @@ class ObjectWalk {
     if (Array.isArray(value)) return mapArray(value, (item) => this.#hashLeaves(item, name))
     if (isObject(value)) return mapObject(value, (inner, key) => this.#hashLeaves(inner, key))
     if (typeof value === 'number') return isSecretField(name, String(value)) ? this.#hashSetting(name, value) : value
-    return typeof value === 'string' && !/^hmac:/.test(value) ? this.#hashSetting(name, value) : value
+    const isHidden = typeof value === 'string' && value !== '' && !/^hmac:/.test(value)
+    return isHidden ? this.#hashSetting(name, value) : value
   }
 }
 
@@ -277,6 +343,28 @@ function isObjectCopy(value: unknown): boolean {
   } catch {
     return objectField.test(value)
   }
+}
+
+/** The annotation of `kubectl apply` (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config). */
+const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration'
+
+function parsedObject(text: string): Json | undefined {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return isObject(parsed) ? parsed : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** An entry of `managedFields` with the paths of its field set, which a status does not need. */
+function withPaths(entry: unknown): unknown {
+  if (!isObject(entry) || entry['subresource'] === 'status') return withoutFieldSet(entry)
+  return { ...(withoutFieldSet(entry) as Json), paths: ownedPointers(entry['fieldsV1']) }
+}
+
+function kindKey({ apiVersion, kind }: KindName): string {
+  return `${groupOf(apiVersion ?? '')}/${kind}`
 }
 
 function withoutFieldSets(metadata: Json): Json {

@@ -182,6 +182,7 @@ export class Reflector {
       const list =
         this.#options.firstList ??
         (await listAll(client, await path(), this.#request, (object) => this.#compact(object), {
+          keepsFieldSets: this.#options.redact.keepsRecordsOf(this.#request),
           signal: AbortSignal.any([signal, overdue.signal]),
           silenceMs: usesShortLimit ? answerTimeoutMs : listSilenceMs,
           onPage: () => this.#succeed(),
@@ -324,7 +325,8 @@ export class Reflector {
   #handleLine(line: Buffer): void {
     let event: { type?: unknown; object?: (KubeObject & { code?: number }) | null }
     try {
-      event = parseJson(line) as typeof event
+      const isWhole = this.#options.redact.keepsRecordsOf(this.#request)
+      event = (isWhole ? JSON.parse(line.toString('utf8')) : parseJson(line)) as typeof event
     } catch {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent a line that is not JSON`)
     }

@@ -3,11 +3,11 @@ import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import type { Entry, GateProblem, Timeline } from '../gate/timeline.ts'
 import {
+  comparableManifest,
   type Difference,
   describeDifference,
-  findDifferences,
-  normalizeManifest,
-} from '../plan/manifest-differences.ts'
+  findDriftedFields,
+} from '../plan/manifest-equality.ts'
 import type { Manifest } from '../plan/reference.ts'
 import type { ResolvedPlan } from '../plan/resolve-targets.ts'
 import { displayName, nameKey, type Source, type Target } from '../plan/target.ts'
@@ -53,8 +53,7 @@ export class ManifestDrift {
     if (awaited === undefined) return []
     this.#awaited.delete(key)
     const { index, target, manifest } = awaited
-    const ours = this.#redact(normalizeManifest(manifest.object) as unknown as KubeObject)
-    const all = findDifferences(ours as unknown as Manifest['object'], object)
+    const all = findDriftedFields(comparableManifest(manifest.object, this.#redact), object)
     const isScaled = this.#scaled.has(scaleKey(target.namespace, target.kind, target.name)) || hasScaleWriter(object)
     const isScaledReplicas = ({ path }: Difference) => isScaled && path.join('.') === 'spec.replicas'
     const notes = [

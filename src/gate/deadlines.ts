@@ -1,5 +1,5 @@
 import { problemSentence } from '../reasons/reasons.ts'
-import { deletedMs } from '../thresholds.ts'
+import { deletedMs, maxOpenFields } from '../thresholds.ts'
 import { currentMilestone, waitingSince } from './milestones.ts'
 import { unchangedVerdict } from './present-version.ts'
 import { milestoneTimeoutMs } from './settings.ts'
@@ -80,13 +80,20 @@ function changeVerdict(gated: GatedTarget): TargetVerdict {
     const unchanged = present && unchangedVerdict(gated.changedAt(present), gated)
     if (unchanged !== undefined) return unchanged
     const other = present && gated.hasExpectedImages(present, present)
-    const cause = typeof other === 'object' ? problemSentence(other) : undefined
+    const cause = typeof other === 'object' ? problemSentence(other) : openText(gated)
     return verdictOf('stalled', 'change-not-seen', { awaitChangeMs: settings.awaitChangeMs, cause })
   }
   const [problem] = state.type === 'awaiting-change' ? problemsIn(state) : []
   return problem === undefined
     ? absentVerdict('stalled', target)
     : problemVerdict('stalled', problem, undefined, target)
+}
+
+/** The first fields that still differ from the manifest. */
+function openText({ state }: GatedTarget): string | undefined {
+  const { openFields = [] } = state.type === 'awaiting-change' ? state : {}
+  const more = openFields.length - maxOpenFields
+  return [...openFields.slice(0, maxOpenFields), ...(more > 0 ? [`${more} more`] : [])].join('; ') || undefined
 }
 
 /** A deleted object was not created again. */

@@ -4,7 +4,7 @@ import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
-import { type Difference, findDifferences } from '../plan/manifest-differences.ts'
+import { compareRecord, type Difference, describeDifference, findDifferences } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
@@ -38,6 +38,8 @@ interface AwaitedChange {
   /** The object was deleted since. */
   readonly wasDeleted: boolean
   readonly manifest: Target['manifest']
+  /** See `openFields`. */
+  readonly openFields: readonly string[] | undefined
   /** See `Rule.hasExpectedImages`. */
   readonly hasExpectedImages: boolean | Problem | undefined
   /** Whether the kind has a status subresource; undefined if unknown. */
@@ -52,24 +54,50 @@ interface AwaitedChange {
  * kind without a status subresource, writes of the status look the same, so only a new spec is the change.
  */
 export function hasArrived(object: KubeObject, awaited: AwaitedChange, gateTime: GateTime): boolean {
-  const { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus } = awaited
+  const { listed, wasDeleted, openFields = [], manifest, hasExpectedImages, declaresStatus } = awaited
   if (hasExpectedImages !== undefined && hasExpectedImages !== true) return false
   if (listed === undefined) return true
-  if (manifest !== undefined) return carriesManifest(listed, object, manifest)
+  if (manifest !== undefined) return openFields.length === 0
   if (hasExpectedImages === true || wasDeleted) return true
   if (declaresStatus === false && object.spec !== undefined)
     return listed.metadata.uid !== object.metadata.uid || !isDeepStrictEqual(listed.spec, object.spec)
   return isChanged(listed, object) || wasWritten(object, gateTime)
 }
 
-/** Whether an object matches its manifest in each field that differed in the first list. */
-function carriesManifest(listed: KubeObject, object: KubeObject, manifest: NonNullable<Target['manifest']>): boolean {
+/**
+ * The fields, as sentences, by which an object does not contain the change of its manifest yet. The record of the applier
+ * decides, which also shows what was removed. Without one, the fields that differed in the first list must have the values of
+ * the file; an apply writes all fields at once, so once one has arrived, a webhook wrote what still differs.
+ */
+export function openFields(
+  listed: KubeObject,
+  object: KubeObject,
+  manifest: NonNullable<Target['manifest']>,
+): readonly string[] {
+  const record = compareRecord(manifest, object)
   const keyOf = ({ path }: Difference) => JSON.stringify(path)
   const before = new Map(findDifferences(manifest, listed).map((difference) => [keyOf(difference), difference]))
-  return findDifferences(manifest, object).every((difference) => {
+  const now = findDifferences(manifest, object)
+  const differing = now.filter((difference) => {
     const known = before.get(keyOf(difference))
-    return known === undefined || isHeldReplicas(difference, object) || isPinned(difference, known)
+    return known !== undefined && !isHeldReplicas(difference, object) && !isPinned(difference, known)
   })
+  const texts = differing.map(describeDifference)
+  // What differs in the record has its value in the texts, unless it was removed or only the record differs.
+  if (record?.hasValues) return record.differences.length === 0 ? [] : [...texts, ...record.differences]
+  if (record !== undefined && record.differences.length > 0) return [...texts, ...record.differences]
+  const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => keyOf(difference) !== key))
+  return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
+}
+
+/**
+ * Fields of a pod template that admission changes on each write: resources (GKE Autopilot, LimitRanger), pull policies
+ * (AlwaysPullImages) and security contexts (Kyverno, OpenShift).
+ */
+function mayBeOfAdmission({ path }: Difference): boolean {
+  return path.includes('containers') || path.includes('initContainers')
+    ? path.some((step) => step === 'resources' || step === 'imagePullPolicy' || step === 'securityContext')
+    : path.at(-1) === 'securityContext' || path.at(-2) === 'securityContext' || path.at(-2) === 'nodeSelector'
 }
 
 /** Whether an autoscaler sets this number of replicas. */

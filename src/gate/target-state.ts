@@ -57,6 +57,8 @@ export interface AwaitingChange extends Unended {
   /** The object as the first list contained it. */
   readonly listed?: KubeObject
   readonly wasDeleted: boolean
+  /** The fields that still differ from the manifest, as sentences. */
+  readonly openFields?: readonly string[]
   /** Which revision is deployed instead of the awaited one. */
   readonly problem?: Problem<'wrong-revision'>
   readonly known?: KnownRevision

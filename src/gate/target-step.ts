@@ -8,7 +8,7 @@ import { observeTarget } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
-import { hasArrived, identityVerdict } from './identity.ts'
+import { hasArrived, identityVerdict, openFields } from './identity.ts'
 import {
   completeMoments,
   createMilestones,
@@ -263,11 +263,13 @@ function afterAwaitedChange(
   const { manifest } = context.target
   const same = listed?.metadata.uid === object.metadata.uid ? listed : undefined
   const hasExpectedImages = context.hasExpectedImages(object, manifest === undefined ? same : undefined)
-  const awaited = { listed, wasDeleted, manifest, hasExpectedImages, declaresStatus }
+  const open = manifest && listed && openFields(listed, object, manifest)
+  const awaited = { listed, wasDeleted, manifest, openFields: open, hasExpectedImages, declaresStatus }
   if (!hasArrived(object, awaited, context.gateTime))
-    return listed === state.listed
-      ? { state, entries: [] }
-      : { state: { ...state, listed }, entries: [note('exists already: waiting for its change to arrive')] }
+    return {
+      state: { ...state, listed, openFields: open },
+      entries: listed === state.listed ? [] : [note('exists already: waiting for its change to arrive')],
+    }
   // The pods of a version that came before the gate may be listed later.
   const cameBefore = hasExpectedImages === true && same?.metadata.generation === object.metadata.generation
   return {

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseAllDocuments } from 'yaml'
+import type { PathStep } from '../cluster/field-paths.ts'
 import { groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
 import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
@@ -14,7 +15,6 @@ import {
   duplicateOf,
   type Manifest,
   type ParsedReferences,
-  type PathStep,
   type Reference,
   type SkippedLine,
 } from './reference.ts'

@@ -1,3 +1,4 @@
+import type { PathStep } from '../cluster/field-paths.ts'
 import { type KubeObject, shortName } from '../cluster/objects.ts'
 import type { Mistake } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
@@ -61,9 +62,6 @@ export interface ParsedReferences {
   readonly mistakes: readonly Mistake[]
 }
 
-/** One step of a path: a field, the index of an element, or the fields that identify an element (`{ name: 'app' }`). */
-export type PathStep = string | number | Readonly<Record<string, string>>
-
 /** One object of a manifest file, with the lines of its fields. */
 export interface Manifest {
   /** Relative to the workspace, with slashes; absolute outside the workspace; `stdin` for standard input. */
@@ -76,18 +74,6 @@ export interface Manifest {
    * line of its nearest parent.
    */
   readonly lineOf: (path: readonly PathStep[]) => number
-}
-
-/** A path as text: `spec.template.spec.containers[app].image`. */
-export function describePath(path: readonly PathStep[]): string {
-  return path
-    .map((step, index) => {
-      if (typeof step === 'object') return `[${Object.values(step).join(' ')}]`
-      if (typeof step === 'number') return `[${step}]`
-      if (/[^\w-]/.test(step)) return `["${step}"]`
-      return index === 0 ? step : `.${step}`
-    })
-    .join('')
 }
 
 /** The message for an object in two manifests. */

@@ -92,6 +92,7 @@ export async function planTargets(
     rollout.inputs.awaitChangeMs === 0 ||
     awaited?.some(({ release }) => release?.name === name && release.namespace === namespace)
   const plan = resolveTargets(resolution, matched, (release) => (isKnown(release) ? historyOf(release) : undefined))
+  cluster.redact.keepRecordsOf([...plan.manifests.keys()])
   const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
   return {
     ...annotated,

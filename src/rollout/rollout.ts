@@ -14,7 +14,7 @@ import { type EndedTimeline, type Entry, emptyTimeline, type Outcome, verdictOf 
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
-import { withComparableManifests } from '../plan/manifest-differences.ts'
+import { withComparableManifests } from '../plan/manifest-equality.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lateEventsMs, quotedTextMs } from '../thresholds.ts'
 import { openFiles, type Rollout } from './rollout-inputs.ts'

@@ -103,7 +103,7 @@ describe('a live object that differs from its manifest', () => {
   it('names no more than five differences', () => {
     const labels = Array.from({ length: 8 }, (_, index) => `l${index}: x`).join(', ')
     const [note] = driftOf(web.replace('  name: web', `  name: web\n  labels: {${labels}}`)).drift.observe(seen({}))
-    expect(note?.entry.text).toMatch(/l4 is missing \(line 6\) and 3 more$/)
+    expect(note?.entry.text).toMatch(/l4 is missing, not x \(line 6\) and 3 more$/)
   })
 
   it('is not reported for another object, or for none', () => {

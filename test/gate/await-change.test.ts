@@ -1,5 +1,7 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
+import { comparableManifest } from '../../src/plan/manifest-equality.ts'
 import type { ManifestObject } from '../../src/plan/target.ts'
 import {
   complete,
@@ -214,6 +216,54 @@ describe('a gate that awaits a change', () => {
       ['a label', version(1, {}, { labels: { a: 'b' }, ...writtenBy('kubectl-label') })],
     ])('does not take %s for the change', (_, write) => {
       expect(run([begin, at(30, write)], options)).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
+    })
+
+    it('names the fields that still differ, with both values, three at most', () => {
+      const { targets } = run([begin], options)
+      expect(targets[0]?.message).toMatch(
+        /did not arrive in 2 m: spec\.template\..*image is acme\/web:v1, not acme\/web:v2$/,
+      )
+      const many = manifest({ replicas: 3, paused: true, minReadySeconds: 9, template: image('acme/web:v2') })
+      const [end] = run([begin], { settings, targets: [createTarget({ manifest: many })] }).targets
+      expect(end?.message).toMatch(/: spec\.replicas is 1, not 3; spec\.paused .*; spec\.minReadySeconds .*; 1 more$/)
+    })
+
+    describe('whose applier recorded what it applied', () => {
+      const redact = createRedactor()
+      redact.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
+      const env = (...names: string[]) => ({
+        replicas: 1,
+        template: createTemplate({
+          containers: [createContainer({ image: 'acme/web:v1', env: names.map((name) => ({ name, value: 'x' })) })],
+        }),
+      })
+      const applied = (generation: number, last: object, live: object) => {
+        const text = JSON.stringify(manifest(last))
+        const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': text }
+        const status = complete(1, { observedGeneration: generation })
+        return redact(web.deployment(status, { metadata: { generation, annotations, namespace: 'shop' }, spec: live }))
+      }
+      const ends = (wanted: object, ...steps: Observation[][]) => {
+        const target = createTarget({ manifest: comparableManifest(manifest(wanted), redact) })
+        return run(
+          steps.map((each, index) => at(index * 30, each)),
+          { settings, targets: [target] },
+        )
+      }
+      const listed = (object: KubeObject) => [...added(object), ...web.done.slice(1), ...allSynced]
+
+      it('sees that a variable is still to be removed', () => {
+        const old = env('A', 'B')
+        const { reason, targets } = ends(env('A'), listed(applied(1, old, old)))
+        expect(reason).toBe('change-not-seen')
+        expect(targets[0]?.message).toMatch(/env\[B\] is set, and not in the file$/)
+      })
+
+      it('arrives by the record, whatever a webhook writes with each apply', () => {
+        const mutated = { ...env('A'), minReadySeconds: 7 }
+        const steps = [listed(applied(1, env('A', 'B'), env('A', 'B'))), modified(applied(2, env('A'), mutated))]
+        expect(ends({ ...env('A') }, ...steps).entries).toContain('30 note its change has arrived')
+      })
     })
 
     it('does not take an old version for the change that is deleted and created again', () => {

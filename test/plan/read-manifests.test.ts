@@ -1,6 +1,6 @@
+import type { PathStep } from '../../src/cluster/field-paths.ts'
 import { looksLikeManifests } from '../../src/plan/kubectl-output.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
-import type { PathStep } from '../../src/plan/reference.ts'
 
 const parse = (text: string, file = 'k8s/web.yaml', annotations?: 'ignore') => parseManifests(text, file, annotations)
 const placesOf = (text: string) =>

@@ -1,0 +1,155 @@
+import { isObject } from './objects.ts'
+
+/** A step to a field, to an element of a list by its index, or to one by the fields that identify it. */
+export type PathStep = string | number | Readonly<Record<string, string>>
+
+/** A path as text: `spec.template.spec.containers[app].image`. */
+export function describePath(path: readonly PathStep[]): string {
+  return path
+    .map((step, index) => {
+      if (typeof step === 'object') return `[${Object.values(step).join(' ')}]`
+      if (typeof step === 'number') return `[${step}]`
+      if (/[^\w-]/.test(step)) return `["${step}"]`
+      return index === 0 ? step : `.${step}`
+    })
+    .join('')
+}
+
+/**
+ * The fields that identify the elements of a list, by its name: `patchMergeKey` and `listMapKey` of the API types
+ * (https://github.com/kubernetes/api, core/v1 `types.go`). The first that all elements have are used.
+ */
+const elementKeys: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  containers: [['name']],
+  initContainers: [['name']],
+  ephemeralContainers: [['name']],
+  env: [['name']],
+  volumes: [['name']],
+  volumeMounts: [['mountPath']],
+  volumeDevices: [['devicePath']],
+  resourceClaims: [['name']],
+  imagePullSecrets: [['name']],
+  secrets: [['name']],
+  hostAliases: [['ip']],
+  ports: [['containerPort', 'protocol'], ['port', 'protocol'], ['name']],
+  topologySpreadConstraints: [['topologyKey', 'whenUnsatisfiable']],
+  webhooks: [['name']],
+}
+
+/** The steps to the elements of a list by what identifies them; undefined if its elements have only their order. */
+export function stepsByKey(name: unknown, elements: readonly unknown[]): readonly PathStep[] | undefined {
+  if (name === 'metrics') return distinct(elements.map(metricStep))
+  const keys = (typeof name === 'string' && Object.hasOwn(elementKeys, name) && elementKeys[name]) || []
+  for (const fields of keys) {
+    const steps = distinct(elements.map((element) => stepTo(element, fields)))
+    if (steps !== undefined) return steps
+  }
+  return undefined
+}
+
+function stepTo(element: unknown, fields: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (!isObject(element) || !/^(?:string|number)$/.test(typeof element[fields[0] ?? ''])) return undefined
+  const values = fields.flatMap((field) => {
+    const value = element[field] ?? ''
+    // The default is written or not.
+    return field === 'protocol' && (value === '' || value === 'TCP') ? [] : [[field, String(value)] as const]
+  })
+  return Object.fromEntries(values)
+}
+
+/**
+ * A metric of a HorizontalPodAutoscaler by its type, name and container: an API server that stores autoscaling/v1 orders
+ * metrics anew (https://github.com/kubernetes/kubernetes/issues/74099).
+ */
+function metricStep(element: unknown): Readonly<Record<string, string>> | undefined {
+  if (!isObject(element) || typeof element['type'] !== 'string') return undefined
+  const { type } = element
+  const source = element[`${type.charAt(0).toLowerCase()}${type.slice(1)}`]
+  if (!isObject(source)) return undefined
+  const { name = isObject(source['metric']) ? source['metric']['name'] : undefined, container = '' } = source
+  return typeof name === 'string' ? { type, name, container: String(container) } : undefined
+}
+
+function distinct(steps: readonly (PathStep | undefined)[]): readonly PathStep[] | undefined {
+  const known = steps.filter((step) => step !== undefined)
+  const texts = new Set(known.map((step) => JSON.stringify(step)))
+  return texts.size === steps.length ? known : undefined
+}
+
+/** A path as one text, in the form of a JSON pointer: `/spec/template/spec/containers/name=app/image`. */
+export function pointerTo(path: readonly PathStep[]): string {
+  return path
+    .map((step) => {
+      const text =
+        typeof step === 'object'
+          ? Object.entries(step)
+              .map(([name, value]) => `${name}=${value}`)
+              .join(',')
+          : String(step)
+      return `/${text.replaceAll('~', '~0').replaceAll('/', '~1')}`
+    })
+    .join('')
+}
+
+/** A pointer as text for people: `spec.template.spec.containers[app].image`. */
+export function describePointer(pointer: string): string {
+  const steps = pointer
+    .slice(1)
+    .split('/')
+    .map((text): PathStep => {
+      const step = text.replaceAll('~1', '/').replaceAll('~0', '~')
+      const [, value] = /^\w+=([^,]*)/.exec(step) ?? []
+      if (value !== undefined) return { value }
+      return /^\d+$/.test(step) ? Number(step) : step
+    })
+  return describePath(steps)
+}
+
+/** A scalar, `null`, an empty list or an empty map, and the path to it. */
+export interface Leaf {
+  readonly path: readonly PathStep[]
+  readonly value: unknown
+}
+
+/** The leaves of a value. `isCut`: lists whose elements have only their order are one leaf. */
+export function leavesOf(value: unknown, isCut = false, path: readonly PathStep[] = []): readonly Leaf[] {
+  if (value === undefined) return []
+  if (Array.isArray(value) && value.length > 0) {
+    const steps = stepsByKey(path.at(-1), value)
+    if (steps === undefined && isCut) return [{ path, value }]
+    // The order of init containers is a part of their meaning.
+    const isOrdered = steps === undefined || path.at(-1) === 'initContainers'
+    return value.flatMap((each, index) => {
+      const step = steps?.[index] ?? index
+      const own = isOrdered && steps !== undefined && !isCut ? [{ path: [...path, step, 'order'], value: index }] : []
+      return [...own, ...leavesOf(each, isCut, [...path, step])]
+    })
+  }
+  const entries = isObject(value) ? Object.entries(value) : []
+  if (entries.length === 0) return [{ path, value }]
+  return entries.flatMap(([name, field]) => leavesOf(field, isCut, [...path, name]))
+}
+
+/**
+ * The pointers of the fields in a field set of `managedFields` (structured-merge-diff, `fieldpath`). Elements that no known
+ * fields identify belong to their list.
+ */
+export function ownedPointers(fieldSet: unknown, path: readonly PathStep[] = []): readonly string[] {
+  const fields = isObject(fieldSet) ? Object.entries(fieldSet) : []
+  const inner = fields.flatMap(([key, value]) => {
+    const step = stepOf(key, path.at(-1))
+    return step === undefined ? [] : ownedPointers(value, [...path, step])
+  })
+  return inner.length > 0 || path.length === 0 ? inner : [pointerTo(path)]
+}
+
+function stepOf(key: string, list: PathStep | undefined): PathStep | undefined {
+  if (key.startsWith('f:')) return key.slice(2)
+  if (!key.startsWith('k:')) return undefined
+  try {
+    const [step] = stepsByKey(list, [JSON.parse(key.slice(2))]) ?? []
+    return step
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,438 @@
+import type { KubeObject } from '../../src/cluster/objects.ts'
+import { createRedactor } from '../../src/cluster/redact.ts'
+import {
+  comparableManifest,
+  compareRecord,
+  describeDifference,
+  findDifferences,
+  findDriftedFields,
+} from '../../src/plan/manifest-equality.ts'
+import type { ManifestObject } from '../../src/plan/target.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+const redact = createRedactor()
+const deployment = { apiVersion: 'apps/v1', kind: 'Deployment' }
+redact.keepRecordsOf([{ ...deployment, name: 'a' }])
+
+/** The differences of a live object from its manifest, as sentences. `of`: what both have. */
+function differencesOf(manifest: Fields, live: Fields, of: Fields = { apiVersion: 'example.com/v1', kind: 'Thing' }) {
+  const ours = { metadata: { name: 'a' }, ...of, ...manifest } as unknown as ManifestObject
+  const theirs = { metadata: { name: 'a' }, ...of, ...live } as unknown as KubeObject
+  return findDifferences(comparableManifest(ours, redact), redact(theirs)).map(describeDifference)
+}
+
+const pods = (spec: Fields) => ({ spec: { template: { spec } } })
+const inPod = (ours: Fields, theirs: Fields) => differencesOf(pods(ours), pods(theirs), deployment)
+const inContainer = (ours: Fields, theirs: Fields) =>
+  inPod(
+    { containers: [{ name: 'app', ...ours }] },
+    { containers: [{ name: 'injected' }, { name: 'app', ...theirs }], initContainers: [{ name: 'injected' }] },
+  )
+const inCustom = (ours: unknown, theirs: unknown) => differencesOf({ spec: { x: ours } }, { spec: { x: theirs } })
+const inKind = (apiVersion: string, kind: string) => (ours: Fields, theirs: Fields) =>
+  differencesOf(ours, theirs, { apiVersion, kind })
+
+describe('a container equals its manifest', () => {
+  it.each<[string, Fields, Fields]>([
+    ['when the server added fields', { image: 'a' }, { image: 'a', imagePullPolicy: 'Always' }],
+    ['when a field is null', { image: null }, { image: 'a' }],
+    ['when a scalar that is no pointer is zero', { stdin: false, tty: false, workingDir: '' }, {}],
+    [
+      'when the default stands for a zero',
+      { livenessProbe: { timeoutSeconds: 0 } },
+      { livenessProbe: { timeoutSeconds: 1 } },
+    ],
+    ['when an empty list is absent', { args: [], env: [] }, {}],
+    ['when an empty map that is no pointer is absent or filled', { resources: {} }, {}],
+    [
+      'in quantities of another notation',
+      { resources: { limits: { cpu: 1, memory: '1Gi' } } },
+      { resources: { limits: { cpu: '1000m', memory: '1024Mi' } } },
+    ],
+    [
+      'in a fraction of a quantity',
+      { resources: { requests: { cpu: 0.5, memory: '1.5Gi' } } },
+      { resources: { requests: { cpu: '500m', memory: '1536Mi' } } },
+    ],
+    [
+      'in a port with the default protocol',
+      { ports: [{ containerPort: 80 }] },
+      { ports: [{ containerPort: 80, protocol: 'TCP' }] },
+    ],
+    [
+      'in another order of mounts',
+      {
+        volumeMounts: [
+          { name: 'a', mountPath: '/a' },
+          { name: 'a', mountPath: '/b' },
+        ],
+      },
+      {
+        volumeMounts: [
+          { name: 'a', mountPath: '/b' },
+          { name: 'a', mountPath: '/a' },
+        ],
+      },
+    ],
+    [
+      'in a variable with an empty value',
+      { env: [{ name: 'A', value: '' }] },
+      { env: [{ name: 'A' }, { name: 'B', value: 'x' }] },
+    ],
+  ])('%s', (_, ours, theirs) => expect(inContainer(ours, theirs)).toEqual([]))
+})
+
+describe('a container differs from its manifest', () => {
+  it.each<[string, Fields, Fields, string[]]>([
+    [
+      'in a pointer that is false',
+      { securityContext: { allowPrivilegeEscalation: false } },
+      { securityContext: {} },
+      ['securityContext.allowPrivilegeEscalation is missing, not false'],
+    ],
+    ['in a pointer that is 0', { securityContext: { runAsUser: 0 } }, {}, ['securityContext is missing']],
+    [
+      'in a field that is no pointer, and not its default',
+      { livenessProbe: { timeoutSeconds: 0 } },
+      { livenessProbe: { timeoutSeconds: 5 } },
+      ['livenessProbe.timeoutSeconds is 5, not 0'],
+    ],
+    ['in arguments that are no longer set', { args: [] }, { args: ['--old'] }, ['args differs']],
+    ['in one argument', { args: ['a', 'b'] }, { args: ['a', 'c'] }, ['args[1] is c, not b']],
+    [
+      'in an empty value where the old one still stands',
+      { env: [{ name: 'A', value: '' }] },
+      { env: [{ name: 'A', value: 'x' }] },
+      ['env[A].value differs'],
+    ],
+    [
+      'in a variable that has a source in place of a value',
+      { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'x' } } }] },
+      { env: [{ name: 'A', value: 'x' }] },
+      ['env[A].valueFrom is missing'],
+    ],
+    ['in its image', { image: 'app:v2' }, { image: 'app:v1' }, ['image is app:v1, not app:v2']],
+    [
+      'in the type of a port',
+      { livenessProbe: { httpGet: { port: '80' } } },
+      { livenessProbe: { httpGet: { port: 80 } } },
+      ['livenessProbe.httpGet.port is 80, not 80'],
+    ],
+    [
+      'in a quantity',
+      { resources: { limits: { memory: '1Gi' } } },
+      { resources: { limits: { memory: '1G' } } },
+      ['resources.limits.memory is 1G, not 1Gi'],
+    ],
+    [
+      'in a small quantity',
+      { resources: { limits: { cpu: '1.0000000001' } } },
+      { resources: { limits: { cpu: '1' } } },
+      ['resources.limits.cpu is 1, not 1.0000000001'],
+    ],
+    [
+      'in a secret, whose value is not shown',
+      { env: [{ name: 'PASSWORD', value: 'hunter2' }] },
+      { env: [{ name: 'PASSWORD', value: 'hunter3' }] },
+      ['env[PASSWORD].value differs'],
+    ],
+  ])('%s', (_, ours, theirs, expected) =>
+    expect(inContainer(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.containers[app].${each}`)),
+  )
+})
+
+describe('a pod template differs from its manifest', () => {
+  it.each<[string, Fields, Fields, string[]]>([
+    [
+      'in a pointer',
+      { automountServiceAccountToken: false },
+      {},
+      ['automountServiceAccountToken is missing, not false'],
+    ],
+    [
+      'in an empty volume in place of a claim',
+      { volumes: [{ name: 'v', emptyDir: {} }] },
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
+      ['volumes[v].emptyDir is missing'],
+    ],
+    [
+      'in the order of init containers',
+      { initContainers: [{ name: 'x' }, { name: 'y' }] },
+      { initContainers: [{ name: 'y' }, { name: 'mesh' }, { name: 'x' }] },
+      ['initContainers.order is y, x, not x, y'],
+    ],
+    [
+      'in a toleration that is not contained',
+      { tolerations: [{ key: 'a', operator: 'Exists' }] },
+      { tolerations: [{ key: 'b', operator: 'Exists' }] },
+      ['tolerations[0] is missing'],
+    ],
+    [
+      'in an empty value of a node selector',
+      { nodeSelector: { disk: '' } },
+      { nodeSelector: {} },
+      ['nodeSelector.disk is missing, not empty'],
+    ],
+    ['in a field that is not known', { replcas: 3 }, {}, ['replcas is missing, not 3']],
+  ])('%s', (_, ours, theirs, expected) =>
+    expect(inPod(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.${each}`)),
+  )
+
+  it('only in the time of its restart', () => {
+    const restarted = (at: string) => ({
+      spec: { template: { metadata: { annotations: { 'kubectl.kubernetes.io/restartedAt': at } } } },
+    })
+    expect(differencesOf(restarted('b'), restarted('a'), deployment)).toEqual([
+      'spec.template.metadata.annotations["kubectl.kubernetes.io/restartedAt"] is a, not b',
+    ])
+  })
+
+  it('not in tolerations and pull secrets that admission adds, nor in their order', () => {
+    const ours = { tolerations: [{ key: 'a' }], imagePullSecrets: [{ name: 'p' }] }
+    const theirs = {
+      tolerations: [{ key: 'x' }, { key: 'a', effect: 'NoSchedule' }],
+      imagePullSecrets: [{ name: 'q' }, { name: 'p' }],
+    }
+    expect(inPod(ours, theirs)).toEqual([])
+  })
+})
+
+describe('an object of Kubernetes', () => {
+  const policy = inKind('networking.k8s.io/v1', 'NetworkPolicy')
+  const hpa = inKind('autoscaling/v2', 'HorizontalPodAutoscaler')
+  const definition = inKind('apiextensions.k8s.io/v1', 'CustomResourceDefinition')
+  const cpu = { type: 'Resource', resource: { name: 'cpu', target: { averageUtilization: 80 } } }
+  const memory = { type: 'Resource', resource: { name: 'memory', target: { averageValue: '1Gi' } } }
+  const schema = (properties: Fields) => ({
+    spec: { versions: [{ name: 'v1', schema: { openAPIV3Schema: { properties } } }] },
+  })
+
+  it('differs in a selector of all pods in place of some, and of namespaces in place of pods', () => {
+    const peer = (selector: Fields) => ({ spec: { ingress: [{ from: [selector] }] } })
+    expect(policy({ spec: { podSelector: {} } }, { spec: { podSelector: { matchLabels: { app: 'web' } } } })).toEqual([
+      'spec.podSelector differs',
+    ])
+    expect(policy(peer({ podSelector: {} }), peer({ namespaceSelector: {} }))).toEqual([
+      'spec.ingress[0].from[0].podSelector is missing',
+    ])
+    expect(policy({ spec: { ingress: [] } }, { spec: { ingress: [{}] } })).toEqual(['spec.ingress differs'])
+    expect(policy({ spec: { ingress: [] } }, { spec: {} })).toEqual([])
+  })
+
+  it('differs in maxUnavailable: 0 against an absent one', () => {
+    expect(inKind('policy/v1', 'PodDisruptionBudget')({ spec: { maxUnavailable: 0 } }, { spec: {} })).toEqual([
+      'spec.maxUnavailable is missing, not 0',
+    ])
+  })
+
+  it('knows the metrics of an autoscaler by their names, in whatever order', () => {
+    expect(hpa({ spec: { metrics: [cpu, memory] } }, { spec: { metrics: [memory, cpu] } })).toEqual([])
+    const other = { ...cpu, resource: { name: 'cpu', target: { averageUtilization: 50 } } }
+    expect(hpa({ spec: { metrics: [cpu] } }, { spec: { metrics: [other] } })).toEqual([
+      'spec.metrics[Resource cpu ].resource.target.averageUtilization is 50, not 80',
+    ])
+  })
+
+  it('knows no environment in the schema of a definition', () => {
+    const env = {
+      description: '',
+      type: 'array',
+      items: { properties: { name: { type: 'string' }, value: { type: 'string', default: '' } } },
+    }
+    const stored = {
+      items: { properties: { value: { default: '', type: 'string' }, name: { type: 'string' } } },
+      type: 'array',
+    }
+    expect(definition(schema({ env }), schema({ env: stored }))).toEqual([])
+    expect(definition(schema({ env }), schema({ env: { ...stored, type: 'object' } }))).toHaveLength(1)
+  })
+
+  it('compares values of ConfigMaps and labels as texts, also empty ones', () => {
+    const map = inKind('v1', 'ConfigMap')
+    expect(map({ data: { a: '' } }, { data: {} })).toEqual(['data.a is missing, not empty'])
+    expect(map({ data: { a: '' } }, { data: { a: 'old' } })).toEqual(['data.a differs'])
+    expect(map({ data: { a: '', b: 'x: 1\n' } }, { data: { a: '', b: 'x: 1\n' } })).toEqual([])
+    const labels = (version: string) => ({ metadata: { name: 'a', labels: { version } } })
+    expect(map(labels('1.0'), labels('1'))).toEqual(['metadata.labels.version is 1, not 1.0'])
+  })
+
+  it('has the texts of a Secret in base64, without line breaks', () => {
+    const secret = inKind('v1', 'Secret')
+    const data = { a: 'aGVs\n  bG8=\n' }
+    expect(secret({ data, stringData: { b: 'hello' } }, { data: { a: 'aGVsbG8=', b: 'aGVsbG8=' } })).toEqual([])
+    expect(secret({ stringData: { k: 'hunter2' } }, { data: { k: 'aHVudGVyMw==' } })).toEqual(['data.k differs'])
+  })
+
+  it('is compared in nothing that others own: status, version, tools, authorities, encrypted values', () => {
+    const metadata = {
+      name: 'a',
+      creationTimestamp: null,
+      annotations: { 'deployment.kubernetes.io/revision': '3', 'rollout-gate/timeout': '5m' },
+    }
+    expect(differencesOf({ metadata, status: { x: 1 } }, { apiVersion: 'apps/v1beta1' }, deployment)).toEqual([])
+    const webhook = inKind('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration')
+    const hooks = (caBundle: string) => ({ webhooks: [{ name: 'a', clientConfig: { caBundle } }] })
+    expect(webhook(hooks('Cg=='), hooks('LS0t'))).toEqual([])
+    expect(differencesOf({ sops: { mac: 'ENC[x]' } }, {})).toEqual([])
+  })
+})
+
+describe('a custom resource equals its manifest', () => {
+  it.each<[string, unknown, unknown]>([
+    ['when the server added fields', { a: 1 }, { a: 1, b: 2 }],
+    ['when a field is null', null, 'x'],
+    ['in a duration that Go writes with all units', '8760h', '8760h0m0s'],
+    ['in a quantity with a unit', '1Gi', '1024Mi'],
+    ['when its controller left out what is empty', { a: '', b: 0, c: false, d: [], e: { f: '' } }, {}],
+  ])('%s', (_, ours, theirs) => expect(inCustom(ours, theirs)).toEqual([]))
+})
+
+describe('a custom resource differs from its manifest', () => {
+  it.each<[string, unknown, unknown, string[]]>([
+    ['in a version that reads as the same number', '1.10', '1.1', ['spec.x is 1.1, not 1.10']],
+    ['in a commit that reads as a number', '1234e06', '1234000000', ['spec.x is 1234000000, not 1234e06']],
+    ['in a number for a text', 1, '1', ['spec.x is 1, not 1']],
+    ['in true for false', false, true, ['spec.x is true, not false']],
+    ['in a number for 0', 0, 3, ['spec.x is 3, not 0']],
+    [
+      'in the order of its elements',
+      [{ name: 'a' }, { name: 'b' }],
+      [{ name: 'b' }, { name: 'a' }],
+      ['spec.x[0].name is b, not a', 'spec.x[1].name is a, not b'],
+    ],
+    ['in an element that was removed', [{ k: 1 }], [{ k: 1 }, { k: 2 }], ['spec.x differs']],
+    ['in an object that is not there', { a: { b: 1 } }, { c: 1 }, ['spec.x.a is missing']],
+    ['in another type', { a: 1 }, 'a', ['spec.x differs']],
+    ['in a long text', 'x\ny', 'x\nz', ['spec.x differs']],
+  ])('%s', (_, ours, theirs, expected) => expect(inCustom(ours, theirs)).toEqual(expected))
+})
+
+describe('the record of the applier', () => {
+  const file = (container: Fields, more: Fields = {}) =>
+    ({
+      ...deployment,
+      metadata: { name: 'a', labels: { app: 'web' } },
+      spec: { replicas: 2, template: { spec: { containers: [{ name: 'app', ...container }], ...more } } },
+    }) as unknown as ManifestObject
+  const v1 = file({ image: 'app:v1', env: [{ name: 'A', value: 'x' }] })
+  const applied = (last: object, live: ManifestObject = v1, managedFields: object[] = []) =>
+    redact({
+      ...live,
+      metadata: {
+        ...live.metadata,
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': JSON.stringify(last) },
+        managedFields,
+      },
+    } as unknown as KubeObject)
+  const compare = (manifest: ManifestObject, live: KubeObject) =>
+    compareRecord(comparableManifest(manifest, redact), live)?.differences
+
+  it('says the same as the file that was applied, whatever webhooks and autoscalers changed since', () => {
+    const mutated = file({ image: 'mirror/app:v1', resources: { limits: { cpu: '1' } } })
+    expect(compare(v1, applied(v1, mutated))).toEqual([])
+  })
+
+  it('contains no namespace, and labels that a tool added', () => {
+    const tracked = {
+      ...v1,
+      metadata: {
+        ...v1.metadata,
+        namespace: 'shop',
+        labels: { app: 'web', 'app.kubernetes.io/instance': 'web' },
+        annotations: {},
+      },
+    }
+    expect(compare(v1, applied(tracked))).toEqual([])
+  })
+
+  it.each<[string, ManifestObject, string]>([
+    ['a variable', file({ image: 'app:v1' }), 'spec.template.spec.containers[app].env is set, and not in the file'],
+    ['a sidecar', file({ image: 'app:v1', env: [{ name: 'A', value: 'x' }] }, {}), ''],
+  ])('shows that %s was removed', (_, manifest, text) => {
+    const withSidecar = {
+      ...v1,
+      spec: {
+        replicas: 2,
+        template: {
+          spec: {
+            containers: [
+              { name: 'app', image: 'app:v1', env: [{ name: 'A', value: 'x' }] },
+              { name: 'log', image: 'l' },
+            ],
+          },
+        },
+      },
+    }
+    expect(compare(manifest, applied(text === '' ? withSidecar : v1))).toEqual([
+      text || 'spec.template.spec.containers[log] is set, and not in the file',
+    ])
+  })
+
+  it('shows the order of init containers', () => {
+    const ordered = (...names: string[]) => file({}, { initContainers: names.map((name) => ({ name })) })
+    expect(compare(ordered('a', 'b'), applied(ordered('b', 'a')))).toHaveLength(2)
+  })
+
+  const owned = (manager: string, container: Fields, more: Fields = {}) => ({
+    manager,
+    operation: 'Apply',
+    time: '2025-01-15T12:00:00Z',
+    fieldsV1: {
+      'f:metadata': { 'f:labels': { 'f:app': {} } },
+      'f:spec': {
+        'f:replicas': {},
+        'f:template': {
+          'f:spec': { 'f:containers': { 'k:{"name":"app"}': { '.': {}, 'f:name': {}, ...container } }, ...more },
+        },
+      },
+    },
+  })
+  const env = { 'f:env': { 'k:{"name":"A"}': { '.': {}, 'f:name': {}, 'f:value': {} } } }
+  const serverSide = (...managedFields: object[]) =>
+    redact({ ...v1, metadata: { ...v1.metadata, managedFields } } as unknown as KubeObject)
+
+  it('of a server-side apply owns the fields of the file', () => {
+    expect(compare(v1, serverSide(owned('kubectl', { 'f:image': {}, ...env })))).toEqual([])
+  })
+
+  it('of a server-side apply shows what was removed, and what is new', () => {
+    const live = serverSide(owned('kubectl', { 'f:image': {}, ...env }))
+    expect(compare(file({ image: 'app:v1' }), live)).toEqual([
+      'spec.template.spec.containers[app].env is set, and not in the file',
+    ])
+    expect(compare(file({ image: 'app:v1', env: [{ name: 'A', value: 'x' }], args: ['x'] }), live)).toEqual([
+      'spec.template.spec.containers[app].args is missing',
+    ])
+  })
+
+  it('is that of another tool that has applied since kubectl did', () => {
+    const client = {
+      manager: 'kubectl-client-side-apply',
+      operation: 'Update',
+      time: '2024-01-01T00:00:00Z',
+      fieldsV1: { 'f:metadata': { 'f:annotations': { 'f:kubectl.kubernetes.io/last-applied-configuration': {} } } },
+    }
+    const old = file({ image: 'app:v0' })
+    expect(compare(v1, applied(old, v1, [client, owned('argocd-controller', { 'f:image': {}, ...env })]))).toEqual([])
+    expect(compare(v1, applied(old, v1, [client]))).not.toEqual([])
+  })
+
+  it('is absent if nothing was recorded', () => expect(compare(v1, serverSide())).toBeUndefined())
+
+  it('explains what admission changed, and not what another writer changed', () => {
+    const entry = (manager: string, fields: Fields) => ({
+      ...owned(manager, fields),
+      operation: 'Update',
+      time: '2025-01-15T13:00:00Z',
+    })
+    const client = { ...entry('kubectl-client-side-apply', { 'f:resources': {}, ...env }) }
+    Object.assign(client.fieldsV1['f:metadata'], {
+      'f:annotations': { 'f:kubectl.kubernetes.io/last-applied-configuration': {} },
+    })
+    const manifest = file({ image: 'app:v1', resources: { limits: { cpu: '1' } } })
+    const live = file({ image: 'app:v0', resources: { limits: { cpu: '2' } } })
+    const drifted = findDriftedFields(comparableManifest(manifest, redact), applied(manifest, live, [client]))
+    expect(drifted.map(describeDifference)).toEqual(['spec.template.spec.containers[app].image is app:v0, not app:v1'])
+  })
+})
