@@ -145,9 +145,13 @@ class ObjectWalk {
     const isRecorded = this.#recorded.get(kindKey(original))?.has(`${namespace}/${ownName}`) === true
     const object = mapObject(original as unknown as Json, (value, name) => {
       if (name !== 'metadata' || !isObject(value)) return value
-      return isRecorded ? this.#withRecords(value) : withoutFieldSets(value)
+      return withFieldSets(value, isRecorded ? withPaths : withoutFieldSet)
     })
-    return this.#walk(object) as KubeObject
+    const redacted = this.#walk(object) as KubeObject
+    const text = isRecorded ? original.metadata.annotations?.[lastApplied] : undefined
+    const applied = text === undefined ? undefined : parsedObject(text)
+    if (applied === undefined) return redacted
+    return { ...redacted, metadata: { ...redacted.metadata, applied: this.hashesOf(applied) } }
   }
 
   hashesOf(object: Json): Readonly<Record<string, string>> {
@@ -162,18 +166,6 @@ class ObjectWalk {
     return Object.fromEntries(
       written.map(({ path, value }) => [pointerTo(path), this.#hash(JSON.stringify(value))] as const),
     )
-  }
-
-  /** The metadata with what appliers recorded, without the values that they applied. */
-  #withRecords(metadata: Json): Json {
-    const { managedFields, annotations } = metadata
-    const text = isObject(annotations) ? annotations[lastApplied] : undefined
-    const applied = typeof text === 'string' ? parsedObject(text) : undefined
-    return {
-      ...metadata,
-      ...(Array.isArray(managedFields) && { managedFields: managedFields.map(withPaths) }),
-      applied: applied && this.hashesOf(applied),
-    }
   }
 
   #walk(value: unknown): unknown {
@@ -367,9 +359,9 @@ function kindKey({ apiVersion, kind }: KindName): string {
   return `${groupOf(apiVersion ?? '')}/${kind}`
 }
 
-function withoutFieldSets(metadata: Json): Json {
+function withFieldSets(metadata: Json, map: (entry: unknown) => unknown): Json {
   return mapObject(metadata, (value, name) =>
-    name === 'managedFields' && Array.isArray(value) ? value.map(withoutFieldSet) : value,
+    name === 'managedFields' && Array.isArray(value) ? value.map(map) : value,
   )
 }
 
