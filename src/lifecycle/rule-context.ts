@@ -2,10 +2,21 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { EventObject, KindName, KubeObject, ObjectOf, Pod } from '../cluster/objects.ts'
 import type { ListState } from '../cluster/store.ts'
 import type { Inputs } from '../inputs.ts'
+import type { WantedRevision } from '../plan/revision.ts'
 import type { Draft } from './assessment.ts'
 import type { PodHistory } from './pod-history.ts'
-import type { KnownRevision } from './rule.ts'
 import type { TargetHistory } from './target-history.ts'
+
+/** What the gate keeps of an awaited revision from one version of the object to the next. */
+export interface KnownRevision {
+  /** The gate has seen the revision deployed; or at least being deployed. */
+  readonly wasDeployed: boolean
+  readonly wasAttempted: boolean
+  /** The awaited revisions, as the operator names what it makes from them. */
+  readonly wanted: readonly WantedRevision[]
+  /** What the operator had deployed when it named the revision: a newer revision may have the same content. */
+  readonly content?: string | undefined
+}
 
 /**
  * `gated`: of the gated revision. `kept`: an older pod that its workload keeps, below a partition or with OnDelete. `other`: an

@@ -2,7 +2,6 @@ import type { WatchRequest } from '../cluster/feed.ts'
 import type { Condition, EventObject, KubeObject, Pod } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import type { MilestoneName } from '../inputs.ts'
-import type { WantedRevision } from '../plan/revision.ts'
 import type { Target } from '../plan/target.ts'
 import type { RevisionChange } from '../reasons/gate.ts'
 import { messageOf, nodeOf, type Problem } from '../reasons/reasons.ts'
@@ -11,7 +10,7 @@ import type { AssessedFacts, Assessment, Draft, Milestone } from './assessment.t
 import { observedGenerations, ownProblem } from './conditions.ts'
 import { type GateTime, lastWriteOf, specWrittenAt } from './gate-time.ts'
 import { earliest, latestOfAll, provePersisted } from './proof.ts'
-import type { Amendment, RuleContext } from './rule-context.ts'
+import type { Amendment, KnownRevision, RuleContext } from './rule-context.ts'
 
 /** How a later version differs from the gated object; `revision`: the number of the older revision, if known. */
 export interface IdentityChange {
@@ -35,17 +34,6 @@ export interface ArrivalFacts extends Pick<GateTime, 'startedAt' | 'time'> {
   readonly before?: KubeObject | undefined
   /** What the arrival at the last version of the object was. */
   readonly known?: KnownRevision | undefined
-}
-
-/** What the gate keeps of an awaited revision from one version of the object to the next. */
-export interface KnownRevision {
-  /** The gate has seen the revision deployed; or at least being deployed. */
-  readonly wasDeployed: boolean
-  readonly wasAttempted: boolean
-  /** The awaited revisions, as the operator names what it makes from them. */
-  readonly wanted: readonly WantedRevision[]
-  /** What the operator had deployed when it named the revision: a newer revision may have the same content. */
-  readonly content?: string | undefined
 }
 
 /** Whether the awaited revision of an object (`--revision`) is deployed; `text` is for the log. */
