@@ -44,6 +44,21 @@ describe('the message of a refused pull', () => {
   })
 
   it.each([
+    ['SignatureValidationFailed', 'the signature validation failed', 'Source image rejected: no signature exists'],
+    ['RegistryUnavailable', 'the registry is unavailable', 'pinging container registry quay.io: i/o timeout'],
+  ])('has one wording in the event, the state and the back-off of the kubelet: %s', (error, words, answer) => {
+    const [event, state] = [`${error}: ${answer}`, `image pull failed for acme/web:v1 because ${words}: ${answer}`]
+    const messages = [
+      `Failed to pull image "acme/web:v1": rpc error: code = Unknown desc = ${event}`,
+      `Failed to pull image "acme/web:v1": ${event}`,
+      state,
+      `Back-off pulling image "acme/web:v1": ${error}: ${state}`,
+    ]
+    expect(new Set(messages.map(registryAnswer))).toEqual(new Set([answer]))
+    expect(new Set(messages.map(pullReason)).size).toBe(1)
+  })
+
+  it.each([
     'SignatureValidationFailed: Source image rejected: A signature was required, but no signature exists',
     'copying system image from manifest list: Source image rejected: Running image docker://acme/web:v1 is rejected by policy.',
     'image pull failed for acme/web:v1 because the signature validation failed.',

@@ -51,6 +51,13 @@ const notFoundAlone = /^(?:[a-z0-9][\w.-]*[/:@][\w./:@-]*: )?not found$/i
 /** Maximum length: the API server limits messages of events to 1 KiB. */
 const maxMessageLength = 8_192
 
+/**
+ * The words of the kubelet before the error: of its event, of its back-off, and of its state, which repeats an error of the CRI
+ * in other words (evalCRIPullErr, pkg/kubelet/images).
+ */
+const ofKubelet =
+  /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = Unknown desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
+
 /** The start of each error in an aggregate. */
 const aggregated =
   /(?:rpc error: code =|failed to |Failed to |initializing source |reading manifest |image pull failed )/
@@ -60,8 +67,7 @@ const aggregated =
  * (PullImage, pkg/kubelet/kuberuntime; NewAggregate, k8s.io/apimachinery).
  */
 function errorsIn(message: string): readonly string[] {
-  const [, list] =
-    /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*": ErrImagePull: )?\[(.+)\]$/s.exec(message) ?? []
+  const [, list] = /^\[(.+)\]$/s.exec(message.replace(ofKubelet, '')) ?? []
   return list === undefined ? [message] : list.split(new RegExp(`, (?=${aggregated.source})`))
 }
 
@@ -130,7 +136,7 @@ export function isPullRefusal(event: EventObject): boolean {
  */
 export function registryAnswer(message: string): string {
   const [error] = decisiveError(message)
-  const text = withoutImage(error.replace(/^Back-off pulling image "[^"]*"(?::\s*ErrImagePull)?:?\s*/i, ''))
+  const text = withoutImage(error.replace(ofKubelet, ''))
   const core =
     /^.*failed to (?:resolve reference|resolve image|do request|pull and unpack image|pull image|fetch)[^:]*:\s*(.+)$/is.exec(
       text,
@@ -142,9 +148,11 @@ export function registryAnswer(message: string): string {
     .trim()
 }
 
+/** A refusal by the signature policy of the node (containers-policy.json), also where only the words of the kubelet show it. */
+const signature = /signature ?validation ?failed|Source image rejected/i
+
 /** The answers that show a cause; the order matters, as some contain the words of another. */
 const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
-  ['signature', /signature ?validation ?failed|Source image rejected/i],
   ['disk-full', /no space left on device/i],
   ['broken-layer', /(?:extract|register|unpack) layer/i],
   ['unknown-host', /no such host|name resolution|server misbehaving/i],
@@ -157,5 +165,7 @@ const causes: readonly (readonly [PullFailureCause, RegExp])[] = [
 /** The facts about a refused pull of `image`, from the message of the kubelet. */
 export function pullDetail(image: string, message: string): PullDetail {
   const answer = registryAnswer(message)
-  return { image, answer, cause: causes.find(([, pattern]) => pattern.test(answer))?.[0] }
+  const [error] = decisiveError(message)
+  const cause = signature.test(error) ? 'signature' : causes.find(([, pattern]) => pattern.test(answer))?.[0]
+  return { image, answer, cause }
 }
