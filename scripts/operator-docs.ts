@@ -110,6 +110,10 @@ const adding = [
         '`applies`',
         'kinds among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
       ],
+      [
+        '`refersTo`',
+        'a list of `{apiVersion, kind}`: objects that its spec names; similar names of a missing one are shown',
+      ],
       ['`awaitsWorkloads`', '`true`: its workloads must be ready too, because its status does not show it'],
       ['`ignoresGeneration`', '`true`: its `observedGeneration` is not the generation that its status is about'],
       ['`revision`', 'a text: the value of a label that only the objects of its present revision have'],

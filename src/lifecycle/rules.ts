@@ -10,6 +10,7 @@ import { addressMovesMs, autoscalerSyncMs } from '../thresholds.ts'
 import { type Behind, withCause } from './custom/cause.ts'
 import { genericRule, isBuiltIn } from './custom/generic.ts'
 import { healthCheckRule, withStages } from './custom/health-check.ts'
+import { withNamesakes } from './custom/namesakes.ts'
 import type { KindsBehind } from './custom/owned-objects.ts'
 import { servingBeside, servingOfOwned, withOwnedWorkloads } from './custom/owned-workloads.ts'
 import { waitForRule } from './custom/wait-for.ts'
@@ -324,7 +325,9 @@ export function targetRule(target: Target, checks: TargetChecks = {}): Rule {
   const knowsPods = rule.serving !== undefined || rule.readyWhenAbsent !== undefined
   const ofKind = knowsPods ? undefined : servingBeside(ruleOf(target))
   const serving = isExplained ? servingOfOwned(behind) : ofKind
-  const own = isExplained ? withCause(withOwnedWorkloads(rule, behind), behind) : rule
+  const own = isExplained
+    ? withNamesakes(withCause(withOwnedWorkloads(rule, behind), behind), checkOf(target, checks)?.refersTo)
+    : rule
   const explained = { ...own, ...(serving && { serving }) }
   const { withRevision = missingRevisionRule, expectImages = {} } = checks
   const awaited = target.revisions === undefined ? explained : withRevision(explained, target)

@@ -55,6 +55,8 @@ export interface HealthCheckEntry {
    * `GROUP/namespace`. These kinds among them have entries that explain them.
    */
   readonly applies?: readonly KindName[]
+  /** Kinds of the objects that its spec names with `kind` and `name`: of a missing one, similar names are shown. */
+  readonly refersTo?: readonly KindName[]
   /**
    * It runs pods as a workload does: a proven problem of its own pods fails it, and it awaits the Deployments, StatefulSets
    * and DaemonSets that were written since its spec.
@@ -82,7 +84,14 @@ export interface HealthCheck
   extends KindPattern,
     Pick<
       HealthCheckEntry,
-      'documentation' | 'ignoresGeneration' | 'resume' | 'owns' | 'applies' | 'isWorkload' | 'awaitsWorkloads'
+      | 'documentation'
+      | 'ignoresGeneration'
+      | 'resume'
+      | 'owns'
+      | 'applies'
+      | 'refersTo'
+      | 'isWorkload'
+      | 'awaitsWorkloads'
     > {
   /** Whether the user wrote the health check. */
   readonly isUsers: boolean
@@ -154,6 +163,7 @@ const shapes: Readonly<Record<keyof HealthCheckEntry, Shape>> = {
   milestones: listOf(stage, `{name, done}, with an expression and a name of ${milestoneNames.join(', ')}`),
   owns: kinds,
   applies: kinds,
+  refersTo: kinds,
   isWorkload: flag,
   awaitsWorkloads: flag,
   ignoresGeneration: flag,

@@ -1,4 +1,4 @@
-import { subjectText } from '../cluster/objects.ts'
+import { type Subject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { lostClaimMs, reportedFailureMs } from '../thresholds.ts'
 import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
@@ -15,6 +15,9 @@ export interface StatusSignal {
   readonly reason?: string
   readonly message?: string
 }
+
+/** Objects whose name is similar to that of a missing one, or that have its name and another kind. */
+type Namesakes = readonly Subject[]
 
 export interface StatusDetails {
   readonly 'claim-pending': {
@@ -36,12 +39,14 @@ export interface StatusDetails {
     readonly needsMetricsServer?: boolean
     /** The Helm release whose revision is pending. */
     readonly release?: string
+    readonly namesakes?: Namesakes
   }
   readonly 'reported-failed': {
     /** Empty if only an expression in CEL shows the failure. */
     readonly signals: readonly StatusSignal[]
     /** The operator's own sentence about the cause, which replaces the signals. */
     readonly cause?: string
+    readonly namesakes?: Namesakes
     /** The Helm release whose revision has failed, and the Job of a hook that explains it. */
     readonly release?: string
     readonly hook?: string | undefined
@@ -96,11 +101,11 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
         ? `its condition ${withoutMiddle(first.name, 50)} is False`
         : undefined
     },
-    sentence: ({ detail }) => clause(detail.cause ?? signalsText(detail.signals)),
+    sentence: ({ detail }) => clause((detail.cause ?? signalsText(detail.signals)) + namesakesText(detail)),
     hint: (s) =>
       s.problem?.detail.needsMetricsServer
         ? `The cluster serves no resource metrics: is a metrics server installed, and does it run? ${command(s, 'top', 'pods')} works once it does.`
-        : (pendingHint(s) ?? `Its status contains what it waits for: ${describeTarget(s)}.`),
+        : (namesakesHint(s) ?? pendingHint(s) ?? `Its status contains what it waits for: ${describeTarget(s)}.`),
   },
   'reported-failed': {
     class: 'strike',
@@ -109,10 +114,9 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
     when: `the object has reported for ${duration(reportedFailureMs)} that its controller has given up`,
     title: 'it reports a failure',
     headline: ({ detail }, cause) => cause?.headline ?? statedFailure(detail),
-    sentence: ({ detail: { signals, cause, healthCheck } }, behind) => {
-      const text = [cause ?? signalsText(signals), behind === undefined ? '' : `cause: ${behind}`]
-        .filter((part) => part !== '')
-        .join('; ')
+    sentence: ({ detail: { signals, cause, healthCheck, namesakes } }, behind) => {
+      const own = (cause ?? signalsText(signals)) + namesakesText({ namesakes })
+      const text = [own, behind === undefined ? '' : `cause: ${behind}`].filter((part) => part !== '').join('; ')
       if (healthCheck === undefined) return text === '' ? predicate('has failed by its status') : clause(text)
       return predicate(`has failed by its health check${text === '' ? '' : `: ${text}`}`)
     },
@@ -122,7 +126,7 @@ export const statusReasons: ReasonFamily<StatusDetails> = {
       const status = isStated
         ? `Correct what it reports, and deploy again. Its whole status: ${describeTarget(s)}.`
         : `Its status contains what failed: ${describeTarget(s)}.`
-      return s.cause?.hint ?? releaseHint(s) ?? status
+      return s.cause?.hint ?? namesakesHint(s) ?? releaseHint(s) ?? status
     },
   },
   'not-reconciled': {
@@ -232,4 +236,21 @@ function claimHint(facts: HintFacts<StatusDetails['claim-pending']>): string {
   if (provisioner !== undefined)
     return `Does the provisioner ${provisioner} run in the cluster? The events of the claim: ${command(facts, 'describe', about)}.`
   return `Its storage class, size or access mode may not be available. Its events: ${command(facts, 'describe', about)}.`
+}
+
+interface Named {
+  readonly namesakes?: Namesakes | undefined
+}
+
+/** `; gitrepository/web exists`. */
+function namesakesText({ namesakes = [] }: Named): string {
+  if (namesakes.length === 0) return ''
+  return `; ${namesakes.map(subjectText).join(' and ')} ${namesakes.length === 1 ? 'exists' : 'exist'}`
+}
+
+function namesakesHint({ problem }: HintFacts<Named>): string | undefined {
+  const { namesakes = [] } = problem?.detail ?? {}
+  return namesakes.length === 0
+    ? undefined
+    : `Correct the reference in its spec: did you mean ${namesakes.map(subjectText).join(' or ')}?`
 }
