@@ -75,8 +75,9 @@ export interface WorkloadDetails {
   /** Without fields for a Deployment. */
   readonly paused: Suspension
   readonly 'job-failed': {
-    /** The exit code of the container that failed last. */
+    /** The exit code of the container that failed last; see `Exit`. */
     readonly exitCode?: number
+    readonly isOwnCode?: boolean
     /** Why the pod that failed last ended, if not by a container. */
     readonly podMessage?: string
     /** The controller's message, the failed indexes, and the reason of the Job's condition. */
@@ -275,12 +276,12 @@ const jobFailedHeadline = containerHeadline<WorkloadDetails['job-failed']>(
 )
 
 function jobFailedSentence({ detail }: ProblemFields<WorkloadDetails['job-failed']>, cause?: string): Sentence {
-  const { message, failedIndexes, conditionReason, exitCode, podMessage } = detail
+  const { message, failedIndexes, conditionReason, exitCode, isOwnCode, podMessage } = detail
   const why = [message, failedIndexes].map((each) => (each ? `: ${each}` : '')).join('')
   const failed = `the Job failed${why}${conditionReason ? ` (${conditionReason})` : ''}`
   if (cause !== undefined) return clause(`${failed}: ${cause}`)
   if (podMessage !== undefined) return predicate(`failed: ${podMessage}; ${failed}`)
-  return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode })}; ${failed}`)
+  return exitCode === undefined ? clause(failed) : predicate(`${exited({ exitCode, isOwnCode })}; ${failed}`)
 }
 
 function quotaHint(facts: HintFacts<QuotaRefusal>): string {

@@ -139,6 +139,19 @@ describe('a Job', () => {
     )
   })
 
+  it.each([
+    ['its own code if it ran for seconds', 5, 'exited with code 127;'],
+    ['the code of a shell if it ended at once', 0, 'exited with code 127 (its command was not found);'],
+  ])('reports %s', (_, seconds, words) => {
+    const ended = { exitCode: 127, startedAt: iso(10), finishedAt: iso(10 + seconds) }
+    const pod = createPod(
+      { metadata: { name: 'migrate-a' }, status: podStatus({ state: { terminated: ended } }, { phase: 'Failed' }) },
+      createJob(),
+    )
+    const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
+    expect(judge(createJob({ status: { failed: 1, conditions } }), [pod]).message).toContain(words)
+  })
+
   it('does not name a sidecar that the kubelet ended afterwards', () => {
     const pod = withDismissedSidecar(3)
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]

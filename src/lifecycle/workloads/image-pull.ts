@@ -56,7 +56,7 @@ const maxMessageLength = 8_192
  * in other words (evalCRIPullErr, pkg/kubelet/images).
  */
 const ofKubelet =
-  /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = Unknown desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
+  /^(?:Failed to pull image "[^"]*": |Back-off pulling image "[^"]*"(?:: (?:ErrImagePull|RegistryUnavailable|SignatureValidationFailed))?(?:: )?)?(?:rpc error: code = \w+ desc = )?(?:(?:image pull failed for \S+ because the (?:registry is unavailable|signature validation failed)|RegistryUnavailable|SignatureValidationFailed): )?/i
 
 /** The start of each error in an aggregate. */
 const aggregated =

@@ -2,6 +2,7 @@ import { lastOccurrence } from '../../cluster/event-order.ts'
 import { type Condition, type EventObject, isPodSubject, type Job, type Pod, subjectOf } from '../../cluster/objects.ts'
 import { duration } from '../../duration.ts'
 import { type Problem, traitsOf } from '../../reasons/reasons.ts'
+import type { Exit } from '../../reasons/wording.ts'
 import { firstJobBackOffMs, longStepMs, maxJobBackOffMs, recentVersionMs } from '../../thresholds.ts'
 import type { Assessment, Milestone } from '../assessment.ts'
 import { ownProblem } from '../conditions.ts'
@@ -11,6 +12,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { startFailure } from './container-problems.ts'
 import { backOffSeconds } from './death-count.ts'
+import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, hasStarted } from './pod-fields.ts'
 import type { PodState } from './pod-state.ts'
 import { creationProblem } from './replica-failure.ts'
@@ -291,7 +293,8 @@ function failedProblem(job: Job, owned: readonly Pod[], context: RuleContext): P
       ? { subject, cause: death?.cause }
       : { subject: subjectOf(death.pod), container: death.container }),
     detail: {
-      exitCode: death?.exitCode,
+      exitCode: death?.exit?.exitCode,
+      isOwnCode: death?.exit?.isOwnCode,
       podMessage: death?.message,
       message: failed.message,
       failedIndexes,
@@ -305,7 +308,7 @@ interface JobDeath {
   readonly pod: Pod
   /** The container that failed, and its exit code; its log is the evidence. */
   readonly container?: string
-  readonly exitCode?: number | undefined
+  readonly exit?: Exit | undefined
   /** Why the container never started: then its exit code and its log say nothing. */
   readonly cause?: Problem
   /** Why the pod ended, if not by a container: the kubelet refused or evicted it, or its node does not exist any more. */
@@ -331,8 +334,8 @@ function containerDeaths(pod: Pod, context: RuleContext): readonly JobDeath[] {
     const death = status?.state?.terminated ?? status?.lastState?.terminated
     if (isDoneSidecar || death === undefined || (death.exitCode ?? 0) === 0) return []
     const cause = startFailure(pod, each, death, context)
-    const exitCode = cause === undefined ? death.exitCode : undefined
-    return [{ pod, container: container.name, exitCode, cause, at: death.finishedAt ?? '' }]
+    const exit = cause === undefined ? exitOf(death) : undefined
+    return [{ pod, container: container.name, exit, cause, at: death.finishedAt ?? '' }]
   })
 }
 

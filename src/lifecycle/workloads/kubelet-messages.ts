@@ -34,7 +34,7 @@ export function explainDeath(
   events: readonly EventObject[],
 ): Death {
   const { container, isInit } = each
-  const { exitCode, signal } = death
+  const exit = exitOf(death)
   const { image } = container
   const error = runtimeError(death.message ?? '')
   const isRefused = isStartError(death)
@@ -44,22 +44,14 @@ export function explainDeath(
   }
   if (error.step === 'command' && /exec format error/i.test(error.message))
     return { reason: 'exec-format', detail: { image, message: error.message } }
-  const isCodeOfShell = exitCode === 126 || exitCode === 127
+  const isOfShell = isCodeOfShell(death) && !exit.isOwnCode
   // Docker gives these codes where its error names the program (daemon/start.go).
-  const isOfProgram = isCodeOfShell && error.step === 'other'
+  const isOfProgram = isOfShell && error.step === 'other'
   if (isRefused && error.message !== '')
-    return refusedStart(container, isOfProgram ? { ...error, step: 'command' } : error, {
-      exitCode,
-      signal,
-      isCreated: true,
-    })
-  if (isCodeOfShell && (isRefused || !hasRunFor(death, shellMs)))
-    return {
-      reason: 'bad-command',
-      detail: { exitCode, signal, image, message: '', isNotExecutable: exitCode === 126 },
-    }
-  if (isRefused)
-    return { reason: 'container-create-failed', detail: { exitCode, signal, image, message: '', isCreated: true } }
+    return refusedStart(container, isOfProgram ? { ...error, step: 'command' } : error, { ...exit, isCreated: true })
+  if (isOfShell)
+    return { reason: 'bad-command', detail: { ...exit, image, message: '', isNotExecutable: exit.exitCode === 126 } }
+  if (isRefused) return refusedStart(container, error, { ...exit, isCreated: true })
   const own = events.filter((event) => {
     const named = containerOfEvent(event)
     return named === undefined ? mentions(event.message ?? '', container.name) : named === container.name
@@ -74,18 +66,19 @@ export function explainDeath(
   const isLost = death.reason === 'ContainerStatusUnknown'
   return {
     reason: isInit ? 'init-container-failed' : 'crash-loop',
-    detail: {
-      exitCode,
-      signal,
-      isOwnCode: isCodeOfShell || undefined,
-      failedHook: hook && (hook.message ?? ''),
-      isLost,
-    },
+    detail: { ...exit, failedHook: hook && (hook.message ?? ''), isLost },
   }
 }
 
-function hasRunFor({ startedAt = '', finishedAt = '' }: ContainerStateTerminated, ms: number): boolean {
-  return Date.parse(finishedAt) - Date.parse(startedAt) >= ms
+function isCodeOfShell({ exitCode }: ContainerStateTerminated): boolean {
+  return exitCode === 126 || exitCode === 127
+}
+
+/** How a container ended. A program that ran for seconds gives the codes of a shell a meaning of its own. */
+export function exitOf(death: ContainerStateTerminated): Exit {
+  const { exitCode, signal, startedAt = '', finishedAt = '' } = death
+  const isOwnCode = isCodeOfShell(death) && Date.parse(finishedAt) - Date.parse(startedAt) >= shellMs
+  return { exitCode, signal, isOwnCode: (isOwnCode && !isStartError(death)) || undefined }
 }
 
 /**

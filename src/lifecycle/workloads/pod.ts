@@ -7,6 +7,7 @@ import { earliest, latestOfAll } from '../proof.ts'
 import { conclude, createdMilestone, type Rule } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container-problems.ts'
+import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-fields.ts'
 import { examinePod, type PodState } from './pod-state.ts'
 import { newestOf } from './revision.ts'
@@ -196,7 +197,7 @@ function failedPhase(pod: Pod, context: RuleContext): Problem {
     ...ownProblem(pod, context.now),
     reason: reason === 'Evicted' ? 'evicted' : 'pod-failed',
     container: dead?.container.name,
-    detail: { statusReason: reason, message, exit: exitOf(dead) },
+    detail: { statusReason: reason, message, exit: endOf(dead) },
     isReplaced: isReplaced || undefined,
     proven: !isReplaced,
   })
@@ -222,7 +223,7 @@ function endedContainer(pod: Pod, context: RuleContext): Problem | undefined {
     ...ownProblem(pod, context.time(dead.status?.state?.terminated?.finishedAt) ?? context.now),
     reason: 'pod-failed',
     container: dead.container.name,
-    detail: { message: '', exit: exitOf(dead) },
+    detail: { message: '', exit: endOf(dead) },
     proven: true,
   }
 }
@@ -233,7 +234,7 @@ function neverStarted(pod: Pod, dead: PodContainer, context: RuleContext): Probl
   return death && startFailure(pod, dead, death, context)
 }
 
-function exitOf(dead: PodContainer | undefined) {
+function endOf(dead: PodContainer | undefined) {
   const death = dead?.status?.state?.terminated
-  return death && { exitCode: death.exitCode, signal: death.signal, isOutOfMemory: death.reason === 'OOMKilled' }
+  return death && { ...exitOf(death), isOutOfMemory: death.reason === 'OOMKilled' }
 }
