@@ -98,7 +98,6 @@ function answerText(answer: ProbeAnswer | undefined, { timeoutSeconds = 1, httpG
       return 'the app expects HTTP/2 there, as a gRPC server does: let the probe ask with `grpc`, or ask another port.'
     case 'expects-plain-http':
       return 'the app expects HTTP there, not HTTPS: remove `scheme: HTTPS`, or ask its HTTPS port.'
-
     case 'no-grpc-server':
       return `no gRPC server answers there. ${listen}`
     case 'no-grpc-health':

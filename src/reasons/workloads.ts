@@ -294,20 +294,14 @@ function quotaHint(facts: HintFacts<QuotaRefusal>): string {
   return `Raise ResourceQuota ${quota} (${edit}), or request less. An update needs room for old and new pods at once, unless maxSurge is 0.`
 }
 
-/** The headline and the hint for each known kind of denial. */
+/** The headline and the hint for each known kind of denial; a webhook and a policy have the common hint. */
 const denials = {
-  webhook: {
-    headline: (name: string) => `denied by the webhook ${name}`,
-    hint: ({ name, requirement }: Denial) => acceptedBy(`the webhook ${name}`, requirement),
-  },
-  policy: {
-    headline: (name: string) => `denied by the policy ${name}`,
-    hint: ({ name, requirement }: Denial) => acceptedBy(`the policy ${name}`, requirement),
-  },
+  webhook: { headline: (name: string) => `denied by the webhook ${name}`, hint: undefined },
+  policy: { headline: (name: string) => `denied by the policy ${name}`, hint: undefined },
   'pod-security': {
     headline: (level: string) => `denied by the Pod Security standard "${level}"`,
-    hint: ({ name }: Denial) =>
-      `The namespace enforces the Pod Security standard "${name}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`,
+    hint: (level: string) =>
+      `The namespace enforces the Pod Security standard "${level}": set in securityContext what the message lists, or relax the label pod-security.kubernetes.io/enforce of the namespace.`,
   },
   'security-context-constraints': {
     headline: () => 'denied by all SecurityContextConstraints',
@@ -316,30 +310,20 @@ const denials = {
   },
   authorization: {
     headline: () => 'the controller may not create pods',
-    hint: ({ name }: Denial) =>
-      `Allow ${name} what the message contains, in a Role or ClusterRole that is bound to it.`,
+    hint: (user: string) => `Allow ${user} what the message contains, in a Role or ClusterRole that is bound to it.`,
   },
   'limit-range': {
     headline: () => 'denied by a LimitRange',
-    hint: ({ facts }: Denial) =>
+    hint: (_: string, facts: HintFacts<AdmissionRefusal>) =>
       `A LimitRange${inNamespace(facts)} sets these bounds: change the pod’s \`resources\`, or the LimitRange (${command(facts, 'describe', 'limitrange')}).`,
   },
 } as const
 
-interface Denial {
-  readonly name: string
-  readonly requirement: string | undefined
-  readonly facts: HintFacts<AdmissionRefusal>
-}
-
 function denialHint(facts: HintFacts<AdmissionRefusal>): string {
   const { by, requirement } = facts.problem?.detail ?? {}
-  return by === undefined
-    ? acceptedBy('the policy', requirement)
-    : denials[by.type].hint({ name: by.name, requirement, facts })
-}
-
-function acceptedBy(who: string, requirement: string | undefined): string {
+  const own = by && denials[by.type].hint?.(by.name, facts)
+  if (own !== undefined) return own
+  const who = by === undefined ? 'the policy' : `the ${by.type} ${by.name}`
   return `Change the pod template so that ${who} accepts it${requirement === undefined ? '' : `: ${requirement}`}.`
 }
 
