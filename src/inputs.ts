@@ -545,34 +545,20 @@ const byAction: Readonly<Record<ActionName, ReadonlyMap<string, InputDefinition>
   merge: new Map(mergeInputDefinitions.map((definition) => [definition.name, definition])),
 }
 
-function nowReportTo(extra: ExtraName): string {
-  return `It is an item of \`report-to\` now: \`report-to: ${extra}\`.`
-}
-
-/** Inputs of earlier versions, with what replaces them. */
-const formerInputs: ReadonlyMap<string, string> = new Map([
-  ['check-run', nowReportTo('check')],
-  ['commit-status', nowReportTo('commit-status')],
-  ['deployment-status', nowReportTo('deployment')],
-  ['comment', nowReportTo('comment')],
-  ['transient-environment', 'Remove it: the environment of a pull request is transient without it.'],
-  ['merge', 'It is an action of its own now: `uses: rollout-gate/rollout-gate/merge`, with the paths in `reports`.'],
-])
-
 /** Inputs of the other action, with what to do. */
 const inputsOfOther: Readonly<Record<ActionName, string>> = {
   gate: 'It is an input of the action `rollout-gate/rollout-gate/merge`, which merges reports.',
   merge: 'It has no effect on a merge, which watches no cluster. Remove it, or gate in a step of its own.',
 }
 
-/** The names to read: what the user wrote under a former name, or for the other action, is a mistake, and not ignored. */
-export const inputNames: readonly string[] = [...allDefinitions.map(({ name }) => name), ...formerInputs.keys()]
+/** The names to read: what the user wrote for the other action is a mistake, and not ignored. */
+export const inputNames: readonly string[] = allDefinitions.map(({ name }) => name)
 
 /** The mistake of an unknown input, with the nearest name. */
 export function unknownInput(name: string, action: ActionName = 'gate'): Mistake {
   const known = byAction[action]
   const hint = didYouMean(name, known.keys()) || ` There are ${[...known.keys()].join(', ')}.`
-  const instead = formerInputs.get(name) ?? (inputNames.includes(name) ? inputsOfOther[action] : undefined)
+  const instead = inputNames.includes(name) ? inputsOfOther[action] : undefined
   return { input: name, message: instead ?? `There is no input of this name.${hint}` }
 }
 

@@ -398,9 +398,6 @@ export const suspendedMs = 10_000
 /** Minimum time between two discoveries. An unknown kind starts one, because its CRD may be newly installed. */
 export const rediscoveryMs = 5_000
 
-/** Time limit for the kinds of an API group. An aggregated API server that hangs delays the gate no longer than this. */
-export const discoveryGroupMs = 10_000
-
 /** Time limit of a credential plugin: one that takes longer probably waits for an interactive login. */
 export const credentialPluginMs = 60_000
 

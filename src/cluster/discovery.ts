@@ -1,10 +1,8 @@
-import { discoveryGroupMs } from '../thresholds.ts'
 import type { Client } from './client.ts'
-import { ApiError, ConnectionError, isUnauthorized, isUnreadable } from './failures.ts'
+import { ApiError, ConnectionError, isUnauthorized } from './failures.ts'
 import type { ApiResource } from './feed.ts'
 import type { KindName } from './objects.ts'
 import { groupOf } from './objects.ts'
-import { Semaphore } from './semaphore.ts'
 
 export interface Discovery {
   /** The core group first, then the groups in the server's order; within a group the preferred version first. */
@@ -13,9 +11,7 @@ export interface Discovery {
   readonly stale: readonly string[]
 }
 
-/**
- * Asks for aggregated discovery (KEP-3352; beta in 1.27, stable in 1.30). Older servers use the last type, plain JSON.
- */
+/** Asks for aggregated discovery (KEP-3352; beta in Kubernetes 1.27, stable in 1.30). Older servers use the last type. */
 const accept = [
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList',
   'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList',
@@ -23,13 +19,12 @@ const accept = [
 ].join(',')
 
 /**
- * Reads the resource types that the server serves. This takes two requests if the server supports aggregated discovery,
- * else one more for each group version. Group versions that cannot be read are listed in `stale`.
- * Throws when `/api` or `/apis` cannot be read.
+ * Reads the resource types that the server serves, in two requests. Group versions that do not answer are listed in `stale`.
+ * Throws when `/api` or `/apis` cannot be read, or the server is older than Kubernetes 1.27.
  */
 export async function discover(client: Client): Promise<Discovery> {
   const [core, groups] = await Promise.all(
-    ['/api', '/apis'].map(async (path) => read(client, path, (await client.json(path, { accept })) as DiscoveryAnswer)),
+    ['/api', '/apis'].map(async (path) => read(path, (await client.json(path, { accept })) as DiscoveryAnswer)),
   )
   return {
     resources: [...(core?.resources ?? []), ...(groups?.resources ?? [])],
@@ -48,11 +43,9 @@ export async function serverVersion(client: Client): Promise<string | undefined>
   }
 }
 
-/** An APIGroupDiscoveryList, APIVersions or APIGroupList. */
+/** An APIGroupDiscoveryList. */
 interface DiscoveryAnswer {
   readonly items?: readonly AggregatedGroup[]
-  readonly versions?: readonly string[]
-  readonly groups?: readonly LegacyGroup[]
 }
 
 interface AggregatedGroup {
@@ -77,34 +70,10 @@ interface AggregatedResource {
   readonly subresources?: readonly { readonly subresource: string }[]
 }
 
-interface LegacyGroup {
-  readonly versions?: readonly { readonly groupVersion: string }[] | null
-  readonly preferredVersion?: { readonly groupVersion?: string }
-}
-
-interface LegacyResource {
-  readonly name: string
-  readonly kind: string
-  readonly namespaced?: boolean
-  readonly singularName?: string
-  readonly verbs?: readonly string[]
-  readonly shortNames?: readonly string[]
-  readonly categories?: readonly string[]
-}
-
-function read(client: Client, path: string, answer: DiscoveryAnswer): Discovery | Promise<Discovery> {
-  if (![answer?.items, answer?.versions, answer?.groups].some(Array.isArray))
-    throw new ConnectionError('EBADMSG', `the server answered ${path} without API groups`)
+function read(path: string, answer: DiscoveryAnswer | null): Discovery {
   if (Array.isArray(answer?.items)) return fromAggregated(answer.items)
-  const groupVersions =
-    answer?.versions ??
-    (answer?.groups ?? []).flatMap(({ versions, preferredVersion }) => {
-      const names = (versions ?? []).map(({ groupVersion }) => groupVersion)
-      return [...names].sort(
-        (a, b) => Number(b === preferredVersion?.groupVersion) - Number(a === preferredVersion?.groupVersion),
-      )
-    })
-  return legacy(client, path, groupVersions)
+  const message = `the server answered ${path} without aggregated discovery, which Kubernetes 1.27 and newer have`
+  throw new ConnectionError('EBADMSG', message)
 }
 
 function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
@@ -134,51 +103,7 @@ function fromAggregated(groups: readonly AggregatedGroup[]): Discovery {
   return { resources, stale }
 }
 
-/** Number of parallel requests: few enough for the limits of the server's API priority and fairness. */
-const legacyRequestsAtOnce = 8
-
-async function legacy(client: Client, path: string, groupVersions: readonly string[]): Promise<Discovery> {
-  const slots = new Semaphore(legacyRequestsAtOnce)
-  const lists = await Promise.all(
-    groupVersions.map((groupVersion) => slots.run(() => legacyResources(client, path, groupVersion))),
-  )
-  const failures = lists.filter((list) => list instanceof Error)
-  // If no request reached the server, the failure does not belong to one group.
-  if (failures[0] instanceof ConnectionError && failures.length === lists.length) throw failures[0]
-  return {
-    resources: lists.flatMap((list) => (list instanceof Error ? [] : list)),
-    stale: groupVersions.filter((_, index) => lists[index] instanceof Error),
-  }
-}
-
-/** The resources of one group version, or why they cannot be read. Throws if all requests are likely to fail. */
-async function legacyResources(client: Client, path: string, groupVersion: string): Promise<ApiResource[] | Error> {
-  let list: { resources?: readonly LegacyResource[] | null } | null
-  try {
-    list = (await client.json(`${path}/${groupVersion}`, { timeoutMs: discoveryGroupMs })) as typeof list
-  } catch (error) {
-    // The aggregated API server of this group may be down, hang or answer in HTML; the other groups can still be read.
-    if (error instanceof ApiError ? !isUnauthorized(error) : isUnreadable(error)) return error as Error
-    throw error
-  }
-  const served = list?.resources ?? []
-  const withStatus = new Set(served.map(({ name }) => name).filter((name) => name.endsWith('/status')))
-  const [version = '', group = ''] = groupVersion.split('/').reverse()
-  return served
-    .filter(({ name }) => !name.includes('/'))
-    .map((resource) => ({
-      group,
-      version,
-      kind: resource.kind,
-      plural: resource.name,
-      namespaced: resource.namespaced === true,
-      status: withStatus.has(`${resource.name}/status`),
-      singular: resource.singularName || undefined,
-      ...names(resource),
-    }))
-}
-
-function names({ verbs, shortNames, categories }: Pick<LegacyResource, 'verbs' | 'shortNames' | 'categories'>) {
+function names({ verbs, shortNames, categories }: Pick<AggregatedResource, 'verbs' | 'shortNames' | 'categories'>) {
   return { verbs, shortNames, categories }
 }
 

@@ -120,11 +120,6 @@ export function isTimeout(error: unknown): boolean {
   return error instanceof ConnectionError && error.code === 'ETIMEDOUT'
 }
 
-/** Whether a server was reached, but its answer did not come in time, is too long or is no JSON. */
-export function isUnreadable(error: unknown): boolean {
-  return error instanceof ConnectionError && ['ETIMEDOUT', 'EBADMSG', 'E2BIG'].includes(error.code)
-}
-
 /** The delay that `Retry-After` requests, in milliseconds; 0 without one. */
 export function retryAfterOf(error: unknown): number {
   return error instanceof ApiError ? (error.retryAfterMs ?? 0) : 0

@@ -95,7 +95,7 @@ function select(document: KubeconfigDocument, input: KubeconfigInput, places: Ku
   const proxy = cluster.body['proxy-url'] || proxyFromEnvironment(server, places.env)
   const namespace = input.namespace || context.body['namespace'] || 'default'
   const { exec, token, tokenFile } = user.body
-  const needsLibrary = Boolean(proxy || user.body['auth-provider'])
+  const needsLibrary = Boolean(proxy)
   return {
     applyTo: needsLibrary ? throughLibrary(context, cluster, user, proxy) : directly(cluster, user),
     source: document.source,
@@ -190,6 +190,10 @@ function checkUser({ name, body }: Entry): void {
       `The token of user "${name}" in the kubeconfig contains blanks or line breaks: was it pasted in pieces?`,
     )
   }
+  if (body['auth-provider'])
+    throw mistake(
+      `User "${name}" in the kubeconfig has an \`auth-provider\`, which Kubernetes removed in 1.26. Use a credential plugin (\`exec\`).`,
+    )
   if (isObject(exec) && (typeof exec['command'] !== 'string' || exec['command'] === '')) {
     throw mistake(`The \`exec\` section of user "${name}" in the kubeconfig names no command.`)
   }
@@ -261,7 +265,7 @@ function directly(cluster: Entry, user: Entry): Kubeconfig['applyTo'] {
   }
 }
 
-/** Applies all by client-node, which has auth providers and proxies. It takes long to load, so it is loaded when used. */
+/** Applies all by client-node, which has proxies. It takes long to load, so it is loaded when used. */
 function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unknown): Kubeconfig['applyTo'] {
   let loaded: Promise<KubeConfig> | undefined
   let agent: RequestOptions['agent']

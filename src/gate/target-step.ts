@@ -473,7 +473,6 @@ function afterAssessment(
   const { target, rule, gateTime } = context
   const assessment = withEarlierCause(event.assessment, before.seen)
   const isReady = assessment.status === 'ready'
-  const warnings = before.assessment === undefined && !isReady ? warningsOf(before.seen.object, context) : []
   const fallen =
     before.type === 'ready' && !isReady ? fallBack(before, assessment, now) : { state: before, entries: [] }
   const { seen } = fallen.state
@@ -502,7 +501,6 @@ function afterAssessment(
     assessment,
   }
   const entries: TargetEntry[] = [
-    ...warnings.map(note),
     ...fallen.entries,
     // The milestones of workloads have counts; others may quote a status.
     ...(progressText === '' ? [] : [{ kind: 'progress', text: progressText, isUnquoted: rule.hasPods } as const]),
@@ -564,16 +562,6 @@ function logProblems(
     if (!isRepeated) texts.push(text)
   }
   return { loggedProblems, texts }
-}
-
-/** The user's timeouts that the object cannot meet. */
-function warningsOf(object: KubeObject, { rule, target: { clocks }, settings }: StepContext): readonly string[] {
-  const present = {
-    timeoutMs: clocks.timeoutMs ?? settings.timeoutMs,
-    stallTimeoutMs: clocks.stallTimeoutMs ?? settings.stallTimeoutMs,
-    stallIsLiteral: settings.stallIsLiteral || clocks.stallTimeoutMs !== undefined,
-  }
-  return rule.clockWarnings?.(object, present) ?? []
 }
 
 /** A ready target is no longer ready. */

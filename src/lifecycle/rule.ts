@@ -54,14 +54,6 @@ export interface Undo {
   readonly isOnlyRestart?: true
 }
 
-/** The timeouts of one target; 0 means off. */
-export interface Clocks {
-  readonly timeoutMs: number
-  readonly stallTimeoutMs: number
-  /** The user set the stall timeout: no stall hold applies. */
-  readonly stallIsLiteral: boolean
-}
-
 /** The facts that show when the present version of an object came. */
 export type ChangeContext = Pick<RuleContext, 'time' | 'owned' | 'declaresStatus'>
 
@@ -183,8 +175,6 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   ): IdentityChange
   /** The differences of two versions, one line each. */
   differences?(before: Gated, after: Gated): readonly string[]
-  /** Warnings about each timeout that is shorter than the object's own spec needs or allows. */
-  clockWarnings?(object: Gated, clocks: Clocks): readonly string[]
   /** Why an object of the gated revision is removed and replaced; undefined while it stays. */
   removalMessage?(before: KubeObject, after: KubeObject | undefined): string | undefined
   /** Whether an event about an object that the target does not own may explain a problem of the target. */

@@ -1,10 +1,8 @@
-import type { ServerResponse } from 'node:http'
 import { Client } from '../../src/cluster/client.ts'
 import { type Clock, systemClock } from '../../src/cluster/clock.ts'
-import { type Discovery, discover, serverVersion } from '../../src/cluster/discovery.ts'
+import { discover, serverVersion } from '../../src/cluster/discovery.ts'
 import { loadKubeconfig } from '../../src/cluster/kubeconfig.ts'
 import { type ApiServer, type ApiServerOptions, startApiServer } from '../support/api-server.ts'
-import { EventLoopClock } from '../support/event-loop-clock.ts'
 
 const endings: (() => Promise<void> | void)[] = []
 afterEach(async () => {
@@ -34,80 +32,57 @@ const metrics = {
   status: false,
 }
 
-describe.each([true, false])('with aggregated discovery %s', (aggregatedDiscovery) => {
-  test('every resource is found, the core group first', async () => {
-    const { server, client } = await start({ aggregatedDiscovery })
-    const { resources, stale } = await discover(client)
-    const serves = ({ group, version, kind, plural, namespaced, status }: (typeof resources)[number]) => ({
-      group,
-      version,
-      kind,
-      plural,
-      namespaced,
-      status,
-    })
-    expect(resources.map(serves)).toEqual(expect.arrayContaining(server.discovery.resources.map(serves)))
-    expect(resources).toHaveLength(server.discovery.resources.length)
-    expect(resources[0]?.group).toBe('')
-    expect(stale).toEqual([])
-    expect(resources.find(({ kind }) => kind === 'Deployment')).toMatchObject({
-      group: 'apps',
-      version: 'v1',
-      plural: 'deployments',
-      shortNames: ['deploy'],
-      namespaced: true,
-      status: true,
-      verbs: expect.arrayContaining(['list', 'watch']),
-    })
+test('every resource is found, the core group first', async () => {
+  const { server, client } = await start()
+  const { resources, stale } = await discover(client)
+  const serves = ({ group, version, kind, plural, namespaced, status }: (typeof resources)[number]) => ({
+    group,
+    version,
+    kind,
+    plural,
+    namespaced,
+    status,
   })
-
-  test('a group whose server is down is stale, and the other groups are found', async () => {
-    const { server, client } = await start({ aggregatedDiscovery })
-    server.discovery.serve(metrics)
-    server.discovery.markStale('metrics.k8s.io/v1beta1')
-    const { resources, stale } = await discover(client)
-    expect(stale).toEqual(['metrics.k8s.io/v1beta1'])
-    expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
+  expect(resources.map(serves)).toEqual(expect.arrayContaining(server.discovery.resources.map(serves)))
+  expect(resources).toHaveLength(server.discovery.resources.length)
+  expect(resources[0]?.group).toBe('')
+  expect(stale).toEqual([])
+  expect(resources.find(({ kind }) => kind === 'Deployment')).toMatchObject({
+    group: 'apps',
+    version: 'v1',
+    plural: 'deployments',
+    shortNames: ['deploy'],
+    namespaced: true,
+    status: true,
+    verbs: expect.arrayContaining(['list', 'watch']),
   })
 })
 
-describe('without aggregated discovery', () => {
-  const answering = (body: string) => (response: ServerResponse) => {
-    response.end(body)
-    return 'answered' as const
-  }
-  const html = answering('<html>Sign in</html>')
+test('a group whose server is down is stale, and the other groups are found', async () => {
+  const { server, client } = await start()
+  server.discovery.serve(metrics)
+  server.discovery.markStale('metrics.k8s.io/v1beta1')
+  const { resources, stale } = await discover(client)
+  expect(stale).toEqual(['metrics.k8s.io/v1beta1'])
+  expect(resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
+})
 
-  test.each<[string, (response: ServerResponse) => 'answered' | Promise<'answered'>]>([
-    ['hangs', () => new Promise(() => {})],
-    ['answers HTML', html],
-    ['answers null', answering('null')],
-    ['cuts its JSON', answering('{"resources": [')],
-  ])('a group that %s is stale or empty, and the other groups are found', async (_, answer) => {
-    const clock = new EventLoopClock(Date.now(), 20)
-    const { server, client } = await start({ aggregatedDiscovery: false }, clock)
-    server.discovery.serve(metrics)
-    server.intercept(({ path }, response) => (path.startsWith('/apis/metrics') ? answer(response) : 'answer'))
-    let found: Discovery | undefined
-    void discover(client).then((discovery) => {
-      found = discovery
-    })
-    await clock.runUntil(clock.now() + 11_000, () => found !== undefined)
-    expect(found?.resources.some(({ kind }) => kind === 'Deployment')).toBe(true)
-    expect(found?.resources.some(({ kind }) => kind === 'PodMetrics')).toBe(false)
+test('a server without aggregated discovery is an error, which names the oldest version', async () => {
+  const { server, client } = await start()
+  server.intercept(({ path }, response) => {
+    if (path !== '/apis') return 'answer'
+    response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ kind: 'APIGroupList', groups: [] }))
+    return 'answered'
   })
-
-  test('a server on which no group answers is an error, not a server without kinds', async () => {
-    const { server, client } = await start({ aggregatedDiscovery: false })
-    server.intercept(({ path }, response) => (/^\/apis?$/.test(path) ? 'answer' : html(response)))
-    await expect(discover(client)).rejects.toMatchObject({ code: 'EBADMSG' })
+  await expect(discover(client)).rejects.toMatchObject({
+    code: 'EBADMSG',
+    message: expect.stringContaining('which Kubernetes 1.27 and newer have'),
   })
 })
 
 test.each([
   { items: [{ metadata: { name: 'acme.example' }, versions: null }, null] },
   { items: [{ metadata: { name: 'acme.example' }, versions: [{ version: 'v1', resources: null }] }] },
-  { groups: [{ name: 'acme.example', versions: null }] },
 ])('empty lists in Go are null: %j', async (answer) => {
   const { server, client } = await start()
   server.intercept(({ path }, response) => {
@@ -118,7 +93,7 @@ test.each([
   expect((await discover(client)).resources.every(({ group }) => group === '')).toBe(true)
 })
 
-test('two requests are enough on a server with aggregated discovery', async () => {
+test('two requests are enough', async () => {
   const { server, client } = await start()
   await discover(client)
   expect(server.requests.map(({ path }) => path).sort()).toEqual(['/api', '/apis'])

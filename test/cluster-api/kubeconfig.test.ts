@@ -237,6 +237,7 @@ describe('mistakes', () => {
     [text({ user: { 'client-key-data': 'bm90IHBlbQ==' } }), 'not base64 of a PEM file'],
     [text({ user: { token: 'REDACTED' } }), 'printed without its secrets'],
     [text({ user: { token: 'two parts' } }), 'contains blanks or line breaks'],
+    [text({ user: { 'auth-provider': { name: 'oidc' } } }), 'which Kubernetes removed in 1.26'],
     [text({ user: { exec: { args: [] } } }), 'names no command'],
     [text({ user: { exec: { command: 'aws', env: { AWS_PROFILE: 'prod' } } } }), '`env` in the `exec` section of user'],
     [text({ user: { exec: { command: 'aws', env: ['AWS_PROFILE=prod'] } } }), '`- name: NAME` and `value: VALUE`'],
@@ -339,12 +340,6 @@ describe('what is read from a kubeconfig', () => {
     ['data', { 'certificate-authority-data': pem }, {}, true],
     ['none', {}, {}, false],
     ['data, but behind a proxy', { 'certificate-authority-data': pem, 'proxy-url': 'https://proxy' }, {}, false],
-    [
-      'data, but with an auth provider',
-      { 'certificate-authority-data': pem },
-      { 'auth-provider': { name: 'oidc' } },
-      false,
-    ],
   ])('whether only the authority of the cluster is needed: %s', (_, cluster, user, expected) => {
     expect(load({ kubeconfig: text({ cluster, user }) }).hasOwnAuthority).toBe(expected)
   })

@@ -132,14 +132,6 @@ describe('a setting of a credential plugin', () => {
   ])('the value in %j is masked', (args, value) => {
     expect(secretsOf(withExec({ args }))).toContain(value)
   })
-
-  test('the expressions of an auth provider stay readable', () => {
-    const config = { 'token-key': '{.credential.access_token}', 'access-token': 'word' }
-    const user = { 'auth-provider': { name: 'gcp', config } }
-    const secrets = secretsOf(withExec({}).replace(/"user":\{.*?\}\}/, `"user":${JSON.stringify(user)}`))
-    expect(secrets).toContain('word')
-    expect(secrets).not.toContain('{.credential.access_token}')
-  })
 })
 
 test('the text around the PEM block of a certificate stays readable', () => {

@@ -969,11 +969,3 @@ describe('a target whose kind was never listed', () => {
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'deleted', seconds: 7 })
   })
 })
-
-describe('a clock that the workload cannot meet', () => {
-  it('is logged once, when the workload is first seen', () => {
-    const patient = createDeployment({ spec: { minReadySeconds: 700 }, status: progressing })
-    const { entries } = run([at(0, added(patient), allSynced), at(1, modified(patient))])
-    expect(entries.filter((text) => text.includes('needs at least'))).toHaveLength(1)
-  })
-})

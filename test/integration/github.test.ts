@@ -203,7 +203,6 @@ test.each<[string, Record<string, string>, string?]>([
   ['a secret that does not exist', { kubeconfig: '' }],
   ['a kubeconfig that is cut off', { kubeconfig: 'apiVersion: v1\nkind:' }],
   ['another extra', { 'report-to': 'check, commit-status, coment' }],
-  ['a former input', { 'deployment-status': 'true' }],
 ])(
   'a mistake in %s replaces the green check and status of the run before',
   async (_, mistake, what = 'deployment/web') => {

@@ -84,12 +84,6 @@ it('all inputs that only a gate has are mistakes, reported at once', async () =>
   expect(errorsOf(ended)).toEqual([`resources: ${message}`, `timeout: ${message}`])
 })
 
-it('the former input of the gate is a mistake that names this action', async () => {
-  const ended = await startInProcess(folder, { merge: reports }, { env: { KUBECONFIG: '/nowhere' } }).ended
-  expect(ended.outputs['outcome']).toBe('misconfigured')
-  expect(errorsOf(ended).join()).toMatch(/^merge: .*`uses: rollout-gate\/rollout-gate\/merge`/)
-})
-
 it('an input without reports is a mistake', async () => {
   expect(errorsOf(await run({}))).toEqual([
     'reports: No report is named. Write one path per line, like reports/prod-eu/report.json.',

@@ -114,21 +114,3 @@ it.each(['index.js', 'merge.js'] as const)('certificates of GitHub are always ve
   expect(ended.log).toContain('::warning')
   expect(github.requests).toEqual([])
 })
-
-it('the program of an auth provider gets no inputs in its environment', async () => {
-  const script = join(folder, 'token.mjs')
-  writeFileSync(
-    script,
-    `const inputs = Object.keys(process.env).filter((name) => name.startsWith('INPUT_'))
-console.log(JSON.stringify({ token: inputs.length === 0 ? 'clean' : 'leaked', expiry: '2100-01-01T00:00:00Z' }))`,
-  )
-  const config = {
-    'cmd-path': process.execPath,
-    'cmd-args': script,
-    'token-key': '{.token}',
-    'expiry-key': '{.expiry}',
-  }
-  const user = { token: undefined, 'auth-provider': { name: 'gcp', config } }
-  const ended = await run({ inputs: { kubeconfig: kubeconfig({}, user) } })
-  expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
-})

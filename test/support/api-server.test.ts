@@ -339,31 +339,6 @@ describe('discovery', () => {
     expect(core.items[0]?.versions[0]?.resources?.map(({ resource }) => resource)).toContain('pods')
   })
 
-  test('of an old server is one document for each group, without singular names of built-in kinds', async () => {
-    const server = await start({ aggregatedDiscovery: false, version: 'v1.25.3' })
-    const headers = { accept: AGGREGATED }
-    expect(await getJson(server, '/api', { headers })).toMatchObject({ kind: 'APIVersions', versions: ['v1'] })
-    expect(await getJson(server, '/apis', { headers })).toMatchObject({
-      kind: 'APIGroupList',
-      groups: expect.arrayContaining([
-        expect.objectContaining({
-          name: 'autoscaling',
-          preferredVersion: { groupVersion: 'autoscaling/v2', version: 'v2' },
-        }),
-      ]),
-    })
-    expect(await getJson(server, '/apis/apps')).toMatchObject({ kind: 'APIGroup', name: 'apps' })
-    const { resources } = await getJson<{ resources: { name: string; singularName: string }[] }>(
-      server,
-      '/apis/apps/v1',
-    )
-    expect(resources).toContainEqual(
-      expect.objectContaining({ name: 'deployments', singularName: '', kind: 'Deployment' }),
-    )
-    expect(resources.map(({ name }) => name)).toContain('deployments/status')
-    expect(await getJson(server, '/version')).toMatchObject({ major: '1', minor: '25', gitVersion: 'v1.25.3' })
-  })
-
   test('lists a group whose server is down, without its resources', async () => {
     const server = await start()
     server.discovery.markStale('metrics.k8s.io/v1beta1')

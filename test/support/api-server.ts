@@ -26,8 +26,6 @@ export interface ApiServerOptions {
   resources?: readonly ApiResource[]
   /** Default `v1.34.4`. */
   version?: string
-  /** False: a server before 1.27, without aggregated discovery. */
-  aggregatedDiscovery?: boolean
   /** Interval of bookmarks, for watches that requested them; default one minute. */
   bookmarkEveryMs?: number
   /** How far the server's clock is ahead of this machine's; may be changed later. */
@@ -96,7 +94,7 @@ export class ApiServer {
     this.clockOffsetMs = options.clockOffsetMs ?? 0
     this.store = new Store(() => this.now())
     this.logs = new LogStore(() => this.now())
-    this.discovery = new Discovery(options.resources ?? BUILT_IN_RESOURCES, options.aggregatedDiscovery ?? true)
+    this.discovery = new Discovery(options.resources ?? BUILT_IN_RESOURCES)
     this.#version = options.version ?? 'v1.34.4'
     this.#certificate = certificate
     if (options.tokens) this.acceptTokens(options.tokens)

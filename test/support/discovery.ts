@@ -1,5 +1,5 @@
 import type { ApiResource } from '../../src/cluster/feed.ts'
-import { isBuiltIn, splitGroupVersion } from './resources.ts'
+import { splitGroupVersion } from './resources.ts'
 import { ApiError } from './status.ts'
 
 /** The media type of aggregated discovery: all groups in one document (KEP-3352). */
@@ -18,12 +18,9 @@ export class Discovery {
   #resources: ApiResource[]
   /** `group/version`s whose extension API server does not answer. */
   #stale = new Set<string>()
-  /** False: a server before 1.27, which has only the per-group documents. */
-  readonly #aggregated: boolean
 
-  constructor(resources: readonly ApiResource[], aggregated: boolean) {
+  constructor(resources: readonly ApiResource[]) {
     this.#resources = [...resources]
-    this.#aggregated = aggregated
   }
 
   get resources(): readonly ApiResource[] {
@@ -67,7 +64,7 @@ export class Discovery {
 
   /** The document at `/api` or `/apis`, with its content type. */
   root(path: 'api' | 'apis', accept: string): { contentType: string; body: object } {
-    const aggregated = this.#aggregated ? AGGREGATED.exec(accept) : null
+    const aggregated = AGGREGATED.exec(accept)
     const groups = path === 'api' ? [''] : this.#groups()
     if (aggregated) return { contentType: aggregated[0], body: this.#aggregatedList(groups, aggregated[1] ?? 'v2') }
     const contentType = 'application/json'
@@ -95,8 +92,7 @@ export class Discovery {
       resources: this.#of(group, version).flatMap((resource) => [
         {
           name: resource.plural,
-          // Servers before 1.27 left the singular name of built-in resources empty.
-          singularName: isBuiltIn(resource) && !this.#aggregated ? '' : (resource.singular ?? ''),
+          singularName: resource.singular ?? '',
           namespaced: resource.namespaced,
           kind: resource.kind,
           verbs: resource.verbs ?? [],

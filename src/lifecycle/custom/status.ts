@@ -429,7 +429,10 @@ function readInner(key: string, value: Fields, { path = '', depth = 0, isWork }:
   if (tokens.length === 2 && meaningOf(tokens[0] ?? '') === 'failed')
     return fieldSignal(`${path}${key}`, value.length, 'progressing', 'part')
   return fieldsOf(value)
-    .flatMap((part, index) => readPart(part, { ...scope, path: `${path}${key}[${String(part['name'] ?? index)}].` }))
+    .flatMap((part, index) => {
+      const { name } = part
+      return readPart(part, { ...scope, path: `${path}${key}[${typeof name === 'string' ? name : index}].` })
+    })
     .filter(({ meaning }) => meaning !== 'ready')
     .slice(0, 1)
 }

@@ -356,7 +356,7 @@ export function probesDueAt({ container, status, isInit }: PodContainer, context
 }
 
 /** How long a probe may fail before it counts. Defaults of the API: period 10 s, failureThreshold 3, timeout 1 s. */
-export function probeSeconds(probe: Probe | undefined): number {
+function probeSeconds(probe: Probe | undefined): number {
   if (probe === undefined) return 0
   const { initialDelaySeconds = 0, periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe
   return initialDelaySeconds + periodSeconds * failureThreshold + timeoutSeconds
