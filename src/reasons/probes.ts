@@ -65,12 +65,19 @@ function requestText(probe: Probe | undefined, { spec, problem }: HintFacts<Prob
   if (command !== undefined) return `The probe runs \`${command.replaceAll('`', '')}\`, which has to end with code 0.`
   const port = probe.httpGet?.port ?? probe.tcpSocket?.port ?? probe.grpc?.port
   const path = probe.httpGet === undefined ? '' : ` for ${probe.httpGet.path ?? '/'}`
+  const { answer } = problem?.detail ?? {}
+  // A server that answers otherwise than the probe expects listens there, declared or not.
+  const isWrongProtocol = answer?.type.startsWith('expects-') === true
   const ports = spec?.ports ?? []
-  if (ports.length > 0 && !ports.some(({ containerPort, name }) => containerPort === port || name === port)) {
+  if (
+    !isWrongProtocol &&
+    ports.length > 0 &&
+    !ports.some(({ containerPort, name }) => containerPort === port || name === port)
+  ) {
     const declared = ports.map(({ containerPort }) => containerPort).join(', ')
     return `The probe asks port ${port}${path}, but the container declares ${declared}.`
   }
-  return `The probe asks port ${port}${path}: ${answerText(problem?.detail.answer, probe)}`
+  return `The probe asks port ${port}${path}: ${answerText(answer, probe)}`
 }
 
 /** `: app:v2 has no program wget that may be executed`. */

@@ -154,6 +154,13 @@ describe('a container that cannot be created', () => {
 })
 
 describe('a Secret, ConfigMap or key that is missing', () => {
+  it('in another namespace, where the driver of a volume looked, is named with that namespace', () => {
+    const missing = { kind: 'secret', name: 'share', namespace: 'default' } as const
+    expect(hint('config-missing', { missing, volume: 'v', message: 'no' })).toMatch(
+      /^Create secret\/share in namespace default, .*`kubectl get secret -n default` lists what is there\.$/,
+    )
+  })
+
   const database: MissingObject = { kind: 'secret', name: 'database' }
   const pod = createPod({
     containers: [
@@ -250,10 +257,36 @@ describe('a probe that fails', () => {
     )
   })
 
+  it('at a port that is not declared, and that speaks another protocol, has a hint with the protocol', () => {
+    const spec = asking({ httpGet: { port: 8443 } })
+    const detail = { isRunning: true, answer: { type: 'expects-tls' } } as const
+    expect(hint('readiness-failing', detail, { spec })).toContain('the app expects HTTPS there')
+  })
+
+  it.each([
+    ['wget', /has no program wget that may be executed\. Add it to the image, or let the probe ask with `httpGet`/],
+    [undefined, /^The kubelet cannot run the probe\. Its error is in the message\.$/],
+  ])(
+    'because the kubelet cannot run it (%s) has a hint about the program, and none about its exit code',
+    (program, words) => {
+      const spec = { ...container, readinessProbe: { exec: { command: ['wget'] } } }
+      const text = hint('readiness-failing', { isRunning: true, answer: { type: 'not-asked', program } }, { spec })
+      expect(text).toMatch(words)
+      expect(text).not.toContain('code 0')
+    },
+  )
+
   it.each<[ProbeAnswer | undefined, string]>([
     [{ type: 'http-status', status: 404 }, 'the app answers, but has no such path (404).'],
     [{ type: 'http-status', status: 503 }, 'the app answers 503, and any of 200 to 399 would do.'],
     [{ type: 'http-status', status: 401 }, 'the app answers, but requires authentication (401).'],
+    [
+      { type: 'http-status', status: 400 },
+      'the app answers 400, and any of 200 to 399 would do. Many HTTPS ports answer HTTP so: if it is one, set `scheme: HTTPS`.',
+    ],
+    [{ type: 'expects-tls' }, 'the app expects HTTPS there: set `scheme: HTTPS`'],
+    [{ type: 'expects-http2' }, 'the app expects HTTP/2 there, as a gRPC server does'],
+    [{ type: 'expects-plain-http' }, 'the app expects HTTP there, not HTTPS: remove `scheme: HTTPS`'],
     [{ type: 'connection-refused' }, 'nothing listens there. It has to listen on that port,'],
     [{ type: 'timeout' }, 'no answer within its timeoutSeconds of 1.'],
     [undefined, 'does the app listen there?'],
