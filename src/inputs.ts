@@ -272,16 +272,7 @@ const definitions = {
     isReplayed: false,
     description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
-      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD that no deploy runs (tests, deletions) are skipped and reported; one that its tool removes after success (`hook-succeeded`, `HookSucceeded`) and that does not exist is ready once all other resources are. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects set options: see `annotations`.',
-  }),
-  annotations: input(oneOf('use', 'ignore'), {
-    name: 'annotations',
-    group: 'What to gate',
-    default: 'use',
-    isReplayed: false,
-    description: 'Whether annotations of the objects in `manifests` set options: `use` or `ignore`.',
-    details:
-      '`rollout-gate/timeout`, `rollout-gate/stall-timeout`, `rollout-gate/for` (as `--for` of a reference) and `rollout-gate/skip: "true"` are read from the manifest, else from the live object. The summary, and the title of a check or status, show each `skip` and `for` that was used. With `ignore` they set nothing: for manifests whose authors must not be able to exclude an object from the gate.',
+      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD that no deploy runs (tests, deletions) are skipped and reported; one that its tool removes after success (`hook-succeeded`, `HookSucceeded`) and that does not exist is ready once all other resources are. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects [set options](recipes.md#settings-on-an-object).',
   }),
   timeoutMs: input(duration, {
     name: 'timeout',

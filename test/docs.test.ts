@@ -94,14 +94,14 @@ describe('docs/github.md', () => {
     })
   })
 
-  it('has workflows that ignore annotations, start for each pull request, and share no namespace', () => {
+  it('has workflows that name what must be ready, start for each pull request, and share no namespace', () => {
     for (const { on, jobs, concurrency } of Object.values(workflows)) {
       expect(on).toHaveProperty('pull_request')
       expect(JSON.stringify(on)).not.toContain('paths')
       const [job] = Object.values<{ env?: { NAMESPACE?: string }; steps: { id?: string; with?: object }[] }>(
         jobs,
       ).filter(({ steps }) => steps.some(({ id }) => id === 'gate'))
-      expect(job?.steps.find(({ id }) => id === 'gate')?.with).toMatchObject({ annotations: 'ignore' })
+      expect(job?.steps.find(({ id }) => id === 'gate')?.with).toMatchObject({ resources: 'deployment/web' })
       expect(job?.env?.NAMESPACE).toMatch(/\$\{\{ github\.(event\.number|run_id) \}\}$/)
       // Groups of a merge queue that wait for each other would be cancelled.
       if ('merge_group' in on) expect(concurrency).toBeUndefined()

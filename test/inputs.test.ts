@@ -49,7 +49,6 @@ const table: Record<
   maxRestarts: ['max-restarts', 2, '0', 0],
   failFast: ['fail-fast', true, 'false', false],
   onSuperseded: ['on-superseded', 'fail', 'pass', 'pass'],
-  annotations: ['annotations', 'use', 'ignore', 'ignore'],
   expectImages: ['expect-images', {}, `app=${zeros}`, { app: zeros }],
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
   requireChangeMs: ['require-change', 0, '30m', 1_800_000],

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { type Inputs, inputDefinitions, readInputs } from '../inputs.ts'
+import { inputDefinitions, readInputs } from '../inputs.ts'
 import { type KubectlLine, looksLikeManifests, readKubectlLines, splitWords } from '../plan/kubectl-output.ts'
 import { mergeReferences, parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
@@ -69,7 +69,7 @@ export async function readCommandInputs(
     })
   return located(async () => {
     const read = readInputs({ ...inputsAmong(args.flags), resources: named.text, manifests })
-    const sources = await readObjects(manifests, manifestsOnStdin, fileFlag, read.inputs)
+    const sources = await readObjects(manifests, manifestsOnStdin, fileFlag)
     const ofObjects = sources.map((source) => ({
       ...source,
       references: source.references.map((each) => ({ ...each, waitFor: each.waitFor ?? named.waitFor })),
@@ -119,17 +119,12 @@ export async function showCluster(
 }
 
 /** Reads the objects of manifests. The YAML parser is loaded only for these. */
-async function readObjects(
-  files: string,
-  stdin: string,
-  input: string,
-  { annotations }: Pick<Inputs, 'annotations'>,
-): Promise<ParsedReferences[]> {
+async function readObjects(files: string, stdin: string, input: string): Promise<ParsedReferences[]> {
   if (files === '' && stdin === '') return []
   const { parseManifests, readManifests } = await import('../plan/read-manifests.ts')
   return [
-    ...(files === '' ? [] : [readManifests(files, process.cwd(), { input, annotations })]),
-    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin', annotations)]),
+    ...(files === '' ? [] : [readManifests(files, process.cwd(), input)]),
+    ...(stdin === '' ? [] : [parseManifests(stdin, 'stdin')]),
   ]
 }
 

@@ -1,12 +1,10 @@
-import { type KubeObject, shortName } from '../cluster/objects.ts'
 import { parseDuration } from '../duration.ts'
-import { type AddMistake, type MistakeWithReason, nearest, quote, throwMistakes } from '../errors.ts'
-import { annotationPrefix, describeAnnotation, type Manifest } from './reference.ts'
-import { explainLongTimeout, parseWaitFor } from './reference-flags.ts'
-import type { ResolvedPlan } from './resolve-targets.ts'
-import { definedClocks, type Target, type TargetClocks, type WaitFor } from './target.ts'
+import { type AddMistake, nearest, quote } from '../errors.ts'
+import { annotationPrefix } from './reference.ts'
+import { parseWaitFor } from './reference-flags.ts'
+import { definedClocks, type TargetClocks, type WaitFor } from './target.ts'
 
-/** Settings from an object's annotations. */
+/** Settings from the annotations of a manifest's object. */
 interface GateAnnotations {
   readonly clocks: Pick<TargetClocks, 'timeoutMs' | 'stallTimeoutMs'>
   readonly waitFor?: WaitFor
@@ -59,60 +57,4 @@ function parseSkip(text: string, addMistake: AddMistake): boolean | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   addMistake(`${quote(text)} is neither "true" nor "false". Write one of them.`)
   return undefined
-}
-
-/**
- * Applies annotations that are only on the live objects, because a user or a webhook added them. Settings in the
- * manifest or in `resources` take precedence.
- * @param liveOf returns the live object of a target, if it exists
- * @param gateMs the gate's timeout, if the user set one
- * @throws UserError with every mistake in the annotations, each with the manifest's file and line
- */
-export function applyLiveAnnotations(
-  { targets, notices, annotations, manifests }: ResolvedPlan,
-  liveOf: (target: Target) => KubeObject | undefined,
-  gateMs?: number,
-): ResolvedPlan {
-  const mistakes: MistakeWithReason[] = []
-  const kept: { readonly target: Target; readonly manifest: Manifest | undefined }[] = []
-  const skipped: string[] = []
-  const used: string[] = []
-
-  for (const target of targets) {
-    const manifest = manifests.get(target)
-    const live = manifest === undefined ? undefined : liveOf(target)
-    if (manifest === undefined || live === undefined) {
-      kept.push({ target, manifest })
-      continue
-    }
-    const { file, line } = manifest
-    const name = shortName(manifest.object)
-    const addMistake = (message: string) =>
-      mistakes.push({ input: file, line, message: `Of the live ${name}: ${message}` })
-    const settings = readGateAnnotations(liveOnlyAnnotations(live, manifest), (_, message) => addMistake(message))
-    const { waitFor, skip, clocks } = settings
-    const tooLong = target.clocks.timeoutMs === undefined ? explainLongTimeout(clocks.timeoutMs, gateMs) : undefined
-    if (tooLong !== undefined) addMistake(`rollout-gate/timeout: ${tooLong}`)
-    if (skip) used.push(describeAnnotation('skip', live))
-    else if (waitFor !== undefined && target.waitFor === undefined) used.push(describeAnnotation('for', live))
-    if (skip) skipped.push(`${file}, line ${line} is skipped (rollout-gate/skip of the live object): ${name}`)
-    else {
-      const merged = { ...target, clocks: { ...clocks, ...target.clocks }, waitFor: target.waitFor ?? waitFor }
-      kept.push({ target: merged, manifest })
-    }
-  }
-  throwMistakes(mistakes)
-  return {
-    targets: kept.map(({ target }) => target),
-    notices: [...notices, ...skipped],
-    annotations: [...annotations, ...used],
-    manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
-  }
-}
-
-function liveOnlyAnnotations({ metadata }: KubeObject, { object }: Manifest): Record<string, string> {
-  const inManifest = object.metadata['annotations'] ?? {}
-  return Object.fromEntries(
-    Object.entries(metadata.annotations ?? {}).filter(([key]) => !Object.hasOwn(inManifest, key)),
-  )
 }

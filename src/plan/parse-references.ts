@@ -15,16 +15,13 @@ const bothInputsEmpty =
  * @param workspace the folder that paths in `manifests` are relative to
  */
 export async function readTargetInputs(
-  { resources = '', manifests = '', annotations }: Partial<Pick<Inputs, 'resources' | 'manifests' | 'annotations'>>,
+  { resources = '', manifests = '' }: Partial<Pick<Inputs, 'resources' | 'manifests'>>,
   workspace: string,
 ): Promise<ParsedReferences> {
   if (manifests.trim() === '') return parseReferences(resources, 'resources', { emptyMessage: bothInputsEmpty })
   // Loaded when needed: the YAML parser costs start-up time.
   const { readManifests } = await import('./read-manifests.ts')
-  return mergeReferences(
-    parseReferences(resources, 'resources', { alone: false }),
-    readManifests(manifests, workspace, { annotations }),
-  )
+  return mergeReferences(parseReferences(resources, 'resources', { alone: false }), readManifests(manifests, workspace))
 }
 
 /** The references of two sources, in their order. */

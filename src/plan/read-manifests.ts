@@ -3,7 +3,6 @@ import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, par
 import type { PathStep } from '../cluster/field-paths.ts'
 import { groupOf, isObject, nameOf, shortName } from '../cluster/objects.ts'
 import { errorText, type Mistake, withoutQuotedText } from '../errors.ts'
-import type { Inputs } from '../inputs.ts'
 import { maxManifestObjects } from '../thresholds.ts'
 import { readGateAnnotations } from './gate-annotations.ts'
 import { readHook } from './hooks.ts'
@@ -20,25 +19,16 @@ import {
 } from './reference.ts'
 import { type Hook, type ManifestObject, nameKey } from './target.ts'
 
-interface ManifestOptions extends Partial<Pick<Inputs, 'annotations'>> {
-  readonly input?: string
-}
-
 /**
  * Reads the files of the input `manifests`: every object becomes a reference. Never throws: mistakes are collected with
  * file and line.
  * @param lines files, folders and globs, one per line, relative to the workspace
  * @param workspace the absolute path
- * @param options.input the name of the input in messages about its lines
- * @param options.annotations whether annotations of the objects set options
+ * @param input the name of the input in messages about its lines
  */
-export function readManifests(
-  lines: string,
-  workspace: string,
-  { input = 'manifests', annotations = 'use' }: ManifestOptions = {},
-): ParsedReferences {
+export function readManifests(lines: string, workspace: string, input = 'manifests'): ParsedReferences {
   const { files, unusedExcludes, notices, mistakes } = readManifestFiles(lines, workspace, input)
-  const parsed = parseFiles(files, annotations)
+  const parsed = parseFiles(files)
   const skipped = unusedExcludes.map(({ line, text }) => ({ line, text, why: 'it excludes nothing' }))
   return {
     ...parsed,
@@ -53,20 +43,13 @@ export function readManifests(
  * Reads manifests from standard input, also those that kubectl printed.
  * @param file the name of the text in messages and in the targets' source: `stdin`
  */
-export function parseManifests(
-  text: string,
-  file: string,
-  annotations: Inputs['annotations'] = 'use',
-): ParsedReferences {
+export function parseManifests(text: string, file: string): ParsedReferences {
   const printed = readPrintedObjects(text, file)
   if (printed.mistakes.length > 0) return { input: file, references: [], skipped: [], mistakes: printed.mistakes }
-  return parseFiles([{ name: file, text: printed.text }], annotations)
+  return parseFiles([{ name: file, text: printed.text }])
 }
 
-function parseFiles(
-  files: readonly { readonly name: string; readonly text: string }[],
-  use: Inputs['annotations'],
-): ParsedReferences {
+function parseFiles(files: readonly { readonly name: string; readonly text: string }[]): ParsedReferences {
   const references: Reference[] = []
   const skipped: SkippedLine[] = []
   const mistakes: Mistake[] = []
@@ -86,7 +69,7 @@ function parseFiles(
         continue
       }
       places.set(key, manifest)
-      const annotations = use === 'use' ? manifest.object.metadata['annotations'] : undefined
+      const annotations = manifest.object.metadata['annotations']
       const hook = readHook(annotations)
       const { skip, ...settings } = readGateAnnotations(annotations, (key, message) =>
         addMistake(manifest.lineOf(['metadata', 'annotations', key]), message),

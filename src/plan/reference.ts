@@ -1,5 +1,5 @@
 import type { PathStep } from '../cluster/field-paths.ts'
-import { type KubeObject, shortName } from '../cluster/objects.ts'
+import { shortName } from '../cluster/objects.ts'
 import type { Mistake } from '../errors.ts'
 import type { WantedRevision } from './revision.ts'
 import type { Hook, ManifestObject, TargetClocks, WaitFor } from './target.ts'
@@ -89,8 +89,17 @@ export const annotationPrefix = 'rollout-gate/'
  * An annotation that changed what is gated: `rollout-gate/for=create of deployment/web`.
  * @param object the object that has it
  */
-export function describeAnnotation(name: 'skip' | 'for', object: KubeObject | Manifest['object']): string {
-  const key = `${annotationPrefix}${name}`
-  const annotations = (object.metadata.annotations ?? {}) as Readonly<Record<string, unknown>>
-  return `${key}${name === 'for' ? `=${annotations[key]}` : ''} of ${shortName(object)}`
+export function describeAnnotation(name: 'skip' | 'for', object: ManifestObject): string {
+  const value = name === 'for' ? `=${annotationOf(name, object)}` : ''
+  return `${annotationPrefix}${name}${value} of ${shortName(object)}`
+}
+
+/** Whether an object of a manifest has an annotation of the gate. */
+export function hasAnnotation(name: 'for', object: ManifestObject): boolean {
+  return annotationOf(name, object) !== undefined
+}
+
+function annotationOf(name: string, { metadata }: ManifestObject): unknown {
+  const annotations = (metadata['annotations'] ?? {}) as Readonly<Record<string, unknown>>
+  return annotations[`${annotationPrefix}${name}`]
 }

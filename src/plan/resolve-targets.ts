@@ -1,5 +1,5 @@
 import { type Clock, sleep } from '../cluster/clock.ts'
-import type { ObjectName } from '../cluster/objects.ts'
+import { type ObjectName, shortName } from '../cluster/objects.ts'
 import { type MistakeWithReason, throwMistakes } from '../errors.ts'
 import type { Inputs } from '../inputs.ts'
 import { selectorCompleteMs, selectorPollMs } from '../thresholds.ts'
@@ -8,6 +8,7 @@ import { apiVersionOf } from './kinds.ts'
 import {
   describeAnnotation,
   duplicateOf,
+  hasAnnotation,
   type Manifest,
   type ParsedReferences,
   type Reference,
@@ -168,11 +169,12 @@ export function resolveTargets(
   const excluded = new Set(
     matched.filter(({ reference }) => reference.exclude).flatMap((each) => excludes(each, input)),
   )
+  const waits = annotatedWaits(matched, input, drafts)
   const kept = [...drafts.values()].filter(
     ({ target }) => !excluded.has(keyOf(target)) && !excluded.has(nameKey({ ...target, name: '' })),
   )
   if (kept.length === 0) {
-    throwMistakes(skipped.filter(({ hasGeneratedName }) => hasGeneratedName).map(generatedNameMistake))
+    throwMistakes(skipped.flatMap(nothingLeftMistake))
     const line = resolved.find(({ reference }) => reference.exclude)?.reference.line
     const message = 'The excludes leave nothing to gate. Remove "!" before a resource to gate.'
     if (drafts.size > 0 && line !== undefined) throwMistakes([{ input, line, message }])
@@ -180,7 +182,10 @@ export function resolveTargets(
   return {
     targets: kept.map(({ target }) => target),
     notices: noticesOf(parsed, matched, drafts),
-    annotations: [...skipped.flatMap(({ annotation }) => annotation ?? []), ...matched.flatMap(annotatedWait)],
+    annotations: [
+      ...skipped.flatMap(({ annotation }) => annotation ?? []),
+      ...waits.flatMap(({ manifest, isUsed }) => (isUsed ? describeAnnotation('for', manifest.object) : [])),
+    ],
     manifests: new Map(kept.flatMap(({ target, manifest }) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }
@@ -230,9 +235,18 @@ function excludes(entry: MatchedReference, input: string): readonly string[] {
   return entry.names.map((name) => keyOf(draftOf(entry, input, name).target))
 }
 
-/** The annotation of a manifest that decides when its object is ready. */
-function annotatedWait({ reference: { exclude, manifest, waitFor } }: MatchedReference): readonly string[] {
-  return exclude || manifest === undefined || waitFor === undefined ? [] : [describeAnnotation('for', manifest.object)]
+/** The annotations of manifests that decide when their objects are ready, or that a line in `resources` overrides. */
+function annotatedWaits(
+  matched: readonly MatchedReference[],
+  input: string,
+  drafts: ReadonlyMap<string, Draft>,
+): readonly { readonly manifest: Manifest; readonly isUsed: boolean }[] {
+  return matched.flatMap((entry) => {
+    const { manifest, name = '' } = entry.reference
+    if (manifest === undefined || !hasAnnotation('for', manifest.object)) return []
+    const draft = drafts.get(keyOf(draftOf(entry, input, name).target))
+    return [{ manifest, isUsed: draft?.target.waitFor !== undefined }]
+  })
 }
 
 /** The messages about skipped lines, unused namespaces, and selectors and excludes without a match. */
@@ -249,6 +263,10 @@ function noticesOf(
     ...matched.flatMap(({ reference: { namespace, line, manifest }, resource, release }) => {
       if (namespace === undefined || resource.namespaced || release !== undefined) return []
       return [`${placeOf(line, manifest?.file)}: ${resource.plural} have no namespace, so ${namespace} is not used.`]
+    }),
+    ...annotatedWaits(matched, input, drafts).flatMap(({ manifest: { file, line, object }, isUsed }) => {
+      if (isUsed) return []
+      return [`${placeOf(line, file)}: rollout-gate/for is not used: ${shortName(object)} is also named without --for.`]
     }),
     ...[...selectorsAsWritten(matched).values()].flatMap((entries) => {
       const notice = unmatchedNotice(entries)
@@ -281,9 +299,13 @@ function unmatchedNotice(
   return { line, text: selector ? `${kinds} matches -l ${selector}.` : `there is ${kinds}.` }
 }
 
-function generatedNameMistake({ file = '', line, text }: SkippedLine): MistakeWithReason {
-  const message = `Nothing is left to gate: the server generates the name of ${text}. Pass the output of kubectl create in resources.`
-  return { input: file, line, message }
+/** The mistake of an object that was skipped by its manifest, where nothing else is left to gate. */
+function nothingLeftMistake({ file = '', line, text, annotation, hasGeneratedName }: SkippedLine): MistakeWithReason[] {
+  const mistake = (why: string) => [{ input: file, line, message: `Nothing is left to gate: ${why}` }]
+  if (hasGeneratedName)
+    return mistake(`the server generates the name of ${text}. Pass the output of kubectl create in resources.`)
+  if (annotation === undefined) return []
+  return mistake(`rollout-gate/skip excludes ${text}. Remove the annotation, or name in resources what must be ready.`)
 }
 
 /** Identifies a target in any version. A selector without a match is a separate target. */
@@ -374,6 +396,8 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
     draft.byName && !earlier.byName ? [draft.target, earlier.target] : [earlier.target, draft.target]
   const revisions = winner.revisions ?? other.revisions
   const hook = winner.hook ?? other.hook
+  // An annotation of the manifest does not change when an object is ready that the user names.
+  const naming = [draft, earlier].find((each) => each.manifest === undefined && each.byName && !each.target.applied)
   // The line of a manifest is more specific than that of the input.
   const { manifest, target } = draft.manifest === undefined ? earlier : draft
   drafts.set(key, {
@@ -382,7 +406,7 @@ function addDraft(drafts: Map<string, Draft>, draft: Draft, mistakes: MistakeWit
     target: {
       ...earlier.target,
       clocks: mergeClocks(winner.clocks, other.clocks),
-      waitFor: winner.waitFor ?? other.waitFor,
+      waitFor: naming === undefined ? (winner.waitFor ?? other.waitFor) : naming.target.waitFor,
       ...(revisions && { revisions }),
       ...(hook && { hook }),
       applied: target.applied ?? other.applied ?? winner.applied,

@@ -171,6 +171,6 @@ export async function resolveKinds(
   return collectMistakes(resolve, async () => checks && (await importChecks()).resolveCheckKinds(checks, kinds))
 }
 
-export function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
+function writtenTimeoutMs({ written, timeoutMs }: Inputs): number | undefined {
   return written.has('timeout') ? timeoutMs : undefined
 }

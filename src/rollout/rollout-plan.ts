@@ -1,13 +1,10 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
-import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import { Semaphore } from '../cluster/semaphore.ts'
 import { mapMistakes, UserError } from '../errors.ts'
-import { consolidate, readRequests } from '../gate/watch-requests.ts'
-import type { Inputs } from '../inputs.ts'
+import { readRequests } from '../gate/watch-requests.ts'
 import type { Checks } from '../plan/checks.ts'
-import { applyLiveAnnotations } from '../plan/gate-annotations.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
 import { historyUntil, type Release, ReleaseObjects, type Selection } from '../plan/helm-release.ts'
 import { listRequest, type Resolution } from '../plan/resolve.ts'
@@ -21,10 +18,10 @@ import {
 } from '../plan/resolve-targets.ts'
 import { gitNameOf } from '../plan/revision.ts'
 import { selectStreamedTargets } from '../plan/stream-logs.ts'
-import { nameKey, type Target, targetWatch } from '../plan/target.ts'
+import type { Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
 import { releaseListsAtOnce } from '../thresholds.ts'
-import { importChecks, type Rollout, resolveKinds, writtenTimeoutMs } from './rollout-inputs.ts'
+import { importChecks, type Rollout, resolveKinds } from './rollout-inputs.ts'
 
 /** A plan with the kinds of its targets. */
 export interface LivePlan extends ResolvedPlan {
@@ -93,13 +90,13 @@ export async function planTargets(
     awaited?.some(({ release }) => release?.name === name && release.namespace === namespace)
   const plan = resolveTargets(resolution, matched, (release) => (isKnown(release) ? historyOf(release) : undefined))
   cluster.redact.keepRecordsOf([...plan.manifests.keys()])
-  const annotated = await withCommits(await withLiveAnnotations(rollout.inputs, plan, cluster))
+  const dated = await withCommits(plan)
   return {
-    ...annotated,
-    notices: [...annotated.notices, ...(releases?.notices ?? [])],
+    ...dated,
+    notices: [...dated.notices, ...(releases?.notices ?? [])],
     kinds: gatedKinds,
-    streamed: await selectStreamedTargets(streamed, annotated.targets, namesOf, healthChecks),
-    checks: checks && (await importChecks()).placeChecks(checks, annotated.targets, cluster.namespace),
+    streamed: await selectStreamedTargets(streamed, dated.targets, namesOf, healthChecks),
+    checks: checks && (await importChecks()).placeChecks(checks, dated.targets, cluster.namespace),
   }
 }
 
@@ -158,23 +155,6 @@ async function withCommits<P extends ResolvedPlan>(plan: P): Promise<P> {
     targets: dated,
     manifests: new Map(manifests.flatMap(([target, manifest]) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
-}
-
-async function withLiveAnnotations(inputs: Inputs, plan: ResolvedPlan, cluster: Cluster): Promise<ResolvedPlan> {
-  if (inputs.annotations === 'ignore') return plan
-  return applyLiveAnnotations(plan, await readLive(cluster, [...plan.manifests.keys()]), writtenTimeoutMs(inputs))
-}
-
-/** Reads the present objects of targets. Failures are ignored here; the gate reports them. */
-async function readLive(
-  cluster: Cluster,
-  targets: readonly Target[],
-): Promise<(target: Target) => KubeObject | undefined> {
-  const lists = await Promise.all(
-    consolidate(targets.map(targetWatch)).map((request) => cluster.list(request).catch(() => [])),
-  )
-  const live = new Map(lists.flat().map((object) => [nameKey(nameOf(object)), object]))
-  return (target) => live.get(nameKey(target))
 }
 
 /** The result, or undefined if the signal is aborted first. */

@@ -51,27 +51,35 @@ test('the objects of manifests are gated, and a warning at the line names the fi
 })
 
 describe('a failed rollout that an annotation excludes', () => {
-  const annotated = web.replace('  name: web\n', '  name: web\n  annotations: {rollout-gate/skip: "true"}\n')
-  const onlyExists = { 'rollout-gate/for': 'create' }
+  const skip = web.replace('  name: web\n', '  name: web\n  annotations: {rollout-gate/skip: "true"}\n')
+  const waits = skip.replace('skip: "true"', 'for: create')
 
-  const waits = annotated.replace('skip: "true"', 'for: create')
+  test('of its manifest, which waits for its creation alone, passes, which is reported', async () => {
+    const used = await run('image-name-invalid', { 'k8s/web.yaml': waits }, 'k8s/')
+    expect(used.outputs['outcome']).toBe('ready')
+    expect(used.summary).toContain('- rollout-gate/for=create of deployment/web')
+    const report = JSON.parse(readFileSync(used.outputs['report'] ?? '', 'utf8'))
+    expect(report.annotations).toEqual(['rollout-gate/for=create of deployment/web'])
+  })
 
   test.each([
-    ['of its manifest', annotated, {}, 'rollout-gate/skip'],
-    ['of its manifest, which waits for its creation alone,', waits, {}, 'rollout-gate/for=create'],
-    ['of the live object', web, onlyExists, 'rollout-gate/for=create'],
-    ['of the live object, which skips it,', web, { 'rollout-gate/skip': 'true' }, 'rollout-gate/skip'],
-  ])('%s passes, which is reported, and fails with annotations: ignore', async (_, text, live, annotation) => {
-    const files = { 'k8s/web.yaml': text }
-    const used = await run('image-name-invalid', files, 'k8s/', {}, { live })
-    expect(used.outputs['outcome']).toBe('ready')
-    expect(used.summary).toContain(`- ${annotation} of deployment/web`)
-    const report = JSON.parse(readFileSync(used.outputs['report'] ?? '', 'utf8'))
-    expect(report.annotations).toEqual([`${annotation} of deployment/web`])
-    const ignored = await run('image-name-invalid', files, 'k8s/', {}, { live, inputs: { annotations: 'ignore' } })
-    expect(ignored.outputs).toMatchObject({ outcome: 'failed', reason: 'image-name-invalid' })
-    expect(ignored.summary).not.toContain(annotation)
+    ['waits for its creation alone', waits],
+    ['skips it', skip],
+  ])('of its manifest, which %s, fails if resources names it', async (_, text) => {
+    const inputs = { resources: 'deployment/web' }
+    const { outputs } = await run('image-name-invalid', { 'k8s/web.yaml': text }, 'k8s/', {}, { inputs })
+    expect(outputs).toMatchObject({ outcome: 'failed', reason: 'image-name-invalid' })
   })
+
+  test.each(['for', 'skip', 'timeout', 'stall-timeout', 'mistake'])(
+    'rollout-gate/%s of the live object sets nothing',
+    async (name) => {
+      const live = { [`rollout-gate/${name}`]: { for: 'create', skip: 'true' }[name] ?? '1ms' }
+      const ended = await run('image-name-invalid', { 'k8s/web.yaml': web }, 'k8s/', {}, { live })
+      expect(ended.outputs).toMatchObject({ outcome: 'failed', reason: 'image-name-invalid' })
+      expect(ended.summary).not.toContain(`rollout-gate/${name}`)
+    },
+  )
 })
 
 test('a failure is annotated in the manifest', async () => {

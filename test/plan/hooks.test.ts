@@ -81,8 +81,3 @@ it('a hook that no deploy runs is a notice, with and without a generated name', 
     { file: 'a.yaml', line: 1, text: 'job/a', why: 'no deploy runs this hook: helm.sh/hook=test' },
   ])
 })
-
-it('annotations that set nothing make no hook', () => {
-  const { references, skipped } = parseManifests(job({ name: 'a', annotations: helm('test') }), 'a.yaml', 'ignore')
-  expect({ skipped, hooks: references.map(({ hook }) => hook) }).toEqual({ skipped: [], hooks: [undefined] })
-})

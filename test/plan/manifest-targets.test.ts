@@ -1,9 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { KubeObject } from '../../src/cluster/objects.ts'
 import { UserError } from '../../src/errors.ts'
-import { applyLiveAnnotations } from '../../src/plan/gate-annotations.ts'
 import { mergeReferences, parseReferences, readTargetInputs } from '../../src/plan/parse-references.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
@@ -12,6 +10,7 @@ import { targetId } from '../../src/plan/target.ts'
 import { resources } from './discovery.ts'
 
 const web = (more = '') => `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n${more}`
+const annotated = (name: string, value: string) => web(`  annotations: {rollout-gate/${name}: "${value}"}\n`)
 const timeout = (text: string) => web(`  annotations: {rollout-gate/timeout: ${text}}\n`)
 
 /** The plan for lines and for manifests by their file names. */
@@ -85,9 +84,9 @@ it('manifests of a cluster-wide kind have no namespace, and a written one is rep
 })
 
 it('manifests that are skipped are reported with their places', () => {
-  const text = web('  annotations: {rollout-gate/skip: "true"}\n')
+  const text = `${annotated('skip', 'true')}---\napiVersion: v1\nkind: Service\nmetadata: {name: web}`
   expect(plan('', { 'a.yaml': text })).toMatchObject({
-    targets: [],
+    targets: [{ kind: 'Service' }],
     notices: ['a.yaml, line 1 is skipped (rollout-gate/skip): deployment/web'],
   })
 })
@@ -180,57 +179,54 @@ it('resources and manifests together let a line exclude an object of a manifest'
   expect(plan('!svc/web', { 'a.yaml': `${web()}${service}` }).targets.map(targetId)).toEqual(['deployment.apps/web'])
 })
 
-const live = (annotations: Record<string, string>): KubeObject => ({
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'web', namespace: 'shop', annotations },
-})
-const apply = (text: string, annotations: Record<string, string>, lines = '') =>
-  applyLiveAnnotations(plan(lines, { 'a.yaml': text }), () => live(annotations))
-
-it('annotations of live objects apply when the manifest and the lines do not set them', () => {
-  const annotations = {
-    'rollout-gate/timeout': '1m',
-    'rollout-gate/stall-timeout': '2m',
-    'rollout-gate/for': 'create',
-  }
-  const { targets, manifests } = apply(timeout('5m'), annotations, 'deploy/web --stall-timeout=30s')
-  expect(targets).toMatchObject([
-    { clocks: { timeoutMs: 300_000, stallTimeoutMs: 30_000 }, waitFor: { type: 'create' } },
-  ])
-  expect([...manifests.keys()]).toEqual(targets)
-})
-
-it('annotations of live objects leave an object out unless its manifest sets the annotation', () => {
-  const skip = { 'rollout-gate/skip': 'true' }
-  expect(apply(web(), skip)).toMatchObject({
-    targets: [],
-    notices: ['a.yaml, line 1 is skipped (rollout-gate/skip of the live object): deployment/web'],
+describe('annotations of manifests', () => {
+  it.each([
+    ['one manifest', '', annotated('skip', 'true')],
+    ['every manifest', '', `${annotated('skip', 'true')}---\n${annotated('skip', 'true').replace('web', 'api')}`],
+    [
+      'all that an exclude leaves',
+      '!svc/web',
+      `${annotated('skip', 'true')}---\napiVersion: v1\nkind: Service\nmetadata: {name: web}`,
+    ],
+    [
+      'all beside a hook that no deploy runs',
+      '',
+      `${annotated('skip', 'true')}---\napiVersion: v1\nkind: Pod\nmetadata: {name: test, annotations: {helm.sh/hook: test}}`,
+    ],
+    ['all beside what kubectl deleted', 'pod/x deleted', annotated('skip', 'true')],
+  ])('that skip %s leave nothing to gate, which is a mistake at the line of each', (_, lines, text) => {
+    const found = mistakesOf(() => plan(lines, { 'a.yaml': text }))
+    expect(found[0]).toBe(
+      'a.yaml, line 1: Nothing is left to gate: rollout-gate/skip excludes deployment/web. Remove the annotation, or name in resources what must be ready.',
+    )
+    expect(found.at(-1)).toBe('input-invalid')
   })
-  expect(apply(web('  annotations: {rollout-gate/skip: "false"}\n'), skip).targets).toHaveLength(1)
-})
 
-it('annotations of live objects are mistakes at the line of their manifest', () => {
-  expect(mistakesOf(() => apply(web(), { 'rollout-gate/timeout': '5' }))).toEqual([
-    'a.yaml, line 1: Of the live deployment/web: rollout-gate/timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-    'input-invalid',
-  ])
-})
+  it.each([
+    ['skip', 'true', '--timeout=1m'],
+    ['for', 'create', ''],
+    ['for', 'delete', '-n shop'],
+    ['for', 'condition=Ready', ''],
+  ])('do not change when an object is ready that resources names: rollout-gate/%s=%s', (name, value, flags) => {
+    const { targets } = plan(`deployment/web ${flags}`, { 'a.yaml': annotated(name, value) })
+    expect(targets.map(({ waitFor }) => waitFor)).toEqual([undefined])
+  })
 
-it("annotations of live objects are mistakes when they are longer than the gate's timeout that the user wrote", () => {
-  const found = () =>
-    applyLiveAnnotations(plan('', { 'a.yaml': web() }), () => live({ 'rollout-gate/timeout': '20m' }), 600_000)
-  expect(mistakesOf(found)).toEqual([
-    expect.stringMatching(
-      /^a\.yaml, line 1: Of the live deployment\/web: rollout-gate\/timeout: Its timeout of 20m is longer/,
-    ),
-    'input-invalid',
-  ])
-})
+  it('that are not used are reported with their places', () => {
+    expect(plan('deployment/web', { 'a.yaml': annotated('for', 'create') })).toMatchObject({
+      annotations: [],
+      notices: ['a.yaml, line 1: rollout-gate/for is not used: deployment/web is also named without --for.'],
+    })
+  })
 
-it('annotations of live objects do not apply to targets without a manifest', () => {
-  const found = applyLiveAnnotations(plan('deploy/web'), () => live({ 'rollout-gate/skip': 'true' }))
-  expect(found.targets).toHaveLength(1)
+  it.each(['', 'deploy --all', 'deployment.apps/web configured'])(
+    'decide when an object is ready that is only selected or printed: "%s"',
+    (lines) => {
+      const { targets, annotations } = plan(lines, { 'a.yaml': annotated('for', 'create') }, ['web'])
+      expect(targets).toMatchObject([{ waitFor: { type: 'create' } }])
+      expect(annotations).toEqual(['rollout-gate/for=create of deployment/web'])
+    },
+  )
 })
 
 describe('inputs', () => {

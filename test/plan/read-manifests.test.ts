@@ -2,7 +2,7 @@ import type { PathStep } from '../../src/cluster/field-paths.ts'
 import { looksLikeManifests } from '../../src/plan/kubectl-output.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 
-const parse = (text: string, file = 'k8s/web.yaml', annotations?: 'ignore') => parseManifests(text, file, annotations)
+const parse = (text: string, file = 'k8s/web.yaml') => parseManifests(text, file)
 const placesOf = (text: string) =>
   parse(text).references.map(({ kind, name, namespace, line }) => `${line} ${kind} ${namespace ?? ''}/${name}`)
 const messagesOf = (text: string, file?: string) =>
@@ -339,20 +339,6 @@ it('annotations leave an object out, which is reported', () => {
   })
   expect(withAnnotations('rollout-gate/skip: "false"').references).toHaveLength(1)
 })
-
-it.each(['rollout-gate/timeout: 5m', 'rollout-gate/for: create', 'rollout-gate/skip: "true"', 'rollout-gate/x: 1'])(
-  'ignored annotations set nothing, and are no mistake: %s',
-  (annotation) => {
-    const text = `apiVersion: v1\nkind: Pod\nmetadata:\n  name: a\n  annotations: {${annotation}}`
-    const parsed = parse(text, 'k8s/web.yaml', 'ignore')
-    expect(parsed).toMatchObject({
-      references: [{ kind: 'Pod', name: 'a', clocks: {} }],
-      skipped: [],
-      mistakes: [],
-    })
-    expect(parsed.references[0]?.waitFor).toBeUndefined()
-  },
-)
 
 it.each([
   deployment,
