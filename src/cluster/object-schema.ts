@@ -92,8 +92,8 @@ const types: readonly (readonly [Check, string])[] = [
     `containerStatuses env envFrom ingress initContainerStatuses managedFields matchExpressions paths ports
      readinessGates rules schedulingGates taints tls tolerations volumeMounts`,
   ],
-  [list(text), 'args command finalizers values'],
-  [labels, 'annotations hard labels matchLabels'],
+  [list(text), 'args command finalizers ownedFields values'],
+  [labels, 'annotations applied hard labels matchLabels'],
   [selector, 'selector'],
   [object({ service: text }), 'grpc'],
   [list(object({ status: text })), 'conditions'],

@@ -30,7 +30,7 @@ export interface ManagedFields {
   subresource?: string
   time?: string
   /** The pointers of the fields that it owns; only of objects whose records are kept (`Redactor.keepRecordsOf`). */
-  paths?: readonly string[]
+  ownedFields?: readonly string[]
 }
 
 export interface ObjectMeta {

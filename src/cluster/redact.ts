@@ -15,7 +15,7 @@ import { isSecretField, Secrets } from './secrets.ts'
  */
 export interface Redactor {
   (object: KubeObject): KubeObject
-  /** Keeps what appliers recorded in these objects: `metadata.applied` and `paths` of `managedFields`. */
+  /** Keeps what appliers recorded in these objects: `metadata.applied` and `ownedFields` of `managedFields`. */
   keepRecordsOf(names: readonly ObjectName[]): void
   /** Whether records of objects of this kind are kept, so that their field sets are needed. */
   keepsRecordsOf(kind: KindName): boolean
@@ -352,7 +352,7 @@ function parsedObject(text: string): Json | undefined {
 /** An entry of `managedFields` with the paths of its field set, which a status does not need. */
 function withPaths(entry: unknown): unknown {
   if (!isObject(entry) || entry['subresource'] === 'status') return withoutFieldSet(entry)
-  return { ...(withoutFieldSet(entry) as Json), paths: ownedPointers(entry['fieldsV1']) }
+  return { ...(withoutFieldSet(entry) as Json), ownedFields: ownedPointers(entry['fieldsV1']) }
 }
 
 function kindKey({ apiVersion, kind }: KindName): string {

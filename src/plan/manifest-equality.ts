@@ -369,16 +369,16 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   const { applied, managedFields = [] } = live.metadata
   if (ours === undefined) return undefined
   const appliers = managedFields.filter(
-    ({ operation, subresource, paths = [] }) => operation === 'Apply' && !subresource && paths.some(isContent),
+    ({ operation, subresource, ownedFields = [] }) => operation === 'Apply' && !subresource && ownedFields.some(isContent),
   )
-  const client = managedFields.find(({ operation, paths = [] }) => operation === 'Update' && paths.some(isLastApplied))
+  const client = managedFields.find(({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied))
   // An object that kubectl once applied may be applied by another tool since.
   const isStale = appliers.some(({ time = '' }) => time > (client?.time ?? ''))
   if (applied !== undefined && !(client !== undefined && isStale))
     return { differences: appliedDifferences(ours, applied), hasValues: true, applier: client }
   const compared = appliers.map((applier) => ({
     applier,
-    differences: ownedDifferences(manifest, applier.paths ?? []),
+    differences: ownedDifferences(manifest, applier.ownedFields ?? []),
   }))
   const [best] = compared.toSorted((a, b) => a.differences.length - b.differences.length)
   return best && { ...best, hasValues: false }
@@ -456,11 +456,11 @@ function removed(beyond: readonly string[], ours: readonly string[]): readonly s
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   const found = findDifferences(manifest, live)
   const { differences, applier } = compareRecord(manifest, live) ?? {}
-  if (differences?.length !== 0 || applier?.paths === undefined) return found
+  if (differences?.length !== 0 || applier?.ownedFields === undefined) return found
   const foreign = new Set(
     unrelated(
       found.map(({ path }) => pointerTo(path)),
-      applier.paths,
+      applier.ownedFields,
     ),
   )
   return found.filter(({ path }) => foreign.has(pointerTo(path)))

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor, redactTexts } from '../../src/cluster/redact.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
@@ -431,5 +432,54 @@ describe('a secret planted in a random place of a random object', () => {
       }),
       parameters,
     )
+  })
+})
+
+describe('of an object whose records are kept', () => {
+  const recording = createRedactor()
+  recording.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
+  const fieldsV1 = {
+    'f:spec': {
+      'f:replicas': {},
+      'f:template': { 'f:spec': { 'f:containers': { 'k:{"name":"app"}': { 'f:image': {} } } } },
+    },
+  }
+  const text = JSON.stringify({ metadata: { name: 'web' }, spec: { replicas: 1, password: 'hunter2' } })
+  const object = (name: string) =>
+    recording({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: {
+        name,
+        namespace: 'shop',
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': text },
+        managedFields: [
+          { manager: 'kubectl', operation: 'Update', fieldsV1 },
+          { manager: 'kube-controller-manager', operation: 'Update', subresource: 'status', fieldsV1 },
+        ],
+      },
+    } as unknown as KubeObject)
+
+  test('the names of the owned fields stay, and hashes of what was applied', () => {
+    const { metadata } = object('web')
+    const owned = ['/spec/replicas', '/spec/template/spec/containers/name=app/image']
+    expect(metadata.managedFields?.map(({ ownedFields }) => ownedFields)).toEqual([owned, undefined])
+    expect(Object.keys(metadata.applied ?? {})).toEqual(['/spec/replicas', '/spec/password'])
+    expect(JSON.stringify(metadata)).not.toMatch(/hunter2|last-applied|fieldsV1/)
+    expect(metadata.applied?.['/spec/replicas']).toBe(recording.hashLeaves({ spec: { replicas: 1 } })['/spec/replicas'])
+  })
+
+  test('they have the types that rules expect', () => expect(objectMistake(object('web'))).toBeUndefined())
+
+  test('nothing of it stays in another object of the kind', () => {
+    expect(object('api').metadata).toEqual({
+      name: 'api',
+      namespace: 'shop',
+      annotations: {},
+      managedFields: [
+        { manager: 'kubectl', operation: 'Update' },
+        { manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
+      ],
+    })
   })
 })
