@@ -305,7 +305,7 @@ function factsOf(object: KubeObject, context: RuleContext, found: Found): readon
  * has processed (pkg/volume/volume_linux.go).
  */
 const eventProgress =
-  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d+)|(\d+)(?:\.\d+)?\s?% (?:complete|done|copied|restored|finished)/i
+  /\b(?:processed|copied|transferred|restored|downloaded|completed|progress(?: is)?):? (\d{1,18})|(?<![\d.])(\d{1,18})(?:\.\d{1,18})?\s?% (?:complete|done|copied|restored|finished)/i
 
 /** The numbers of an object's events that show progress when they grow. */
 export function eventCounters(object: KubeObject, context: RuleContext): readonly (readonly [string, number])[] {

@@ -369,9 +369,12 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
   const { applied, managedFields = [] } = live.metadata
   if (ours === undefined) return undefined
   const appliers = managedFields.filter(
-    ({ operation, subresource, ownedFields = [] }) => operation === 'Apply' && !subresource && ownedFields.some(isContent),
+    ({ operation, subresource, ownedFields = [] }) =>
+      operation === 'Apply' && !subresource && ownedFields.some(isContent),
   )
-  const client = managedFields.find(({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied))
+  const client = managedFields.find(
+    ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
+  )
   // An object that kubectl once applied may be applied by another tool since.
   const isStale = appliers.some(({ time = '' }) => time > (client?.time ?? ''))
   if (applied !== undefined && !(client !== undefined && isStale))
