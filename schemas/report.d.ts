@@ -129,6 +129,10 @@ export interface RolloutGateReport {
    */
   annotations?: string[]
   /**
+   * The kinds of targets that expressions of `health-check-exprs` judged
+   */
+  healthCheckKinds?: string[]
+  /**
    * In a merged report: the gates in the order of `merge`
    */
   gates?: Gate[]

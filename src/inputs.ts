@@ -354,7 +354,7 @@ const definitions = {
     placeholder: 'HEALTH-CHECK-EXPRS',
     description:
       'The path of a YAML list of `{apiVersion, kind, current, failed, inProgress}` in CEL, as in `healthCheckExprs` of Flux.',
-    details: `Each entry decides for all gated objects of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
+    details: `Each entry decides for all gated custom resources of its kind: \`inProgress\` first, then \`failed\`, which must persist for ${reportedFailureMs / 1_000} seconds, then \`current\`. An entry may have [more fields](operators.md#entries). The \`--for\` of a reference takes precedence. Default: none; kinds are judged by their own rules.`,
   }),
   httpChecks: input(lines, {
     name: 'http-checks',

@@ -325,7 +325,8 @@ export class Gate {
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline<GateProblem> {
-    const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations } = this.#settings
+    const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
+      this.#settings
     const causes = this.#targets.causes()
     return {
       startedAt,
@@ -339,6 +340,7 @@ export class Gate {
       entries: this.#entries,
       checks: this.#after?.records,
       annotations,
+      healthCheckKinds,
     }
   }
 

@@ -78,5 +78,6 @@ export function passes(
 ): boolean {
   if (verdict.outcome === 'ready') return true
   if (verdict.outcome !== 'superseded' || onSuperseded !== 'pass') return false
-  return targets.every((record) => record.outcome === 'ready' || traitsOf(record).mayPass)
+  const others = targets.filter((record) => record.outcome !== 'ready')
+  return others.length > 0 && others.every((record) => traitsOf(record).mayPass)
 }

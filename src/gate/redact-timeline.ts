@@ -177,6 +177,7 @@ const timeline = fields<Timeline>({
   entries: each(redactEntry),
   checks,
   annotations: each(text),
+  healthCheckKinds: each(text),
   gates: each(gate),
 })
 

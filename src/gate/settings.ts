@@ -32,6 +32,8 @@ export interface GateSettings extends LifecycleSettings, TargetChecks {
   readonly serverOffsetMs: number
   /** See `Timeline.annotations`. */
   readonly annotations?: readonly string[]
+  /** See `Timeline.healthCheckKinds`. */
+  readonly healthCheckKinds?: readonly string[]
   /** See `viewSettings`. */
   readonly isEndless?: boolean
 }
@@ -59,7 +61,14 @@ export function milestoneTimeoutMs(name: string, { clocks }: Target, settings: G
 /** The settings that do not come from inputs, but from files, the cluster or the header of a recording. */
 type ClusterSettings = Pick<
   GateSettings,
-  'startedAt' | 'context' | 'serverVersion' | 'serverOffsetMs' | 'healthChecks' | 'catalogue' | 'annotations'
+  | 'startedAt'
+  | 'context'
+  | 'serverVersion'
+  | 'serverOffsetMs'
+  | 'healthChecks'
+  | 'catalogue'
+  | 'annotations'
+  | 'healthCheckKinds'
 >
 
 /** The settings of a live run and of its replay. */

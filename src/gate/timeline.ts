@@ -247,6 +247,8 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly checks?: CheckRecords | undefined
   /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
   readonly annotations?: readonly string[]
+  /** The kinds of targets that expressions of `health-check-exprs` judged. Raw text. */
+  readonly healthCheckKinds?: readonly string[]
   /**
    * The gates of a merged timeline; each target names its own. All moments are shifted as if the gates had started
    * together.

@@ -63,6 +63,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
     hint: deciding?.hint,
     targets,
     annotations: [...new Set(files.flatMap(({ report }) => report?.annotations ?? []))],
+    healthCheckKinds: [...new Set(files.flatMap(({ report }) => report?.healthCheckKinds ?? []))],
     entries: merged
       .flatMap(({ logged }, target) => logged.map((entry) => ({ ...entry, target })))
       .toSorted((one, other) => one.at - other.at),
@@ -86,15 +87,19 @@ function partsOf({ name, path, report, isPattern = false }: ReportFile, run: Rep
     const hint = reasons['report-missing'].hint({ target: { kind: '', name: '' } })
     return [{ gate: { name: name ?? path, path, ...verdict, context: '', serverVersion: '', hint }, targets: [] }]
   }
-  const { gates, targets, outcome } = report
-  if (gates === undefined) {
-    const hint = report.hint ?? targets.find((target) => target.outcome === outcome)?.hint
-    return [{ gate: gateRecord({ ...report, name: name ?? report.cluster.context, path, hint }), targets }]
-  }
-  return gates.map((gate) => ({
+  const { gates = [], targets, outcome } = report
+  const merged = gates.map((gate) => ({
     gate: gateRecord({ ...gate, name: name === undefined ? gate.name : `${name}/${gate.name}` }),
     targets: targets.filter((target) => target.gate === gate.name),
   }))
+  // The outcome of the report counts, also if no gate in it has this outcome.
+  if (gates.some((gate) => gate.outcome === outcome)) return merged
+  const own = targets.filter((target) => !gates.some((gate) => gate.name === target.gate))
+  const hint = report.hint ?? own.find((target) => target.outcome === outcome)?.hint
+  return [
+    { gate: gateRecord({ ...report, name: name ?? report.cluster.context, path, hint }), targets: own },
+    ...merged,
+  ]
 }
 
 function gateRecord(gate: NonNullable<Report['gates']>[number]): GateRecord {

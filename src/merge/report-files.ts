@@ -124,7 +124,14 @@ function parseReport(text: string, addMistake: AddMistake): Report | undefined {
     return undefined
   }
   const { success, data, error } = reportSchema.safeParse(content)
-  if (success) return data
+  if (success) {
+    const isReady = [...data.targets, ...(data.gates ?? [])].every(({ outcome }) => outcome === 'ready')
+    if (data.outcome !== 'ready' || isReady) return data
+    addMistake(
+      'outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
+    )
+    return undefined
+  }
   for (const { path, message } of error.issues.slice(0, mistakesPerFile)) {
     const field = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`)).join('')
     addMistake(

@@ -240,9 +240,19 @@ function isPort(text: string): boolean {
   return /^(?!.*--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(text)
 }
 
+/** Clients read these as another path or as a host (WHATWG URL, "path state"; RFC 3986, section 4.2). */
+const otherPath = /^\/\/|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i
+
+/** The characters that the value of a header may have (RFC 9110, section 5.5). */
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
+
 function readTarget(word: string, path: string, flags: ReadonlyMap<string, string>, addMistake: AddMistake) {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#'))
     addMistake(`${quote(path)} is no path. Write one that begins with "/", with %20 for a blank and without "#".`)
+  else if (otherPath.test(path))
+    addMistake(
+      `${quote(path)} asks another path, or another host. Write the path that is asked: without "//" at its start, "\\", "." and "..".`,
+    )
   return { ...readReference(word, flags, addMistake), path, scheme: readScheme(flags.get('scheme'), addMistake) }
 }
 
@@ -267,8 +277,14 @@ function readScheme(text: string | undefined, addMistake: AddMistake): Scheme {
 
 function readHeaders(text: string | undefined, addMistake: AddMistake): readonly Header[] {
   return (text?.split('\n') ?? []).flatMap((header) => {
-    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(\S.*?)\s*$/.exec(header) ?? []
-    if (name !== undefined && value !== undefined && !/\p{Cc}/u.test(value)) return [[name, value] as const]
+    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(\S.*?)\s*$/s.exec(header) ?? []
+    if (name !== undefined && value !== undefined && !/\p{Cc}/u.test(value)) {
+      if (headerValue.test(value)) return [[name, value] as const]
+      addMistake(
+        `The value of the header ${name} contains characters that HTTP cannot send. Encode them, as the server expects it.`,
+      )
+      return []
+    }
     // The value may be a secret.
     addMistake("--header is no header. Write its name, a colon and its value: --header='Authorization: Bearer …'.")
     return []

@@ -8,6 +8,40 @@ export function apiVersionOf({ group, version }: Pick<ApiResource, 'group' | 've
   return group === '' ? version : `${group}/${version}`
 }
 
+/** Without the suffix `.k8s.io`. */
+const builtInGroups: ReadonlySet<string> = new Set([
+  'admissionregistration',
+  'apiextensions',
+  'apiregistration',
+  'authentication',
+  'authorization',
+  'certificates',
+  'coordination',
+  'discovery',
+  'events',
+  'flowcontrol.apiserver',
+  'internal.apiserver',
+  'networking',
+  'node',
+  'rbac.authorization',
+  'resource',
+  'scheduling',
+  'storage',
+  'storagemigration',
+])
+
+/**
+ * Whether an API group is built in: its name has no dot, or is a name above with the suffix `.k8s.io`. Some custom
+ * resources also have an approved group under k8s.io: gateway.networking.k8s.io, snapshot.storage.k8s.io.
+ */
+export function isBuiltIn(apiVersion: string): boolean {
+  return isBuiltInGroup(groupOf(apiVersion))
+}
+
+export function isBuiltInGroup(group: string): boolean {
+  return !group.includes('.') || builtInGroups.has(group.replace(/\.k8s\.io$/, ''))
+}
+
 /** The plural of a kind, as in controller-gen: `Ingresses`, `NetworkPolicies`, `Pods`. */
 export function pluralOf(kind: string): string {
   if (/(s|x|z|ch|sh)$/.test(kind)) return `${kind}es`

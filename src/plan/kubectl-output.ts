@@ -60,6 +60,35 @@ export function readKubectlLines(lines: readonly string[]): readonly (KubectlLin
   })
 }
 
+/** How kubectl ends the line of a resource that it applied or deleted. */
+const printedEnd =
+  /(?:^|\s)(?:created|configured|unchanged|serverside-applied|replaced|patched|pruned|deleted|condition met)(?: \([^)]*\))?$/
+
+/**
+ * Finds excludes among lines that kubectl printed: a name of RBAC may contain line breaks (apimachinery pkg/api/validation/path,
+ * `ValidatePathSegmentName`), so that its object could exclude others. The end of such a name is the end of kubectl's line.
+ * @param lines the whole text
+ * @returns the numbers of the lines, counted from 1
+ */
+export function excludesInOutput(lines: readonly string[]): number[] {
+  const last = lines.findLastIndex((line) => printedEnd.test(line.trim()))
+  const found: number[] = []
+  /** The last line above that is neither empty nor a comment or an exclude. */
+  let above: string | undefined
+  for (const [index, line] of lines.entries()) {
+    const text = line.trim()
+    if (index > last) break
+    if (!text.startsWith('!')) {
+      if (text !== '' && !text.startsWith('#')) above = text
+      continue
+    }
+    // No name contains a slash.
+    const isPrinted = text.includes('/') && printedEnd.test(text)
+    if (above !== undefined && !(isPrinted && printedEnd.test(above))) found.push(index + 1)
+  }
+  return found
+}
+
 /** The list below an error, as one text: `* spec.selector: Required value`, `- .spec.replicas`. */
 function listBelow(lines: readonly string[], index: number): readonly string[] {
   const items: string[] = []

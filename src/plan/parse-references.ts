@@ -3,7 +3,13 @@ import { type AddMistake, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { maxReferences } from '../thresholds.ts'
-import { explainFailure, readKubectlLines, recognizeForeignOutput, splitWords } from './kubectl-output.ts'
+import {
+  excludesInOutput,
+  explainFailure,
+  readKubectlLines,
+  recognizeForeignOutput,
+  splitWords,
+} from './kubectl-output.ts'
 import type { ParsedReferences, Reference, SkippedLine } from './reference.ts'
 import { readFlagValues, readSelector, splitFlags } from './reference-flags.ts'
 
@@ -43,6 +49,9 @@ const noReferences =
 
 const onlyExcludes = 'Every line is an exclude ("!"). Name a resource to gate, like deployment/web.'
 
+const excludeInOutput =
+  'This exclude stands between lines that kubectl printed, so a name with a line break may contain it. Write excludes above or below the output.'
+
 const tooManyReferences = `More than ${maxReferences} resources are named. Use selectors (-l), or several gates.`
 
 /**
@@ -61,10 +70,10 @@ export function parseReferences(
   const references: Reference[] = []
   const invalid: Reference[] = []
   const skipped: SkippedLine[] = []
-  const mistakes: Mistake[] = []
-
   const plain = stripVTControlCharacters(text)
-  const foreign = recognizeForeignOutput(plain.split(/\r\n|\r|\n/))
+  const all = plain.split(/\r\n|\r|\n/)
+  const mistakes: Mistake[] = excludesInOutput(all).map((line) => ({ input, line, message: excludeInOutput }))
+  const foreign = recognizeForeignOutput(all)
   if (foreign !== undefined) return { input, references, skipped, mistakes: [{ input, ...foreign }] }
 
   const lines = writtenLines(plain)

@@ -2,7 +2,6 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { groupOf } from '../cluster/objects.ts'
 import { type MistakeWithReason, nearest, throwMistakes } from '../errors.ts'
-import { findEntry, type KindPattern } from './health-check-entries.ts'
 import { releaseKind, type Selection } from './helm-release.ts'
 import { apiVersionOf } from './kinds.ts'
 import { parseReferences } from './parse-references.ts'
@@ -59,15 +58,13 @@ export function resolveStreamLogs(
 /**
  * Selects the targets whose logs are shown.
  * @param list returns the names of the objects that match the label selector of a request now
- * @param healthChecks the gate does not watch the pods of their kinds, nor those of targets with `--for`
  * @returns the indexes of these targets
- * @throws UserError for references that match no target, or match one whose pods the gate does not watch
+ * @throws UserError for references that match no target, or match one with `--for`, whose pods the gate does not watch
  */
 export async function selectStreamedTargets(
   { resolved }: Resolution,
   targets: readonly Target[],
   list: (request: Selection) => Promise<readonly string[]>,
-  healthChecks: readonly KindPattern[] = [],
 ): Promise<ReadonlySet<number>> {
   const matches = new Map<ResolvedReference, readonly number[]>()
   for (const entry of resolved) matches.set(entry, await matchesOf(entry, targets, list))
@@ -87,7 +84,7 @@ export async function selectStreamedTargets(
     for (const index of placesOf(entry)) {
       if (excluded.has(index) || selected.has(index)) continue
       selected.add(index)
-      const message = explainUnwatched(targets[index] as Target, healthChecks)
+      const message = explainUnwatched(targets[index] as Target)
       if (message !== undefined) mistakes.push(mistakeOf(entry.reference, message))
     }
   }
@@ -142,16 +139,10 @@ function explainNoMatch(entries: readonly ResolvedReference[], targets: readonly
 }
 
 /** Why the pods of a target are not watched; undefined if they are. */
-function explainUnwatched(target: Target, healthChecks: readonly KindPattern[]): string | undefined {
-  const { apiVersion, kind, waitFor } = target
-  if (kind === 'Pod' && waitFor?.type !== 'delete') return undefined
-  const name = displayName(target)
-  if (waitFor !== undefined) {
-    return `${name} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
-  }
-  return findEntry({ apiVersion, kind }, healthChecks)
-    ? `${name} is judged by health-check-exprs, so its pods are not watched.`
-    : undefined
+function explainUnwatched(target: Target): string | undefined {
+  const { kind, waitFor } = target
+  if (waitFor === undefined || (kind === 'Pod' && waitFor.type !== 'delete')) return undefined
+  return `${displayName(target)} has --for, so its pods are not watched. Leave --for out to judge the ${kind} by its own rules.`
 }
 
 function mistakeOf({ line }: Reference, message: string): MistakeWithReason {

@@ -22,15 +22,18 @@ const noteLimit = 60
 
 /** The headline, safe to print: the title of a check, a status or an annotation. `limit`: characters. */
 export function title(timeline: Timeline, limit = titleLimit): string {
-  const note = annotationNote(timeline)
+  const note = settingsNote(timeline)
   return `${plain(headline(timeline), limit - note.length)}${note}`
 }
 
-/** The annotations that changed what is gated, for the end of a title: whoever reads only the title must know of them. */
-function annotationNote({ annotations = [] }: Timeline): string {
-  const [only = ''] = annotations
-  if (annotations.length === 0) return ''
-  return ` · ${annotations.length === 1 ? plain(only, noteLimit) : `${annotations.length} annotations change what is gated`}`
+/** The settings of files that changed what is gated, for the end of a title: whoever reads only the title must know of them. */
+function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeline): string {
+  const all = [...annotations, ...kinds.map((kind) => `health-check-exprs for ${kind}`)]
+  const [only = ''] = all
+  if (all.length === 0) return ''
+  if (all.length === 1) return ` · ${plain(only, noteLimit)}`
+  if (annotations.length === 0) return ` · health-check-exprs for ${kinds.length} kinds`
+  return ` · ${all.length} ${kinds.length === 0 ? 'annotations' : 'settings'} change what is gated`
 }
 
 /**

@@ -36,6 +36,7 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     cluster: { context: timeline.context, version: timeline.serverVersion },
     run,
     hint: timeline.hint,
+    ...(timeline.healthCheckKinds?.length ? { healthCheckKinds: [...timeline.healthCheckKinds] } : {}),
     ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
     gates: gates?.map(reportGate),
     ...(timeline.checks && reportChecks(timeline.checks, startedAt)),

@@ -190,6 +190,10 @@ export const reportSchema = z.object({
     .array(z.string())
     .optional()
     .describe('Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`'),
+  healthCheckKinds: z
+    .array(z.string())
+    .optional()
+    .describe('The kinds of targets that expressions of `health-check-exprs` judged'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
   metrics: z.array(metric).optional().describe('The lines of the input `metrics`'),

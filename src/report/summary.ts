@@ -133,7 +133,7 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
   const blocks = [
     `### ${outcomeLabels[timeline.verdict?.outcome ?? 'progressing'].icon} ${markdown(headline(timeline))}`,
     ...cause(timeline, options),
-    ...annotationList(timeline),
+    ...settingsList(timeline),
     ...gateTable(timeline),
     ...causes(timeline, shown, shape, options),
     ...outcomeCounts(judged),
@@ -174,19 +174,22 @@ function alert(kind: (typeof alertKinds)[keyof typeof alertKinds], lines: readon
   return [`> [!${kind}]`, ...lines.map((line) => `> ${line}`.trimEnd())].join('\n')
 }
 
-/** The annotations that changed what is gated. The summary is read by those who decide on a change that contains them. */
-function annotationList({ annotations = [] }: Timeline): string[] {
-  if (annotations.length === 0) return []
-  const shown = annotations.slice(0, maxAnnotations).map((each) => `- ${nameCell(each)}`)
-  const more = annotations.length - shown.length
+/** The settings of files that changed what is gated. The summary is read by those who decide on a change that contains them. */
+function settingsList({ annotations = [], healthCheckKinds = [] }: Timeline): string[] {
   return [
-    alert('WARNING', [
-      'Annotations of the objects change what is gated:',
-      '',
-      ...shown,
-      ...(more === 0 ? [] : [`- and ${more} more`]),
-    ]),
+    ...warningList('Annotations of the objects change what is gated:', annotations),
+    ...warningList(
+      'Expressions of `health-check-exprs` decide when objects of these kinds are ready:',
+      healthCheckKinds,
+    ),
   ]
+}
+
+function warningList(title: string, names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const shown = names.slice(0, maxAnnotations).map((each) => `- ${nameCell(each)}`)
+  const more = names.length - shown.length
+  return [alert('WARNING', [title, '', ...shown, ...(more === 0 ? [] : [`- and ${more} more`])])]
 }
 
 /** A name in a table: shortened, because a table is as wide as its longest word. */

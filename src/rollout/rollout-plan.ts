@@ -95,7 +95,7 @@ export async function planTargets(
     ...dated,
     notices: [...dated.notices, ...(releases?.notices ?? [])],
     kinds: gatedKinds,
-    streamed: await selectStreamedTargets(streamed, dated.targets, namesOf, healthChecks),
+    streamed: await selectStreamedTargets(streamed, dated.targets, namesOf),
     checks: checks && (await importChecks()).placeChecks(checks, dated.targets, cluster.namespace),
   }
 }

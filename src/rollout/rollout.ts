@@ -13,8 +13,9 @@ import { type GateSettings, gateSettings, gateTimeoutMs } from '../gate/settings
 import { type EndedTimeline, type Entry, emptyTimeline, type Outcome, verdictOf } from '../gate/timeline.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
 import type { LiveLogs } from '../logs/live-logs.ts'
-import type { HealthCheck } from '../plan/health-check-entries.ts'
+import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
+import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lateEventsMs, quotedTextMs } from '../thresholds.ts'
 import { openFiles, type Rollout } from './rollout-inputs.ts'
@@ -113,6 +114,7 @@ async function beginWork<T>(
     healthChecks,
     ...checks,
     annotations: plan.annotations,
+    healthCheckKinds: usedHealthChecks(plan.targets, healthChecks),
   })
   const timeoutMs = gateTimeoutMs(settings, plan.targets)
   secrets.exempt(plan.targets.flatMap(({ name, namespace = '' }) => [name, namespace, context]))
@@ -121,6 +123,12 @@ async function beginWork<T>(
   const exit = new Exit(reporter, secrets, clock)
   exit.onHead({ startedAt, context, timeoutMs, stallTimeoutMs: inputs.stallTimeoutMs, ...plan })
   return work(plan, settings, cluster, exit)
+}
+
+/** The kinds of targets that the user's expressions judge. */
+function usedHealthChecks(targets: readonly Target[], healthChecks: readonly HealthCheck[]): readonly string[] {
+  const judged = targets.filter((target) => target.waitFor === undefined && findEntry(target, healthChecks))
+  return [...new Set(judged.map(({ kind }) => kind))]
 }
 
 async function gateTargets(

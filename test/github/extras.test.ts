@@ -191,6 +191,19 @@ it('an annotation that changed what was gated stands in the comment, also where 
   expect(boundedSummary(hidden, name, links, { limit: 300 })).toContain('2 annotations change what is gated')
 })
 
+it.each<[string, Partial<Timeline>, RegExp]>([
+  ['one kind', { healthCheckKinds: ['Widget'] }, / · health-check-exprs for Widget$/],
+  ['several kinds', { healthCheckKinds: ['Widget', 'Shop'] }, / · health-check-exprs for 2 kinds$/],
+  ['a kind beside annotations', { annotations, healthCheckKinds: ['Widget'] }, / · 3 settings change what is gated$/],
+])('expressions of health-check-exprs that decided stand in titles and summary: %s', async (_, fields, expected) => {
+  const timeline = createTimeline(fields)
+  await show('commit-status', timeline)
+  await show('comment', timeline)
+  expect(bodies('repos/create-commit-status')[0]?.['description']).toMatch(expected)
+  const comment = bodies('issues/create-comment')[0]?.['body']
+  for (const kind of fields.healthCheckKinds ?? []) expect(comment).toContain(`- ${kind}`)
+})
+
 it.each([
   ['ready', 'success', 'success', 'success'],
   ['failed', 'failure', 'failure', 'failure'],

@@ -1,10 +1,11 @@
+import { passes } from '../../src/gate/outcome.ts'
 import type { EndedTimeline, Entry, Outcome } from '../../src/gate/timeline.ts'
 import { mergeReports, type ReportFile } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { renderMergedLog } from '../../src/report/log.ts'
-import { type ReportRun, reportSchema } from '../../src/report/report-schema.ts'
+import { type Report, type ReportRun, reportSchema } from '../../src/report/report-schema.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import { renderDetails } from '../../src/report/target-details.ts'
 import { at, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
@@ -49,6 +50,33 @@ it.each<[readonly Outcome[], Outcome]>([
   const files = outcomes.map((outcome) => file(ended(outcome), outcome))
   for (const order of [files, files.toReversed()]) {
     expect(mergeReports(order, 0).verdict.outcome).toBe(expected)
+  }
+})
+
+/** The report of a merge, with other fields. */
+function forged(fields: Partial<Report>, ...parts: readonly ReportFile[]): ReportFile {
+  return { path: 'forged.json', report: { ...buildReport(mergeReports(parts, 0)), ...fields } }
+}
+
+it.each<[string, ReportFile]>([
+  ['failed, without gates', { path: 'a.json', report: { ...buildReport(ended('failed')), gates: [] } }],
+  ['failed, without gates and targets', forged({ outcome: 'failed', gates: [], targets: [] }, file(ended('ready')))],
+  ['failed, with a gate that is ready', forged({ outcome: 'failed' }, file(ended('ready'), 'eu'))],
+  ['unknown, with a gate that timed out', forged({ outcome: 'unknown' }, file(ended('timed-out'), 'eu'))],
+  ['superseded, without targets', { path: 'a.json', report: { ...buildReport(ended('superseded')), targets: [] } }],
+  [
+    'cancelled, with two gates that are ready',
+    forged({ outcome: 'cancelled' }, file(ended('ready'), 'eu'), file(ended('ready'), 'us')),
+  ],
+])('a report that contradicts itself is no success: %s', (_, forgery) => {
+  for (const files of [[forgery], [file(ended('ready'), 'ready'), forgery]]) {
+    const merged = mergeReports(files, 0)
+    expect(merged.verdict.outcome).toBe(forgery.report?.outcome)
+    expect(passes(merged, 'pass')).toBe(false)
+    expect(merged.gates?.map(({ outcome }) => outcome)).toContain(forgery.report?.outcome)
+    expect(mergeReports([{ path: 'again.json', report: buildReport(merged) }], 0).verdict.outcome).toBe(
+      forgery.report?.outcome,
+    )
   }
 })
 

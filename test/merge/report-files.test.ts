@@ -90,6 +90,16 @@ it.each<[string, string, string]>([
   expect(mistakesOf('reports/eu/report.json')).toEqual([`reports/eu/report.json: ${message}`])
 })
 
+it.each<[string, object]>([
+  ['a target that is not', { targets: [{ ...JSON.parse(report).targets[0], outcome: 'failed' }] }],
+  ['a gate that is not', { gates: [{ name: 'eu', path: 'eu.json', outcome: 'timed-out', reason: '', message: '' }] }],
+])('a report that is ready with %s is a mistake', (_, fields) => {
+  write('forged.json', JSON.stringify({ ...JSON.parse(report), outcome: 'ready', ...fields }))
+  expect(mistakesOf('forged.json')).toEqual([
+    'forged.json: outcome: It is ready, but not everything in the report is. Name the file of the output `report`, as the gate wrote it.',
+  ])
+})
+
 it('a report with wrong fields is a mistake that names them, three at most', () => {
   write(
     'a.json',

@@ -150,6 +150,34 @@ it('a "!" before a printed line excludes its resource', () => {
   expect(read('service/web created\n!deployment.apps/web configured')).toEqual(['service/web', '!deployment.apps/web'])
 })
 
+it.each([
+  'role.rbac.authorization.k8s.io/a\n!deployment web\n# created',
+  'role.rbac.authorization.k8s.io/a\n!deployment web\n!pod x created',
+  'role.rbac.authorization.k8s.io/a\n!deployment web\nserviceaccount "default" configured',
+  'role.rbac.authorization.k8s.io/a created\n!deployment web\n# b serverside-applied',
+  'configmap/a\n!deployment/web\nb created',
+  'configmap/a\n!deployment/web created',
+  'configmap/a\r\r!deployment/web\rservice/web unchanged (server dry run)',
+  'Warning: resource roles/a\n! deploy --all\n# is missing\nrole.rbac.authorization.k8s.io/b configured',
+])("a name with line breaks in kubectl's output adds no exclude: %j", (printed) => {
+  expect(messagesOf(`deployment.apps/web configured\n${printed}`)).toContainEqual(
+    expect.stringMatching(
+      /^This exclude stands between lines that kubectl printed, so a name with a line break may contain it\./,
+    ),
+  )
+})
+
+it.each([
+  'deployment.apps/web configured\nsecret/x created\n\n# as it has no status\n!secret --all\n!configmap/seed',
+  '!secret --all\ndeployment.apps/web configured\nsecret/x created',
+  '# for later\n\n!secret --all\n# printed\ndeployment.apps/web configured',
+  'deployment/web\n!secret --all\nservice/feed',
+  'deployment/web\n!secret/created\nservice/configured',
+])("excludes above and below kubectl's output, and between other lines, exclude: %j", (text) => {
+  expect(messagesOf(text)).toEqual([])
+  expect(read(text).filter((each) => each.startsWith('!')).length).toBeGreaterThan(0)
+})
+
 const mistakesOf = (text: string) => parseReferences(text).mistakes.map(({ line, message }) => `${line}: ${message}`)
 
 it.each([

@@ -28,17 +28,12 @@ interface Around {
 }
 
 /** The names of the targets that are chosen, or the mistakes. */
-async function choose(text: string, { among = targets, labelled = {}, healthChecks = [] }: Around = {}) {
+async function choose(text: string, { among = targets, labelled = {} }: Around = {}) {
   try {
     const { references } = parseReferences(text, 'stream-logs')
     const list = async ({ namespace = '', labelSelector }: WatchRequest) =>
       labelSelector === 'app=shop' ? (labelled[namespace] ?? []) : []
-    const chosen = await selectStreamedTargets(
-      resolveStreamLogs(references, resources, hasPods),
-      among,
-      list,
-      healthChecks,
-    )
+    const chosen = await selectStreamedTargets(resolveStreamLogs(references, resources, hasPods), among, list)
     return [...chosen].map((index) => among[index]?.name)
   } catch (error) {
     if (error instanceof UserError)
@@ -99,10 +94,6 @@ test('a target that is judged without its pods is a mistake, and a Pod is never'
   const waitFor = { type: 'condition', condition: 'Complete', status: 'True' } as const
   expect(await choose('job/migrate', { among: [target('Job', 'migrate', { waitFor })] })).toEqual([
     expect.stringMatching(/^stream-logs 1: job\/migrate has --for, .* Leave --for out/),
-  ])
-  const healthChecks = [{ group: 'batch', kind: 'Job' }]
-  expect(await choose('job/migrate', { healthChecks })).toEqual([
-    expect.stringMatching(/^stream-logs 1: job\/migrate is judged by health-check-exprs/),
   ])
   expect(await choose('pod/task')).toEqual(['task'])
 })

@@ -1,4 +1,5 @@
-import { groupOf, type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { type KubeObject, oncePerObject } from '../../cluster/objects.ts'
+import { isBuiltIn } from '../../plan/kinds.ts'
 import { type Problem, problemOf } from '../../reasons/reasons.ts'
 import { signalsText, signalText } from '../../reasons/status.ts'
 import { unclearSettles } from '../../thresholds.ts'
@@ -116,21 +117,6 @@ function awaitsSignalUntil(object: KubeObject, { now, time, history, settings }:
   const since = Math.min(lastWrite, Math.max(history.fieldsMovedAt, history.statesMovedAt, history.specSeenAt))
   return provePersisted(since, settings.settleTimeMs * (isUnclear(object) ? unclearSettles : 1), now).recheckAt
 }
-
-/**
- * Whether an API group is built in: its name has no dot, or is a name below with the suffix `.k8s.io`. Some custom
- * resources also have an approved group under k8s.io: gateway.networking.k8s.io, snapshot.storage.k8s.io.
- */
-export function isBuiltIn(apiVersion: string): boolean {
-  const group = groupOf(apiVersion)
-  return !group.includes('.') || builtInGroups.has(group.replace(/\.k8s\.io$/, ''))
-}
-
-const builtInGroups = words(`
-  admissionregistration apiextensions apiregistration authentication authorization certificates coordination discovery
-  events flowcontrol.apiserver internal.apiserver networking node rbac.authorization resource scheduling storage
-  storagemigration
-`)
 
 /**
  * A strike problem: a failure of a controller that has given up. A slow problem: a suspension, and any other failure or

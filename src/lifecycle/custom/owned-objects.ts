@@ -2,13 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../../cluster/feed.ts'
 import type { Fields, KindName, KubeObject, LabelSelector, ObjectName } from '../../cluster/objects.ts'
 import { groupOf } from '../../cluster/objects.ts'
+import { isBuiltIn } from '../../plan/kinds.ts'
 import { maxApplied } from '../../thresholds.ts'
 import { fieldsOf } from '../conditions.ts'
 import { lastWriteOf } from '../gate-time.ts'
 import { timestampUnitMs } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { formatSelector } from '../selector.ts'
-import { isBuiltIn } from './generic.ts'
 
 /** The kinds of the objects that an object owns or selects. */
 export interface KindsBehind {

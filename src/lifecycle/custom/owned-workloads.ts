@@ -8,6 +8,7 @@ import {
   type Pod,
   shortName,
 } from '../../cluster/objects.ts'
+import { isBuiltIn } from '../../plan/kinds.ts'
 import { ownedListsMs } from '../../thresholds.ts'
 import { type Draft, revisedPods } from '../assessment.ts'
 import { earliest, provePersisted } from '../proof.ts'
@@ -15,7 +16,6 @@ import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
-import { isBuiltIn } from './generic.ts'
 import {
   isOwnedBy,
   isSelectedByStatus,
