@@ -768,6 +768,9 @@ export const maxKindErrors = 3
  */
 export const releaseClockMs = 2_000
 
+/** How long Helm may work on a revision before it changes a workload, or its hooks run: twice its default `--timeout`. */
+export const hookLeadMs = 600_000
+
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
 

@@ -31,6 +31,9 @@ export interface WatchRequest extends KindName {
  */
 export const secretNames: KindName = { apiVersion: 'v1', kind: 'SecretName' }
 
+/** The context that selects the service account of this pod. */
+export const inClusterContext = 'in-cluster'
+
 /**
  * A kind of the gate alone: the revisions of Helm releases, `web.v7` for the Secret `sh.helm.release.v1.web.v7`. Only the
  * metadata of these Secrets is requested, and only the labels are kept that Helm writes.

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { delimiter, dirname, isAbsolute, join, resolve } from 'node:path'
 import { load, YAMLException } from 'js-yaml'
 import { errorText, UserError, withoutQuotedText } from '../errors.ts'
+import { inClusterContext } from './feed.ts'
 import { isObject } from './objects.ts'
 
 export type Section = Record<string, unknown>
@@ -47,9 +48,6 @@ function homeFolder(): string {
     return ''
   }
 }
-
-/** The context that selects the service account of this pod. */
-const inClusterContext = 'in-cluster'
 
 /**
  * Reads the kubeconfig. `given` is its text (YAML or JSON), base64 of the text, or the path of a file. Without `given`,

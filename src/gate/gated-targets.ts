@@ -39,6 +39,7 @@ import {
   optionalRequestsOf,
   requestsOf,
   type TargetState,
+  undoRequestsOf,
   wasDeleted,
 } from './target-state.ts'
 import { step, type TargetEvent } from './target-step.ts'
@@ -99,6 +100,7 @@ export class GatedTargets {
     ...requestsOf(gated),
     ...explainingRequestsOf(gated),
     ...optionalRequestsOf(gated),
+    ...undoRequestsOf(gated),
   ])
   readonly #unended = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : [gated]))
   readonly #needed = this.#listOf((gated) => (gated.state.type === 'ended' ? [] : requestsOf(gated)))
@@ -216,7 +218,7 @@ export class GatedTargets {
     return this.#byName.get(nameKey(reference)) ?? []
   }
 
-  /** The watches that all targets need, those that explain them, and optional ones. The same array while nothing changes. */
+  /** The watches that all targets need, those that explain them, optional ones and those of undos. The same array while nothing changes. */
   get requests(): readonly WatchRequest[] {
     return this.#requests()
   }
@@ -240,7 +242,7 @@ export class GatedTargets {
   isOptional(request: Partial<WatchRequest>): boolean {
     const isRead = (each: WatchRequest) => covers(request, each)
     return (
-      this.all.some((gated) => optionalRequestsOf(gated).some(isRead)) &&
+      this.all.some((gated) => [...optionalRequestsOf(gated), ...undoRequestsOf(gated)].some(isRead)) &&
       !this.all.some((gated) => [...requestsOf(gated), ...explainingRequestsOf(gated)].some(isRead))
     )
   }

@@ -108,7 +108,7 @@ const record = fields<TargetRecord>({
   changedAt: kept,
   change: kept,
   hasRun: kept,
-  undo: fields<Undo>({ revision: kept, obstacle: text, isOnlyRestart: kept }),
+  undo: fields<Undo>({ revision: kept, since: kept, obstacle: text, isOnlyRestart: kept }),
 })
 
 /** An entry of the log with its text redacted. */

@@ -215,6 +215,11 @@ export function optionalRequestsOf(gated: GatedTarget): readonly WatchRequest[] 
   return state.listed !== undefined && isWatched ? rule.relatives(state.listed) : noRequests
 }
 
+/** The watches that only an undo needs. No verdict waits for them. */
+export function undoRequestsOf({ rule, state }: GatedTarget): readonly WatchRequest[] {
+  return (state.seen && rule.undoRelatives?.(state.seen.object)) ?? noRequests
+}
+
 /** The watches of objects that may explain the state of the target. No verdict waits for them. */
 export function explainingRequestsOf({ state }: Pick<GatedTarget, 'state'>): readonly WatchRequest[] {
   return state.assessment?.explainedBy ?? noRequests

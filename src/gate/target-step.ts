@@ -593,7 +593,10 @@ function end(
   const object = objectOf(state)
   const snapshot = context.takeSnapshot(object, problems)
   const text = verdictText(verdict, logText)
-  const problem = assessment?.failure ?? problems[0]
+  const failure = assessment?.failure ?? problems[0]
+  // The controller's deadline passed: what is wrong with the pods is the cause.
+  const isDeadline = failure?.reason === 'progress-deadline-exceeded'
+  const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
   const undo =
     verdict.outcome === 'failed' && object !== undefined
       ? context.findUndo(object, seen?.availableRevision, problem)

@@ -48,6 +48,8 @@ export type Arrival = { readonly known: KnownRevision } & (
 /** Whether the undo of a failed object restores what ran before: to this revision, unless there is an obstacle. */
 export interface Undo {
   readonly revision?: number
+  /** Of a Helm release: when this revision was made, if it is the one before the present one, in milliseconds since the epoch. */
+  readonly since?: number
   /** Why not, as a clause: `it is paused`. Raw text: renderers escape it. */
   readonly obstacle?: string
   /** Only metadata differ, such as the checksum of a ConfigMap: the undo of a Helm release restores that too. */
@@ -103,6 +105,8 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
    * refused or fail, the rule warns of nothing.
    */
   optionalRelatives?(object: Gated): readonly WatchRequest[]
+  /** The watches that only `undo` needs: nothing waits for them. */
+  undoRelatives?(object: Gated): readonly WatchRequest[]
   /** Kinds whose objects affect the target although it does not own them: in its namespace, or cluster-wide. */
   readonly concernedBy?: readonly string[]
   /**

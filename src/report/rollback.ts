@@ -1,7 +1,8 @@
+import { inClusterContext } from '../cluster/feed.ts'
 import type { EndedTimeline, TargetRecord } from '../gate/timeline.ts'
 import { label } from '../plan/names.ts'
-import { displayName, fullNames, type ReleaseHistory } from '../plan/target.ts'
-import { releaseClockMs } from '../thresholds.ts'
+import { displayName, fullNames, type ReleaseHistory, type ReleaseRevision } from '../plan/target.ts'
+import { hookLeadMs, recentVersionMs, releaseClockMs } from '../thresholds.ts'
 
 /** What a failed gate recommends to undo. */
 interface Rollback {
@@ -32,13 +33,13 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
   const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? '' }))
   const failed = named
     .filter(({ record }) => record.outcome === 'failed')
-    .map((each) => ({ ...each, step: stepOf(each.record, each.name) }))
+    .map((each) => ({ ...each, step: stepOf(each.record, each.name, timeline) }))
   const steps = new Map(failed.flatMap(({ step }) => (step === undefined ? [] : [[step.command, step.restores]])))
   const command = [...steps.keys()].join(' && ')
   const keptNotes = failed
-    .filter(({ record, step }) => !record.hasRun && step === undefined)
-    .map(({ record, name }) => `${name} is not undone: ${obstacleOf(record)}.`)
-  const ran = named.filter(({ record }) => record.hasRun).map(({ name }) => name)
+    .filter(({ record, step }) => !hasRun(record) && step === undefined)
+    .map(({ record, name }) => `${name} is not undone: ${obstacleOf(record, timeline)}.`)
+  const ran = named.filter(({ record }) => hasRun(record)).map(({ name }) => name)
   if (ran.length > 0) {
     const verb = ran.length === 1 ? 'ran: a migration' : 'ran: migrations'
     const byHand = command === '' ? '' : ` If the older version works with what was changed: ${command}`
@@ -49,28 +50,55 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
   return { command, note: [...restores, ...keptNotes].join(' ') }
 }
 
-function obstacleOf({ change, undo }: TargetRecord): string {
+/** Whether a Job has run for this change. Helm and Argo CD go on, and remove their hook, only once it has succeeded. */
+function hasRun({ target, hasRun }: TargetRecord): boolean {
+  return hasRun === true || (target.kind === 'Job' && target.hook?.removal !== undefined)
+}
+
+function obstacleOf({ change, changedAt, undo, target }: TargetRecord, { startedAt, context }: EndedTimeline): string {
+  if (target.deployedBy !== undefined) return `${displayName(target.deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'
-  return undo?.obstacle ?? 'it has no revision that kubectl could restore'
+  if (undo === undefined) return 'it has no revision that kubectl could restore'
+  if (!isRecent(changedAt, startedAt))
+    return changedAt === undefined ? 'the age of its version is unknown' : 'its version is more than an hour old'
+  if (undo.obstacle !== undefined) return undo.obstacle
+  return contextFlag('context', context) === undefined
+    ? 'the name of the context is no plain word for a shell'
+    : 'one of its names is no plain word for a shell'
+}
+
+/** Whether a version is of this change; if its age is unknown, that is not proven. */
+function isRecent(changedAt: number | undefined, startedAt: number): boolean {
+  return changedAt !== undefined && startedAt - changedAt <= recentVersionMs
 }
 
 /** The undo of a target; undefined if it does not restore what ran, or if a name is no plain word for a shell. */
-function stepOf({ target, changedAt, change, undo = {} }: TargetRecord, name: string): Step | undefined {
+function stepOf(record: TargetRecord, name: string, { startedAt, context }: EndedTimeline): Step | undefined {
+  const { target, changedAt, change, undo = {} } = record
   const { revision, obstacle, isOnlyRestart } = undo
-  if (change === 'none' || revision === undefined || (obstacle !== undefined && !isOnlyRestart)) return undefined
+  if (change === 'none' || !isRecent(changedAt, startedAt) || target.deployedBy !== undefined) return undefined
+  if (revision === undefined || (obstacle !== undefined && !isOnlyRestart)) return undefined
   const { release, namespace = '' } = target
-  const before = release && releaseBefore(release, changedAt)
+  const before = release && releaseBefore(release, changedAt, undo.since)
+  const [ofHelm, ofKubectl] = [contextFlag('kube-context', context), contextFlag('context', context)]
+  if (ofHelm === undefined || ofKubectl === undefined) return undefined
   if (release !== undefined && before !== undefined && isPlainName(release.name) && label.test(release.namespace))
     return {
-      command: `helm rollback ${release.name} ${before} -n ${release.namespace}`,
+      command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
       restores: `the Helm release ${release.name} to revision ${before} (not what its hooks did)`,
     }
   if (obstacle !== undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
     return undefined
   return {
-    command: `kubectl rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
+    command: `kubectl${ofKubectl} rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
     restores: `${name} to revision ${revision} (its pod template, no ConfigMaps, Secrets or replicas)`,
   }
+}
+
+/** The flag for a context; empty in the cluster, undefined if a shell may read more than a word in its name. */
+function contextFlag(flag: string, context: string): string | undefined {
+  if (context === '' || context === inClusterContext) return ''
+  return /^\w[\w.:/@+=-]*$/.test(context) ? ` --${flag} ${context}` : undefined
 }
 
 /** Whether the API server accepts a name: then no shell reads more than a word in it. */
@@ -79,14 +107,21 @@ function isPlainName(name: string): boolean {
 }
 
 /**
- * The number of the last deployed revision of a release before the one that changed an object.
+ * The number of the last deployed revision of a release before the one that changed an object, if that one made what ran: not if
+ * somebody changed the object by hand, or if a later revision of the release broke it.
  * @param changedAt when the present version of the object came, in milliseconds since the epoch
+ * @param since when the version before it came
  */
-function releaseBefore({ revisions }: ReleaseHistory, changedAt: number | undefined): number | undefined {
-  if (changedAt === undefined) return undefined
-  const changing = revisions.findLast(({ createdAt = '' }) => Date.parse(createdAt) <= changedAt + releaseClockMs)
-  if (changing === undefined) return undefined
-  return revisions.findLast(
-    ({ number, status }) => number < changing.number && (status === 'superseded' || status === 'deployed'),
-  )?.number
+function releaseBefore(
+  { revisions }: ReleaseHistory,
+  changedAt: number | undefined,
+  since: number | undefined,
+): number | undefined {
+  const lastAt = (at: number | undefined) =>
+    at && revisions.findLast(({ createdAt = '' }) => Date.parse(createdAt) <= at + releaseClockMs)
+  const [changing, making] = [lastAt(changedAt), lastAt(since)]
+  if (!changing || !making || !since || making.number >= changing.number) return undefined
+  const wasDeployed = ({ status }: ReleaseRevision) => status === 'superseded' || status === 'deployed'
+  if (!wasDeployed(making) || since - Date.parse(making.createdAt ?? '') > hookLeadMs) return undefined
+  return revisions.findLast((each) => each.number < changing.number && wasDeployed(each))?.number
 }

@@ -149,9 +149,12 @@ function undoesTwoOfThree(workflow: string, folder: string, job: string): Scenar
       const { outputs } = failed.job('deploy').step('gate')
       equal(outputs['outcome'], 'failed')
       const undos = ['mailer', 'worker'].map(
-        (name) => `kubectl rollout undo deployment/${name} -n ${fixture.namespace} --to-revision=2`,
+        (name) => `kubectl --context prod rollout undo deployment/${name} -n ${fixture.namespace} --to-revision=2`,
       )
-      equal(outputs['rollback-command'], isOfHelm ? `helm rollback web 2 -n ${fixture.namespace}` : undos.join(' && '))
+      equal(
+        outputs['rollback-command'],
+        isOfHelm ? `helm --kube-context prod rollback web 2 -n ${fixture.namespace}` : undos.join(' && '),
+      )
       equal(failed.job(job).step('undo').result, 'success')
       deepEqual(await images(), [isOfHelm ? 'v1' : 'v2', 'v1', 'v1'])
       const undone = failed.job(job).step('undone')

@@ -48,6 +48,26 @@ const imageMissing = {
 } as unknown as Problem
 const crash = { ...imageMissing, reason: 'crash-loop' } as unknown as Problem
 
+const without = (reason: string) => ({ ...crash, reason, container: undefined }) as unknown as Problem
+const hookJob = (
+  hook: string,
+  metadata: Partial<KubeObject['metadata']> = {},
+  status: object = { startTime: iso(-5) },
+) =>
+  ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'migrate',
+      namespace: 'shop',
+      uid: 'migrate-uid',
+      creationTimestamp: iso(-5),
+      annotations: { 'helm.sh/hook': hook },
+      ...metadata,
+    },
+    status,
+  }) as KubeObject
+
 const availableRevision = (object: KubeObject, ...objects: KubeObject[]) =>
   undoHooks.availableRevision(object, context({ now: 1, objects: [object, ...objects] }))
 
@@ -158,6 +178,89 @@ test.each([
     [oldSet()],
     'container app is the same in both revisions',
   ],
+  ...(
+    [
+      ['Argo CD', 'argocd-controller'],
+      ['Flux', 'kustomize-controller'],
+      ['Config Sync', 'configsync'],
+      ['OLM', 'olm'],
+      ['Crossplane', 'crossplane-kubernetes-provider'],
+      ['an operator', 'manager'],
+      ['another operator', 'strimzi-cluster-operator'],
+    ] as const
+  ).map(
+    ([name, manager]) =>
+      [
+        `that ${name} writes, by its field manager`,
+        web(
+          {},
+          {
+            managedFields: [
+              { manager: 'kubectl-set', operation: 'Update' },
+              { manager, operation: 'Apply' },
+            ],
+          },
+        ),
+        crash,
+        [oldSet()],
+        `${manager} writes it`,
+      ] as const,
+  ),
+  ...[
+    { annotations: { 'argocd.argoproj.io/instance': 'shop' } },
+    { labels: { 'argocd.argoproj.io/instance': 'shop' } },
+    { labels: { 'helm.toolkit.fluxcd.io/name': 'web' } },
+    { annotations: { 'configmanagement.gke.io/managed': 'enabled' } },
+    { annotations: { 'configsync.gke.io/resource-id': 'apps_deployment_shop_web' } },
+    { labels: { 'olm.owner': 'web.v2' } },
+    { labels: { 'operators.coreos.com/web.shop': '' } },
+    { annotations: { 'objectset.rio.cattle.io/id': 'default-shop' } },
+    { annotations: { 'keel.sh/policy': 'major' } },
+  ].map(
+    (metadata) =>
+      [
+        `with ${JSON.stringify(metadata)}`,
+        web({}, metadata),
+        crash,
+        [oldSet()],
+        'a GitOps operator applies it',
+      ] as const,
+  ),
+  [
+    'that names an owner which is no controller, as OLM writes it',
+    web({}, { ownerReferences: [{ apiVersion: 'v1', kind: 'ClusterServiceVersion', name: 'web.v2', uid: 'c' }] }),
+    crash,
+    [oldSet()],
+    'ClusterServiceVersion web.v2 writes it',
+  ],
+  [
+    'whose label names the operator that manages it',
+    web({}, { labels: { 'app.kubernetes.io/managed-by': 'prometheus-operator' } }),
+    crash,
+    [oldSet()],
+    'prometheus-operator writes it',
+  ],
+  [
+    'whose crashing container a webhook injects',
+    web(),
+    { ...crash, container: 'istio-proxy' } as Problem,
+    [oldSet()],
+    'container istio-proxy is not in the template',
+  ],
+  [
+    'whose crashing init container a webhook injects, which its ReplicaSet reports',
+    web(),
+    { ...crash, container: undefined, cause: { ...crash, container: 'vault-agent-init' } } as Problem,
+    [oldSet()],
+    'container vault-agent-init is not in the template',
+  ],
+  ['whose node evicted its pod', web(), without('evicted'), [oldSet()], '(evicted) is not in its template'],
+  ['whose webhook is down', web(), without('webhook-unavailable'), [oldSet()], 'is not in its template'],
+  ['that no node has room for', web(), without('unschedulable'), [oldSet()], '(unschedulable) is the same'],
+  ['whose quota is used up', web(), without('quota-exceeded'), [oldSet()], '(quota-exceeded) is the same'],
+  ...['pre-upgrade', 'post-install,post-upgrade'].map(
+    (hook) => [`whose ${hook} hook ran`, web(), crash, [oldSet(), hookJob(hook)], 'the hook job/migrate ran'] as const,
+  ),
 ] as const)('no undo restores a Deployment %s', (_, object, problem, objects, obstacle) => {
   expect(undo(object, problem, ...objects).obstacle).toContain(obstacle)
 })
@@ -219,4 +322,89 @@ test('the pods of a DaemonSet belong to a revision by its hash, not by its name'
   }))
   const objects = [set, ...revisions, pod('a', 'h1', settled), pod('b', 'h2', broken)]
   expect(undoHooks.availableRevision(set, context({ now: 1, objects }))).toBe(1)
+})
+
+test.each([
+  [
+    'that kubectl, Helm and an autoscaler wrote',
+    web(
+      {},
+      {
+        managedFields: [
+          { manager: 'kubectl-client-side-apply', operation: 'Update' },
+          { manager: 'helm', operation: 'Update' },
+          { manager: 'keda-operator', operation: 'Update', subresource: 'scale' },
+          { manager: 'kube-controller-manager', operation: 'Update', subresource: 'status' },
+        ],
+      },
+    ),
+    [],
+  ],
+  [
+    'with the labels that charts recommend',
+    web(
+      {},
+      {
+        labels: { 'app.kubernetes.io/instance': 'web', 'app.kubernetes.io/managed-by': 'Helm' },
+      },
+    ),
+    [],
+  ],
+  ['whose test hook ran', web(), [hookJob('test')]],
+  ['whose hook of an hour before ran', web(), [hookJob('pre-upgrade', { creationTimestamp: iso(-3_600) })]],
+  ['whose hook has not started', web(), [hookJob('pre-upgrade', {}, {})]],
+  [
+    'beside which the hook of another release ran',
+    web({}, { annotations: { 'meta.helm.sh/release-name': 'web' } }),
+    [hookJob('pre-upgrade', { labels: { 'app.kubernetes.io/instance': 'other' } })],
+  ],
+] as const)('an undo restores a Deployment %s', (_, object, objects) => {
+  expect(undo(object, crash, oldSet(), ...objects).obstacle).toBeUndefined()
+})
+
+const env = (name: string, key: string) => ({ name: 'TOKEN', valueFrom: { secretKeyRef: { name, key } } })
+const needing = (container: object, volumes: readonly object[] = []) =>
+  createTemplate({ containers: [createContainer({ image: 'acme/web:v1', ...container })], volumes } as object)
+const token = { env: [env('token', 'a')] }
+const mounted = [{ name: 'token', secret: { secretName: 'token' } }]
+const projected = [{ name: 'all', projected: { sources: [{ secret: { name: 'token' } }] } }]
+const missing = (key?: string) =>
+  ({
+    ...crash,
+    reason: 'config-missing',
+    detail: { message: '', missing: { kind: 'secret', name: 'token', key } },
+  }) as Problem
+
+test.each([
+  ['an env variable of both revisions', needing(token), missing(), true],
+  ['a key that an env variable of both needs', needing(token), missing('a'), true],
+  ['a key that only the new revision needs', needing({ env: [env('token', 'b')] }), missing('a'), false],
+  ['an envFrom of both', needing({ envFrom: [{ secretRef: { name: 'token' } }] }), missing(), true],
+  ['a volume of both', needing({}, mounted), missing(), true],
+  ['a projected volume of both', needing({}, projected), missing(), true],
+  ['a Secret that only the new revision needs', needing({ env: [env('other', 'a')] }), missing(), false],
+  ['a ConfigMap of this name', needing({ envFrom: [{ configMapRef: { name: 'token' } }] }), missing(), false],
+] as const)('an undo restores nothing if what is missing is %s: %#', (_, before, problem, isInBoth) => {
+  const set = createReplicaSet(
+    { metadata: { name: 'web-6', annotations: annotations(6) } },
+    createDeployment({ spec: { template: before } }),
+  )
+  const after = web({ template: needing({ image: 'acme/web:v2', ...token }, [...mounted, ...projected]) })
+  const { obstacle = '' } = undo(after, problem, set)
+  expect(obstacle).toBe(isInBoth ? 'both revisions need secret token' : '')
+})
+
+test('the undo of an object of a Helm release has the time of its revision, if that is the one before', () => {
+  const release = web({}, { annotations: { 'meta.helm.sh/release-name': 'web' } })
+  const set = (number: number, created: number) =>
+    createReplicaSet(
+      { metadata: { name: `web-${number}`, annotations: annotations(number), creationTimestamp: iso(created) } },
+      createDeployment({ spec: { template: template(`acme/web:of-${number}`) } }),
+    )
+  expect(undo(release, crash, set(6, -900))).toMatchObject({ since: Date.parse(iso(-900)) })
+  expect(
+    undoHooks.undo(release, 5, crash, context({ now: 60, objects: [release, newSet, set(5, -900), set(6, -600)] })),
+  ).toEqual({
+    revision: 5,
+  })
 })

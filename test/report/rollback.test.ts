@@ -3,16 +3,21 @@ import type { Target } from '../../src/plan/target.ts'
 import { rollbackOf } from '../../src/report/rollback.ts'
 import { createTarget, createTargetRecord, createTimeline } from './builders.ts'
 
+const startedAt = Date.parse('2026-01-01T13:05:00Z')
 const failed = (target: Partial<Target>, overrides: Partial<TargetRecord> = {}) =>
   createTargetRecord({
     target: createTarget(target),
     outcome: 'failed',
     reason: 'crash-loop',
     undo: { revision: 6 },
+    changedAt: startedAt - 60_000,
+    change: 'recent',
     ...overrides,
   })
-const rollback = (targets: readonly TargetRecord[], outcome = 'failed' as const) =>
-  rollbackOf(createTimeline({ verdict: { outcome, reason: 'crash-loop', message: '' }, targets }))
+const rollback = (targets: readonly TargetRecord[], context = 'prod') =>
+  rollbackOf(
+    createTimeline({ startedAt, context, verdict: { outcome: 'failed', reason: 'crash-loop', message: '' }, targets }),
+  )
 const job = (overrides: Partial<TargetRecord>) =>
   createTargetRecord({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }), ...overrides })
 
@@ -23,7 +28,7 @@ test('each resource that failed has its own command, and what is healthy has non
     failed({ kind: 'StatefulSet', name: 'db' }),
   ])
   expect(command).toBe(
-    'kubectl rollout undo deployment/web -n shop --to-revision=6 && kubectl rollout undo statefulset/db -n shop --to-revision=6',
+    'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6 && kubectl --context prod rollout undo statefulset/db -n shop --to-revision=6',
   )
   expect(note).toBe(
     'Undoes deployment/web to revision 6 (its pod template, no ConfigMaps, Secrets or replicas), statefulset/db to revision 6 (its pod template, no ConfigMaps, Secrets or replicas).',
@@ -33,7 +38,7 @@ test('each resource that failed has its own command, and what is healthy has non
 test('a resource with an obstacle is not undone, and the note has the reason', () => {
   const paused = failed({ name: 'api' }, { undo: { revision: 3, obstacle: 'it is paused' } })
   expect(rollback([failed({}), paused])).toEqual({
-    command: 'kubectl rollout undo deployment/web -n shop --to-revision=6',
+    command: 'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6',
     note: 'Undoes deployment/web to revision 6 (its pod template, no ConfigMaps, Secrets or replicas). deployment/api is not undone: it is paused.',
   })
 })
@@ -56,8 +61,11 @@ test('a resource that this change did not touch is not undone', () => {
 test('after a Job of the same change there is no command, since a migration may not be undone', () => {
   expect(rollback([failed({}), job({ hasRun: true })])).toEqual({
     command: '',
-    note: 'job/migrate ran: a migration may not be undone. If the older version works with what was changed: kubectl rollout undo deployment/web -n shop --to-revision=6',
+    note: 'job/migrate ran: a migration may not be undone. If the older version works with what was changed: kubectl --context prod rollout undo deployment/web -n shop --to-revision=6',
   })
+  const hook = { annotation: 'helm.sh/hook=pre-upgrade', removal: 'helm.sh/hook-delete-policy=hook-succeeded' }
+  const removed = job({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', hook }) })
+  expect(rollback([failed({}), removed]).command).toBe('')
   expect(rollback([job({ outcome: 'failed', hasRun: true })]).note).toBe(
     'job/migrate ran: a migration may not be undone.',
   )
@@ -92,35 +100,81 @@ const release = {
     { number: 8, status: 'deployed', createdAt: '2026-01-01T13:00:00Z' },
   ],
 }
-const ofRelease = (name: string, changedAt: string | undefined, undo: TargetRecord['undo'] = { revision: 6 }) =>
-  failed({ name, release }, { undo, ...(changedAt !== undefined && { changedAt: Date.parse(changedAt) }) })
+/** A workload of the release: its version, and when the one before came, which is that of a revision of the release. */
+const ofRelease = (name: string, changedAt: string, since?: string, undo: TargetRecord['undo'] = {}) =>
+  failed(
+    { name, release },
+    {
+      undo: { revision: 6, ...(since !== undefined && { since: Date.parse(since) }), ...undo },
+      changedAt: Date.parse(changedAt),
+    },
+  )
+const [sixth, seventh] = ['2026-01-01T11:00:02Z', '2026-01-01T12:00:02Z']
+const eighth = '2026-01-01T13:00:02Z'
 
 test('the workloads of a Helm release are undone by one helm rollback', () => {
-  const changedAt = '2026-01-01T13:00:02Z'
-  expect(rollback([ofRelease('web', changedAt), ofRelease('api', changedAt)])).toEqual({
-    command: 'helm rollback web 7 -n shop',
+  expect(rollback([ofRelease('web', eighth, seventh), ofRelease('api', eighth, '2026-01-01T10:00:20Z')])).toEqual({
+    command: 'helm --kube-context prod rollback web 7 -n shop',
     note: 'Undoes the Helm release web to revision 7 (not what its hooks did).',
   })
 })
 
+const alone = 'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6'
 test.each([
-  [
-    'that an earlier revision of the release made goes back to the one before it',
-    '2026-01-01T12:00:01Z',
-    'helm rollback web 5 -n shop',
-  ],
-  [
-    'that is older than all known revisions of the release is undone alone',
-    '2026-01-01T09:00:00Z',
-    'kubectl rollout undo deployment/web -n shop --to-revision=6',
-  ],
-  ['whose time is unknown is undone alone', undefined, 'kubectl rollout undo deployment/web -n shop --to-revision=6'],
-])('a failing change %s', (_, changedAt, command) => {
-  expect(rollback([ofRelease('web', changedAt)]).command).toBe(command)
+  ['whose version before is of no known revision of the release', '2026-01-01T09:00:00Z'],
+  ['whose version before was broken by a later revision', undefined],
+  ['whose version before was set by hand, an hour after the release', '2026-01-01T11:30:00Z'],
+  ['whose version before is of a revision that failed', sixth],
+  ['whose version before is of the same revision', '2026-01-01T13:00:01Z'],
+])('a workload %s is undone alone', (_, since) => {
+  expect(rollback([ofRelease('web', eighth, since)]).command).toBe(alone)
 })
 
 test('a change of a checksum alone is undone only by the release, which restores the ConfigMap too', () => {
-  const undo = { revision: 6, obstacle: 'its containers are the same', isOnlyRestart: true } as const
-  expect(rollback([ofRelease('web', '2026-01-01T13:00:02Z', undo)]).command).toBe('helm rollback web 7 -n shop')
-  expect(rollback([failed({}, { undo })]).command).toBe('')
+  const undo = { obstacle: 'its containers are the same', isOnlyRestart: true } as const
+  expect(rollback([ofRelease('web', eighth, seventh, undo)]).command).toBe(
+    'helm --kube-context prod rollback web 7 -n shop',
+  )
+  expect(rollback([ofRelease('web', eighth, undefined, undo)]).command).toBe('')
+  expect(rollback([failed({}, { undo: { revision: 6, ...undo } })]).command).toBe('')
 })
+
+test.each([
+  ['3 days', startedAt - 3 * 86_400_000, 'its version is more than an hour old'],
+  ['61 minutes', startedAt - 61 * 60_000, 'its version is more than an hour old'],
+  ['unknown', undefined, 'the age of its version is unknown'],
+])('a version whose age is %s is not undone', (_, changedAt, why) => {
+  const { changedAt: __, change: ___, ...record } = failed({})
+  expect(rollback([{ ...record, ...(changedAt !== undefined && { changedAt }) }])).toEqual({
+    command: '',
+    note: `deployment/web is not undone: ${why}.`,
+  })
+})
+
+test('what an operator deployed is undone there', () => {
+  const deployedBy = { apiVersion: 'argoproj.io/v1alpha1', kind: 'Application', namespace: 'argocd', name: 'shop' }
+  expect(rollback([failed({ deployedBy })])).toEqual({
+    command: '',
+    note: 'deployment/web is not undone: application/shop deployed it: undo the change there.',
+  })
+})
+
+test.each([
+  ['arn:aws:eks:eu-west-1:123456789012:cluster/prod', ' --context arn:aws:eks:eu-west-1:123456789012:cluster/prod'],
+  ['admin@prod.eksctl.io', ' --context admin@prod.eksctl.io'],
+  ['in-cluster', ''],
+])('the context %s is in the command, unless it is that of the cluster the gate runs in', (context, flag) => {
+  expect(rollback([failed({})], context).command).toBe(
+    `kubectl${flag} rollout undo deployment/web -n shop --to-revision=6`,
+  )
+})
+
+test.each(['prod; reboot', '$(reboot)', '-h', 'my prod', "o'brien", 'a`b`', 'prod\nx'])(
+  'a context that a shell may read as more than a word is in no command: %j',
+  (context) => {
+    expect(rollback([failed({})], context)).toEqual({
+      command: '',
+      note: 'deployment/web is not undone: the name of the context is no plain word for a shell.',
+    })
+  },
+)

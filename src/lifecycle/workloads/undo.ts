@@ -1,15 +1,34 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Container, isOfKind, type KubeObject, type Pod, type PodTemplate } from '../../cluster/objects.ts'
-import { type Problem, traitsOf } from '../../reasons/reasons.ts'
+import type { WatchRequest } from '../../cluster/feed.ts'
+import {
+  type Container,
+  isObject,
+  isOfKind,
+  type KubeObject,
+  type Pod,
+  type PodTemplate,
+} from '../../cluster/objects.ts'
+import type { MissingObject } from '../../reasons/containers.ts'
+import { type Problem, type ReasonCode, traitsOf } from '../../reasons/reasons.ts'
+import { hookLeadMs } from '../../thresholds.ts'
 import type { Rule, Undo } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { condition, isReplaced } from './pod-fields.ts'
 import { examinePod } from './pod-state.ts'
-import { hashLabel, newestOf, numberOf, revisionsOf, templateOf } from './revision.ts'
+import {
+  createdAt,
+  findRevision,
+  hashLabel,
+  isReused,
+  newestOf,
+  numberOf,
+  revisionsOf,
+  templateOf,
+} from './revision.ts'
 import { isOnlyRestarted, isSameTemplate } from './template.ts'
 
 /** `kubectl rollout undo` of a Deployment, StatefulSet or DaemonSet (pkg/polymorphichelpers/rollback.go in kubectl). */
-export const undoHooks = { availableRevision, undo } satisfies Partial<Rule>
+export const undoHooks = { availableRevision, undo, undoRelatives } satisfies Partial<Rule>
 
 /** The number of the newest older revision whose pods are all available. */
 function availableRevision(object: KubeObject, context: RuleContext): number | undefined {
@@ -33,10 +52,12 @@ function undo(
   if (number === undefined || revision === undefined)
     return { obstacle: 'no older revision of it was available when the gate began' }
   const [before, after] = [templateOf(revision), templateOf(object)]
+  const since = releaseOf(object) === undefined ? undefined : madeAt(revision, object, context)
   const areReady = podsOf(revision, object, context).every((pod) => examinePod(pod, context).ready)
   const blocked =
     ownerObstacle(object) ??
     strategyObstacle(object) ??
+    hookObstacle(object, context) ??
     (areReady ? undefined : `its revision ${number} is not ready any more either, so this change may not be the cause`)
   const isOnlyRestart = blocked === undefined && isOnlyRestarted(before, after)
   const obstacle =
@@ -44,6 +65,7 @@ function undo(
     (isOnlyRestart ? 'its containers are the same in both revisions' : changeObstacle(before, after, problem))
   return {
     revision: number,
+    ...(since !== undefined && { since }),
     ...(obstacle !== undefined && { obstacle }),
     ...(isOnlyRestart && { isOnlyRestart }),
   }
@@ -79,15 +101,91 @@ function podsOf(revision: KubeObject, object: KubeObject, context: RuleContext):
   return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined && !isReplaced(pod))
 }
 
-/** The labels and annotations of objects that a GitOps operator applies again. */
-const operatorKey = /^(?:(?:kustomize|helm)\.toolkit\.fluxcd\.io|argocd\.argoproj\.io)\//
+/** When a revision was made, on the runner's clock, if it is the one before the present one, and no rollback made it so. */
+function madeAt(revision: KubeObject, object: KubeObject, context: RuleContext): number | undefined {
+  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.owned))
+  const isBefore = numberOf(revision) === (present === undefined ? Number.NaN : numberOf(present)) - 1
+  return isBefore && !isReused(revision) ? context.time(createdAt(revision)) : undefined
+}
+
+/** The domains of the labels and annotations by which tools mark objects that they apply again, or whose version they choose. */
+const operatorDomains = [
+  'toolkit.fluxcd.io',
+  'fluxcd.io',
+  'argocd.argoproj.io',
+  'configmanagement.gke.io',
+  'configsync.gke.io',
+  'operators.coreos.com',
+  'objectset.rio.cattle.io',
+  'fleet.cattle.io',
+  'crossplane.io',
+  'addonmanager.kubernetes.io',
+  'kro.run',
+  'karmada.io',
+  'projectsveltos.io',
+  'app.oam.dev',
+  'keel.sh',
+] as const
+
+/** Whether a label or an annotation is of such a tool. Those of OLM have no domain: `olm.owner`. */
+function isOperatorKey(key: string): boolean {
+  const [domain = ''] = key.split('/')
+  return key.startsWith('olm.') || operatorDomains.some((each) => domain === each || domain.endsWith(`.${each}`))
+}
+
+/**
+ * The field managers of such tools: their names, and what programs are called by default that reconcile. A field manager is the
+ * name of its program (https://kubernetes.io/docs/reference/using-api/server-side-apply/#managers).
+ */
+const operatorManager =
+  /^(?:manager|olm|catalog|eks)$|argocd|flux|gotk|configsync|crossplane|fleet|(?:controller|operator|reconciler)$/
 
 /** Why another controller would replace the template that an undo restores. */
 function ownerObstacle({ metadata }: KubeObject): string | undefined {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
+  const { ownerReferences = [], labels = {}, annotations = {}, managedFields = [] } = metadata
+  const owner = ownerReferences.find(({ controller }) => controller) ?? ownerReferences[0]
   if (owner !== undefined) return `${owner.kind} ${owner.name} writes it: undo the change there`
-  const isApplied = Object.keys({ ...metadata.labels, ...metadata.annotations }).some((key) => operatorKey.test(key))
-  return isApplied ? 'a GitOps operator applies it: revert the commit' : undefined
+  if (Object.keys({ ...labels, ...annotations }).some(isOperatorKey))
+    return 'a GitOps operator applies it: revert the commit'
+  const writers = managedFields.flatMap(({ manager, subresource }) =>
+    subresource === undefined ? (manager ?? []) : [],
+  )
+  const operator = [...writers, labels['app.kubernetes.io/managed-by'] ?? ''].find((each) => operatorManager.test(each))
+  return operator === undefined ? undefined : `${operator} writes it: undo the change there`
+}
+
+/** The Helm release that an object is of. */
+function releaseOf({ metadata }: KubeObject): string | undefined {
+  return metadata.annotations?.['meta.helm.sh/release-name']
+}
+
+const hookAnnotation = 'helm.sh/hook'
+
+/** The watch of the Jobs in the namespace of an object of a Helm release: hooks have no name that the object shows. */
+function undoRelatives(object: KubeObject): readonly WatchRequest[] {
+  const { namespace } = object.metadata
+  return releaseOf(object) === undefined ? [] : [{ apiVersion: 'batch/v1', kind: 'Job', namespace }]
+}
+
+/** Why the older version may not work any more: a hook of the release has run for this change. */
+function hookObstacle(object: KubeObject, context: RuleContext): string | undefined {
+  const present = findRevision(templateOf(object), revisionsOf(object.metadata.uid, context.owned))
+  const changedAt = context.time(present?.metadata.creationTimestamp) ?? context.startedAt
+  const release = releaseOf(object)
+  const hook = context.list('Job', object.metadata.namespace).find(({ metadata, status }) => {
+    const { annotations = {}, labels = {} } = metadata
+    const hook = annotations[hookAnnotation]
+    const isOther = release !== undefined && (labels['app.kubernetes.io/instance'] ?? release) !== release
+    const created = context.time(metadata.creationTimestamp) ?? Number.NEGATIVE_INFINITY
+    return (
+      hook !== undefined &&
+      !hook.startsWith('test') &&
+      !isOther &&
+      status?.startTime !== undefined &&
+      created >= changedAt - hookLeadMs
+    )
+  })
+  return hook && `the hook job/${hook.metadata.name} ran: a migration may not be undone`
 }
 
 interface WorkloadSpec {
@@ -107,25 +205,89 @@ function strategyObstacle({ kind, spec }: KubeObject): string | undefined {
   return undefined
 }
 
+/** Reasons that no template causes: they are about the node, the registry or a webhook. */
+const outerReasons: ReadonlySet<string> = new Set<ReasonCode>([
+  'evicted',
+  'image-rate-limited',
+  'image-registry-unreachable',
+  'node-unresponsive',
+  'sandbox-failed',
+  'webhook-unavailable',
+])
+
 /** Why the failure is no proof about the change between two templates. */
 function changeObstacle(
   before: PodTemplate | undefined,
   after: PodTemplate | undefined,
   problem: Problem | undefined,
 ): string | undefined {
-  const { container: name = '', ...failed } = problem?.cause?.container === undefined ? (problem ?? {}) : problem.cause
+  const innermost = innermostOf(problem)
+  if (innermost === undefined) return undefined
+  const { container: name, reason } = innermost
+  if (outerReasons.has(reason)) return `what fails (${reason}) is not in its template`
+  const missing = reason === 'config-missing' ? innermost.detail.missing : undefined
+  if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
+  if (name === undefined) {
+    const fields = podFieldsOf(reason)
+    const isSame = fields !== undefined && isDeepStrictEqual(fields(before), fields(after))
+    return isSame ? `what fails (${reason}) is the same in both revisions` : undefined
+  }
   const [old, present] = [before, after].map((template) => containerOf(template, name))
-  if (old === undefined || present === undefined) return undefined
-  const isOfImage = 'reason' in failed && traitsOf(failed).field?.container?.[0] === 'image'
+  if (present === undefined) return `its container ${name} is not in the template of this revision`
+  if (old === undefined) return undefined
+  const isOfImage = traitsOf(innermost).field?.container?.[0] === 'image'
   if (isOfImage && old.image === present.image) return `its container ${name} has the same image in both revisions`
   const isSame =
     isDeepStrictEqual(old, present) && isDeepStrictEqual(withoutContainers(before), withoutContainers(after))
   return isSame ? `its container ${name} is the same in both revisions` : undefined
 }
 
+function innermostOf(problem: Problem | undefined): Problem | undefined {
+  return problem?.cause === undefined ? problem : innermostOf(problem.cause)
+}
+
+/** The part of a template that a reason about a whole pod is about; undefined if any part may be. */
+function podFieldsOf(reason: ReasonCode): ((template: PodTemplate | undefined) => unknown) | undefined {
+  switch (reason) {
+    case 'unschedulable':
+    case 'quota-exceeded':
+      return (template) => [withoutContainers(template), containersOf(template).map(({ resources }) => resources ?? {})]
+    case 'volume-not-mounted':
+    case 'claim-pending':
+    case 'claim-terminating':
+    case 'config-missing':
+      return (template) => template?.spec?.volumes ?? []
+    case 'service-account-missing':
+      return (template) => template?.spec?.serviceAccountName ?? ''
+    default:
+      return undefined
+  }
+}
+
+/** Whether a template refers to a missing Secret or ConfigMap, or to a missing key in it. */
+function needs(template: PodTemplate | undefined, { kind, name, key }: MissingObject): boolean {
+  if (name === undefined) return false
+  const isIn = (value: unknown, field: string): boolean => {
+    if (Array.isArray(value)) return value.some((each) => isIn(each, field))
+    if (!isObject(value)) return false
+    const { name: own, secretName, items } = value
+    const isNamed = own === name || secretName === name
+    // An env variable needs one key, a volume all its items; all other references need the object.
+    const keys = [value['key'], ...(Array.isArray(items) ? items : []).map((item) => isObject(item) && item['key'])]
+    const isOfKey = key === undefined || keys.includes(key) || keys.every((each) => each === undefined)
+    if (isNamed && isOfKey && field.toLowerCase().startsWith(kind)) return true
+    return Object.entries(value).some(([inner, each]) => isIn(each, inner))
+  }
+  const { volumes = [] } = template?.spec ?? {}
+  return isIn([volumes, containersOf(template).map(({ env, envFrom }) => [env, envFrom])], '')
+}
+
+function containersOf({ spec = {} }: PodTemplate = {}): readonly Container[] {
+  return [...(spec.containers ?? []), ...(spec.initContainers ?? [])]
+}
+
 function containerOf(template: PodTemplate | undefined, name: string): Container | undefined {
-  const { containers = [], initContainers = [] } = template?.spec ?? {}
-  return [...containers, ...initContainers].find((container) => container.name === name)
+  return containersOf(template).find((container) => container.name === name)
 }
 
 function withoutContainers({ spec = {} }: PodTemplate = {}): object {
