@@ -14,10 +14,7 @@ const packageName = '@octokit/openapi'
 const packageVersion = '23.0.2'
 const operations: Readonly<Record<string, readonly string[]>> = {
   '/repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}/jobs': ['get'],
-  '/repos/{owner}/{repo}/check-runs': ['post'],
-  '/repos/{owner}/{repo}/check-runs/{check_run_id}': ['get', 'patch'],
   '/repos/{owner}/{repo}/commits/{commit_sha}/pulls': ['get'],
-  '/repos/{owner}/{repo}/commits/{ref}/check-runs': ['get'],
   '/repos/{owner}/{repo}/commits/{ref}/statuses': ['get'],
   '/repos/{owner}/{repo}/deployments': ['get', 'post'],
   '/repos/{owner}/{repo}/deployments/{deployment_id}/statuses': ['get', 'post'],

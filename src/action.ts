@@ -76,15 +76,11 @@ export async function runAction(action: ActionName): Promise<void> {
     const run = workflowRun(read.inputs)
     const mask = (secret: string) => maskOnce(secret, secrets)
     if (read.inputs.githubToken !== undefined) mask(read.inputs.githubToken)
-    // Before anything can fail: a run with a mistake must not leave the green check of an earlier run.
+    // Before anything can fail: a run with a mistake must not leave the green status of an earlier run.
     const links: ExtraOutputs = {}
     const tracked = new Map<string, TrackedFile | 'untracked'>()
     extras = await openExtras(read, run, { tracked, secrets }, recordExtras(state, links))
     const job: Job = { read, run, tracked, secrets, mask, extras, cancelled: cancelled.signal }
-    if (read.inputs.start) {
-      await showStart(job)
-      return
-    }
     const work = action === 'merge' ? mergeGates(job) : gate(job)
     const timeline = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
@@ -130,7 +126,7 @@ function maskOnce(secret: string, secrets: Secrets): void {
 
 /**
  * The step at the end of the job: closes what the action left open on GitHub, since it was killed, or because GitHub did not
- * answer in time. Without this step, a required check could block merging for ever. Never fails the job.
+ * answer in time. Without this step, a required status could block merging for ever. Never fails the job.
  */
 export async function runPost(): Promise<void> {
   try {
@@ -140,7 +136,7 @@ export async function runPost(): Promise<void> {
     // The runner warns about an empty mask.
     if (token !== '') core.setSecret(token)
     const endedItself = await endAction(left, systemClock)
-    // Checks and statuses show whether they are open, comments do not: a process that ended by itself has closed its
+    // Statuses show whether they are open, comments do not: a process that ended by itself has closed its
     // comment.
     const open = endedItself ? left.open.filter(({ extra }) => extra !== 'comment') : left.open
     const { createOctokit } = await import('./github/extras.ts')
@@ -172,6 +168,7 @@ interface Job {
 async function gate(job: Job): Promise<EndedTimeline> {
   const { tracked, secrets, mask, extras, cancelled } = job
   const { inputs, mistakes } = job.read
+  extras?.begin(pendingTimeline(systemClock.now()))
   // If the secret of the input is missing, this may be another cluster than the user means.
   const onSource = (source: string) => console.log(plain(`The input kubeconfig is empty, so ${source} is used.`))
   const onRetry = (message: string) => console.log(plain(secrets.redact(message)))
@@ -204,18 +201,6 @@ async function gate(job: Job): Promise<EndedTimeline> {
   await finding
   log.end(timeline)
   return timeline
-}
-
-/** `start`: shows on GitHub that the rollout has not started. A mistake fails the step, as it would fail the gate. */
-async function showStart({ read, secrets, extras, cancelled }: Job): Promise<void> {
-  const needsExtras = {
-    input: 'start',
-    message: 'It shows nothing without `report-to`. Write what the gate writes there.',
-  }
-  const mistakes = read.inputs.reportTo.length > 0 ? read.mistakes : [...read.mistakes, needsExtras]
-  for (const text of describeMistakes(mistakes)) core.error(plain(secrets.redact(text)))
-  if (mistakes.length > 0) process.exitCode = 1
-  await extras?.begin(pendingTimeline(systemClock.now()), cancelled)
 }
 
 /** Merges the reports of other gates. The modules that read reports are loaded only for this. */

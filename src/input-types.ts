@@ -56,7 +56,7 @@ export const number: ValueType<number> = {
 }
 
 /** Where container logs may be shown besides the job log and the job summary. */
-export const logPlaces = ['check', 'comment', 'report'] as const
+export const logPlaces = ['comment', 'report'] as const
 export type LogPlace = (typeof logPlaces)[number]
 
 /** How many lines of a container's log are shown, and where besides the job log and the job summary. */

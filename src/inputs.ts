@@ -209,7 +209,6 @@ const webAddress = pattern(/^https?:\/\/[^\s/]+\S*$/i, 'a web address. Write one
 
 /** The extras on GitHub by their names in `report-to`: the permission of the token, and the output of what is written. */
 export const knownExtras = {
-  check: { permission: 'checks: write', output: 'check-run-url' },
   'commit-status': { permission: 'statuses: write', output: undefined },
   deployment: { permission: 'deployments: write', output: 'deployment-id' },
   comment: { permission: 'pull-requests: write', output: 'comment-url' },
@@ -394,7 +393,7 @@ const definitions = {
     default: String(defaultLogLines),
     isReplayed: false,
     description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
-    details: `\`0\` shows none and requests none. They are shown in the job log and the job summary; in a check, a comment and the report only if the repository is private, or if they are added here: \`${defaultLogLines}, check, comment, report\`.`,
+    details: `\`0\` shows none and requests none. They are shown in the job log and the job summary; in a comment and the report only if the repository is private, or if they are added here: \`${defaultLogLines}, check, comment, report\`.`,
   }),
   streamLogs: input(lines, {
     name: 'stream-logs',
@@ -446,29 +445,20 @@ const definitions = {
     name: 'report-to',
     ...forGitHub,
     description:
-      'Where the rollout is shown on GitHub, live: any of `check`, `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
-    details: `\`check\` is a check of the commit (permission \`${knownExtras.check.permission}\`), \`commit-status\` one line with a link to the log (\`${knownExtras['commit-status'].permission}\`): a branch rule can require both by their name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
-  }),
-  start: input(boolean, {
-    name: 'start',
-    default: 'false',
-    ...forGitHub,
-    actions: ['gate'],
-    description: 'Whether the step only shows on GitHub that the rollout has not started yet, and gates nothing.',
-    details:
-      'For the first step of a job, before the login and the apply can fail: until then a job that runs again shows the outcome of its last attempt. Write `report-to`, `name` and `sha` as in the gate, which goes on with what this step has created. What earlier attempts of the run left open is closed. Needs no cluster, and the other inputs are used only for the default of `name`. A deployment needs `environment`.',
+      'Where the rollout is shown on GitHub, live: any of `commit-status`, `deployment` and `comment`, separated by commas or line breaks.',
+    details: `\`commit-status\` is one line with a link to the log (permission \`${knownExtras['commit-status'].permission}\`): a branch rule can require it by its name. \`deployment\` is the status of the deployment that triggered the workflow, else of a new one (\`${knownExtras.deployment.permission}\`); a merge creates none. \`comment\` is one comment on the pull request (\`${knownExtras.comment.permission}\`). Needs \`github-token\`. Default: none.`,
   }),
   name: input(gateName, {
     name: 'name',
     ...forGitHub,
-    description: 'The name of the gate on GitHub: of its check, its commit status and its comment.',
+    description: 'The name of the gate on GitHub: of its commit status and its comment.',
     details:
-      "A branch rule requires a check by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `matrix: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
+      "A branch rule requires a status by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `matrix: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',
     ...forGitHub,
-    description: 'The commit that the check, the commit status and the deployment belong to, as a full id.',
+    description: 'The commit that the commit status and the deployment belong to, as a full id.',
     details: 'Default: the commit of the event, for a pull request its head, else `GITHUB_SHA`.',
   }),
   environment: input(environmentName, {

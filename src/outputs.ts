@@ -89,11 +89,6 @@ export const outputDefinitions = {
     description: 'The path of the job summary as a Markdown file, written even if `summary` is `false`.',
     value: (_, { summary }) => summary,
   },
-  'check-run-url': {
-    description: 'The page of the check that `report-to: check` wrote.',
-    details: 'Empty without one.',
-    value: (_, { extras }) => extras?.['check-run-url'] ?? '',
-  },
   'comment-url': {
     description: 'The address of the comment that `report-to: comment` wrote.',
     details: 'Empty without one.',

@@ -684,7 +684,7 @@ export const originLookupMs = 3_000
 /** Time limit of an update on GitHub: shorter than the update interval, so updates never overlap. */
 export const updateTimeoutMs = 10_000
 
-/** Time limit of one attempt to show the outcome. A check with many annotations needs several requests. */
+/** Time limit of one attempt to show the outcome. A comment may need several requests. */
 export const outcomeTimeoutMs = 30_000
 
 /** The wait before an update on GitHub is tried again; it doubles. */

@@ -53,7 +53,7 @@ const table: Record<
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
   requireChangeMs: ['require-change', 0, '30m', 1_800_000],
   healthCheckExprs: ['health-check-exprs', undefined, 'checks.yaml', 'checks.yaml'],
-  logLines: ['log-lines', { count: 25, places: [] }, '9, check, report', { count: 9, places: ['check', 'report'] }],
+  logLines: ['log-lines', { count: 25, places: [] }, '9, comment, report', { count: 9, places: ['comment', 'report'] }],
   httpChecks: ['http-checks', '', 'service/web GET /healthz', 'service/web GET /healthz'],
   holdMs: ['hold', 0, '5m', 300_000],
   metrics: ['metrics', '', 'error-rate: errors / requests < 0.01', 'error-rate: errors / requests < 0.01'],
@@ -63,12 +63,11 @@ const table: Record<
   reports: ['reports', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],
   summary: ['summary', true, 'False', false],
   githubToken: ['github-token', undefined, ' ghs_0123 ', 'ghs_0123'],
-  reportTo: ['report-to', [], 'check, comment\ncommit-status,check', ['check', 'commit-status', 'comment']],
+  reportTo: ['report-to', [], 'comment\ncommit-status,comment', ['commit-status', 'comment']],
   name: ['name', undefined, 'Rollout of shop', 'Rollout of shop'],
   sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
   environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
   environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
-  start: ['start', false, 'true', true],
   matrix: [
     'matrix',
     { words: [], settings: [] },
@@ -203,22 +202,22 @@ it('parseInputs reports all mistakes at once, in sentences with the fix', () => 
 it('parseInputs asks for the token and the permissions of the extras that are on without one', () => {
   const ask = (permissions: string) =>
     `report-to: It needs a token. Write \`github-token: \${{ github.token }}\` beside it, and below \`permissions:\` of the job: ${permissions}.`
-  expect(messagesOf({ 'report-to': 'check,commit-status,deployment,comment', timeout: '5' })).toEqual([
+  expect(messagesOf({ 'report-to': 'commit-status,deployment,comment', timeout: '5' })).toEqual([
     'timeout: "5" has no unit. Write 5s for seconds or 5m for minutes.',
-    ask('`checks: write`, `statuses: write`, `deployments: write`, `pull-requests: write`'),
+    ask('`statuses: write`, `deployments: write`, `pull-requests: write`'),
   ])
-  expect(messagesOf({ 'report-to': 'check' })).toEqual([ask('`checks: write`')])
+  expect(messagesOf({ 'report-to': 'comment' })).toEqual([ask('`pull-requests: write`')])
   expect(messagesOf({ 'report-to': ',' })).toEqual([])
-  expect(messagesOf({ 'report-to': 'check', 'github-token': 'ghs_0123' })).toEqual([])
+  expect(messagesOf({ 'report-to': 'comment', 'github-token': 'ghs_0123' })).toEqual([])
 })
 
 it('parseInputs keeps the extras that exist beside one that does not, so that they show the mistake', () => {
-  const { inputs, mistakes } = readInputs({ 'report-to': 'chek, comment', 'github-token': 'ghs_0123' })
+  const { inputs, mistakes } = readInputs({ 'report-to': 'commit-state, comment', 'github-token': 'ghs_0123' })
   expect(inputs.reportTo).toEqual(['comment'])
   expect(mistakes).toEqual([
     {
       input: 'report-to',
-      message: '"chek" is not one of check, commit-status, deployment, comment. Did you mean check?',
+      message: '"commit-state" is not one of commit-status, deployment, comment. Did you mean commit-status?',
     },
   ])
 })
@@ -275,7 +274,6 @@ describe.each([
       'rollback-note',
       'report',
       'summary-file',
-      'check-run-url',
       'comment-url',
       'deployment-id',
     ]

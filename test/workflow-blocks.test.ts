@@ -172,8 +172,6 @@ function stepMinutes({ uses = '', run = '', with: given = {} }: Step): number {
   if (called !== undefined) return neededMinutes({ steps: stepsOf(called) })
   if (inputsOf({ uses }) !== inputs) return texts(run).reduce((sum, text) => sum + minutesOf(text), 0)
   const { timeout = '10m', resources = '', 'await-change': awaited = '0' } = given as Readonly<Record<string, string>>
-  // It only writes that the rollout has not started.
-  if (given['start'] === true) return 2
   if (timeout.includes('${{')) return Infinity
   // A gate ends up to two minutes after its timeout if the API server does not answer then.
   return Math.max(...[timeout, ...texts(resources)].map(minutesOf)) + minutesOf(awaited) + 2

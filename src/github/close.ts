@@ -2,7 +2,6 @@ import type { Clock } from '../cluster/clock.ts'
 import { emptyTimeline } from '../gate/timeline.ts'
 import type { ExtraName } from '../inputs.ts'
 import { closeLimitMs } from '../thresholds.ts'
-import { closeCheck } from './check-run.ts'
 import { closeComment } from './comment.ts'
 import { closeCommitStatus } from './commit-status.ts'
 import { closeDeployment } from './deployment-status.ts'
@@ -46,7 +45,6 @@ export async function closeExtras(
 }
 
 const closers: Readonly<Record<ExtraName, Close>> = {
-  check: closeCheck,
   'commit-status': closeCommitStatus,
   deployment: closeDeployment,
   comment: closeComment,

@@ -10,7 +10,7 @@ import { logUrlOf, requestOf, type WorkflowRun } from './workflow-run.ts'
 export interface Extra {
   readonly name: ExtraName
   /**
-   * Creates or updates the check, comment or status. The caller may call it again after a failure. Rejects with the
+   * Creates or updates the comment or status. The caller may call it again after a failure. Rejects with the
    * error of octokit, or if the signal is aborted.
    */
   show(timeline: Timeline, signal: AbortSignal): Promise<void>
@@ -30,17 +30,17 @@ export interface Shared {
 
 /**
  * What an extra writes to. It stays open on GitHub until the extra shows the outcome: a process that is killed leaves a
- * check that blocks merging. These fields suffice to close it in another process.
+ * status that blocks merging. These fields suffice to close it in another process.
  */
 export interface Opened {
   readonly extra: ExtraName
-  /** The number of the check run, the commit status, the deployment or the comment. */
+  /** The number of the commit status, the deployment or the comment. */
   readonly id: number
-  /** The page of the check, the comment or the status. Empty for a deployment. */
+  /** The page of the comment or the status. Empty for a deployment. */
   readonly url: string
-  /** The commit of the check, the status and a new deployment. */
+  /** The commit of the status and a new deployment. */
   readonly headSha: string
-  /** The name of the check, and the context of the status: a new status of this context replaces the open one. */
+  /** The context of the status: a new status of this context replaces the open one. */
   readonly name: string
 }
 
@@ -55,8 +55,7 @@ export interface Closing {
 }
 
 /**
- * Gives what an extra has opened the outcome; without one, the check becomes `cancelled`, and status and deployment become
- * `error`. Resolves to false if it shows an outcome already. Rejects with octokit's error.
+ * Gives what an extra has opened the outcome; without one, status and deployment become `error`. Resolves to false if it shows an outcome already. Rejects with octokit's error.
  */
 export type Close = (closing: Closing, opened: Opened, signal: AbortSignal) => Promise<boolean>
 

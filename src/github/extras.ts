@@ -7,7 +7,6 @@ import { forPlace } from '../report/public-logs.ts'
 import { outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
-import { CheckRun } from './check-run.ts'
 import { Comment, commentMarker } from './comment.ts'
 import { CommitStatus } from './commit-status.ts'
 import { DeploymentStatus, environmentUrl } from './deployment-status.ts'
@@ -46,6 +45,11 @@ export class Extras {
     return this.#references
   }
 
+  /** Shows a pending commit status before anything can fail: it replaces the success of an earlier run. */
+  begin(pending: Timeline): void {
+    this.#throttles.get('commit-status')?.update(() => this.#present?.() ?? pending)
+  }
+
   /** @param present returns the state of the gate at any time */
   start(present: () => Timeline, references: readonly Reference[] = []): void {
     this.#present = present
@@ -63,16 +67,7 @@ export class Extras {
    * Shows the outcome. Resolves when all extras show it, or after `outcomeLimitMs`, or `outcomeLimitWhenCancelledMs` after
    * the job was cancelled: each extra that does not show it gets a warning.
    */
-  finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
-    return this.#showAll(timeline, cancelled, this.#onClosed)
-  }
-
-  /** Shows a rollout that has not started, like `finish`: the extras stay open. */
-  begin(timeline: Timeline, cancelled: AbortSignal): Promise<void> {
-    return this.#showAll(timeline, cancelled, () => {})
-  }
-
-  async #showAll(timeline: Timeline, cancelled: AbortSignal, onShown: ExtrasHooks['onClosed']): Promise<void> {
+  async finish(timeline: EndedTimeline, cancelled: AbortSignal): Promise<void> {
     const late = new AbortController()
     const abort = () => late.abort()
     const stops: (() => void)[] = []
@@ -83,7 +78,7 @@ export class Extras {
     cancelled.addEventListener('abort', onCancelled)
     await Promise.all(
       [...this.#throttles].map(async ([extra, throttle]) => {
-        if (await throttle.finish(timeline, late.signal, endsAt)) onShown(extra)
+        if (await throttle.finish(timeline, late.signal, endsAt)) this.#onClosed(extra)
       }),
     )
     cancelled.removeEventListener('abort', onCancelled)
@@ -113,7 +108,6 @@ export function openExtras(
   }
   const url = () => inputs.environmentUrl ?? environmentUrl(extras.references)
   const makers: Readonly<Record<ExtraName, () => Extra>> = {
-    check: () => new CheckRun(shared),
     'commit-status': () => new CommitStatus(shared),
     deployment: () => new DeploymentStatus(shared, { ...inputs, environmentUrl: url }),
     comment: () => new Comment(shared, onNotice),

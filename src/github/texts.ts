@@ -11,12 +11,13 @@ import type { TrackedFiles } from '../workspace.ts'
 import type { Shared } from './extra.ts'
 import type { WorkflowRun } from './workflow-run.ts'
 
-/** The maximum number of targets in the name of a check: with more, every new target would change it. */
+/** The maximum number of targets in the name of a status: with more, every new target would change it. */
 const namedTargets = 3
 const nameLimit = 200
 
-/** Limits of GitHub in characters: of a check's summary (https://docs.github.com/rest/checks/runs), almost of a comment. */
-export const summaryLimit = 65_535
+/** The maximum length of a comment in characters. */
+const commentLimit = 65_535
+
 /**
  * The description of a status (https://docs.github.com/rest/deployments/statuses). For the status of a commit, the
  * documentation lacks it: https://github.com/zalando/zappr/issues/378
@@ -30,9 +31,9 @@ export const leftOpenTitle = 'The job ended before the rollout had an outcome'
  * The name of the gate: the input `name`, with values of the job's matrix (`legOf`), as GitHub names jobs. Without `name` it
  * is `Rollout of deployment/web in shop on prod (Deploy / production (eu))`: what the inputs contain, the workflow, the job
  * and the values of its matrix. What is too long is replaced by its hash, `[3f9a01]`: different gates of a commit must never
- * share a check, a status or a comment.
+ * share a status or a comment.
  *
- * It depends only on inputs, not on files or the cluster: a branch rule requires a check by its name, and a run with a
+ * It depends only on inputs, not on files or the cluster: a branch rule requires a status by its name, and a run with a
  * mistake must replace the check of the run before.
  */
 export function gateName(
@@ -145,26 +146,25 @@ export async function findLinks(
 /**
  * The job summary, shortened to a limit in characters, and a line with the gate, the commit and the log. Only the headline
  * if the shortest summary is too long, as for a thousand input errors.
- * @param options.diagram false if GitHub does not render Mermaid
  */
 export function boundedSummary(
   timeline: Timeline,
   name: string,
   { run, headSha, logUrl, tracked }: Links,
-  { limit, diagram = true }: { readonly limit: number; readonly diagram?: boolean },
+  limit: number,
 ): string {
   const commit = `[${headSha.slice(0, 7)}](${run.repositoryUrl}/commit/${headSha})`
   const footer = `<sub>${markdown(name)} · commit ${commit} · [log](${logUrl})</sub>\n`
   const space = limit - footer.length
   // A character has at least one byte.
-  const text = renderSummary(timeline, { tracked, diagram, maxBytes: space })
+  const text = renderSummary(timeline, { tracked, maxBytes: space })
   if (text.length <= space) return text + footer
   const more = `The summary is too long to show here: ${counted(timeline.targets.length, 'target')}. See the job summary.`
   return `### ${markdown(title(timeline))}\n\n${more}\n\n${footer}`
 }
 
 /** The summary of the last update, below a note with the outcome of a job that was killed. */
-export function belowNote(title: string, summary: string, start = ''): string {
+export function belowNote(title: string, summary: string, start: string): string {
   const note = `${start}> [!WARNING]\n> ${markdown(title)}. Below is the last state that was shown; the log has all.\n\n`
-  return note + summary.slice(0, summaryLimit - note.length)
+  return note + summary.slice(0, commentLimit - note.length)
 }

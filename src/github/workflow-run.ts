@@ -41,7 +41,7 @@ export interface WorkflowRun {
   readonly readOnlyBecause?: 'fork' | 'dependabot' | undefined
 }
 
-/** The name of a commit status or a check, or the text of a comment. The status of a deployment has neither. */
+/** The name of a commit status, or the text of a comment. The status of a deployment has neither. */
 export interface WrittenSubject {
   readonly extra: ExtraName
   readonly text: string
@@ -59,8 +59,6 @@ interface ListedPullRequest {
 
 /** A check suite, check run or workflow run. Its `pull_requests` is empty for a branch of a fork. */
 interface CheckedCommit {
-  /** Of a check run. */
-  readonly name?: string
   readonly head_sha?: string
   readonly head_branch?: string | null
   /** The event that triggered a workflow run. */
@@ -233,12 +231,10 @@ function subjectOf(event: string, payload: Payload): Subject {
 }
 
 function writtenSubject(event: string, payload: Payload): WrittenSubject | undefined {
-  const { comment, context = '', check_run } = payload
+  const { comment, context = '' } = payload
   switch (event) {
     case 'status':
       return { extra: 'commit-status', text: context }
-    case 'check_run':
-      return { extra: 'check', text: check_run?.name ?? '' }
     case 'deployment_status':
       return { extra: 'deployment', text: '' }
     case 'issue_comment':

@@ -23,16 +23,11 @@ const maxLineLength = 500
 
 /**
  * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or
- * if the gate failed without a failed target. None if the gate was cancelled or has no targets. Merged gates have one error in
+ * if the gate failed without a failed target. If there are too many, the last one counts the rest. None if the gate was cancelled or has no targets. Merged gates have one error in
  * all, because their jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
- * @param limit the maximum number of errors; if there are more, the last one counts the rest
  */
-export function buildAnnotations(
-  timeline: Timeline,
-  tracked: TrackedFiles = new Map(),
-  limit = maxAnnotations,
-): Annotation[] {
+export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
   const { targets, verdict, gates } = timeline
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
   const { outcome } = verdict ?? {}
@@ -49,7 +44,7 @@ export function buildAnnotations(
   )
   // The deciding target must not be among those that are only counted.
   failing.sort((one, other) => Number(other.record === deciding) - Number(one.record === deciding))
-  const room = limit - own.length
+  const room = maxAnnotations - own.length
   const annotate = (each: FailingTarget) => ofTarget(each, tracked)
   if (failing.length <= room) return [...own, ...failing.map(annotate)]
   const shown = failing.slice(0, room - 1)
@@ -64,12 +59,8 @@ export function buildAnnotations(
   ]
 }
 
-/** One warning for each target with warnings, at its manifest line if known. `limit`: as for errors. */
-export function buildWarnings(
-  { targets, gates }: Timeline,
-  tracked: TrackedFiles = new Map(),
-  limit = maxAnnotations,
-): Annotation[] {
+/** One warning for each target with warnings, at its manifest line if known. */
+export function buildWarnings({ targets, gates }: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
   if (gates !== undefined) return []
   const names = fullNames(targets.map(({ target }) => target))
   return targets
@@ -84,7 +75,7 @@ export function buildWarnings(
         },
       ]
     })
-    .slice(0, limit)
+    .slice(0, maxAnnotations)
 }
 
 function ofGate(timeline: Timeline): Annotation {

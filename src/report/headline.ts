@@ -20,7 +20,7 @@ export const titleLimit = 200
 /** The maximum length of a note in a title: most of the shortest title, that of a commit status, is left to the outcome. */
 const noteLimit = 60
 
-/** The headline, safe to print: the title of a check, a status or an annotation. `limit`: characters. */
+/** The headline, safe to print: the title of a status or an annotation. `limit`: characters. */
 export function title(timeline: Timeline, limit = titleLimit): string {
   const note = settingsNote(timeline)
   return `${plain(headline(timeline), limit - note.length)}${note}`

@@ -38,8 +38,6 @@ interface SummaryOptions {
   readonly tracked?: TrackedFiles | undefined
   /** Path of the JSON report, shown if something is omitted. */
   readonly reportPath?: string
-  /** Whether the summary may contain a diagram: false for places where GitHub draws none. */
-  readonly diagram?: boolean
 }
 
 const fewestForCounts = 10
@@ -53,8 +51,8 @@ const maxAnnotations = 20
  * several summaries may follow each other.
  */
 export function renderSummary(timeline: Timeline, options: SummaryOptions = {}): string {
-  const { maxBytes = maxSummaryBytes, diagram = true } = options
-  let shape = { ...wholeShape, gantt: diagram }
+  const { maxBytes = maxSummaryBytes } = options
+  let shape = wholeShape
   let body = renderBody(timeline, shape, options)
   let leftOut: readonly string[] = []
   const whole = () => `${[body, ...note(leftOut, options), ...footer(timeline)].join('\n\n')}\n\n`

@@ -18,7 +18,6 @@ const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('ap
 /** What the extras need, as docs/github.md lists it. */
 const permissions = {
   contents: 'read',
-  checks: 'write',
   statuses: 'write',
   deployments: 'write',
   'pull-requests': 'write',
@@ -27,7 +26,7 @@ const permissions = {
 /** The gate with the extras that belong to a commit or a pull request. */
 function gate(inputs: Readonly<Record<string, string>>): Step {
   const kubeconfig = expression('secrets.KUBECONFIG')
-  const extras = { 'report-to': 'check, commit-status, deployment, comment' }
+  const extras = { 'report-to': 'commit-status, deployment, comment' }
   return {
     id: 'gate',
     uses: 'rollout-gate/rollout-gate@v0',
@@ -44,11 +43,6 @@ const afterwards: Step = {
   run: `echo '${expression('steps.gate.outcome')} ${expression('steps.gate.outputs.outcome')}'`,
 }
 
-/** Every check by its name, with its conclusion. GitHub shows the latest check of a name on a commit. */
-function conclusions({ written }: WorkflowFixture): Record<string, unknown> {
-  return Object.fromEntries(written.checks.map((check) => [check['name'], check['conclusion'] ?? check['status']]))
-}
-
 /** The latest status of the commit by its name. */
 function states({ written }: WorkflowFixture): Record<string, unknown> {
   return Object.fromEntries(written.statuses.map(({ context, state }) => [context, state]))
@@ -61,18 +55,15 @@ function markers({ written }: WorkflowFixture): string[] {
 
 async function checkWrites(fixture: WorkflowFixture, check: Check, gates: number): Promise<void> {
   const { github, written } = fixture
-  await check('each gate has a check of its own on the head of the pull request', () => {
-    equal(Object.keys(conclusions(fixture)).length, gates, JSON.stringify(conclusions(fixture), null, 2))
-    deepEqual(new Set(written.checks.map((each) => each['head_sha'])), new Set([headSha]))
+  await check('each gate has a commit status of its own on the head of the pull request', () => {
+    equal(Object.keys(states(fixture)).length, gates, JSON.stringify(states(fixture), null, 2))
+    deepEqual(new Set(written.statuses.map(({ sha }) => sha)), new Set([headSha]))
   })
   await check('each gate has a comment of its own on the pull request', () => {
     equal(new Set(markers(fixture)).size, gates)
     deepEqual(new Set(written.comments.map(({ issue }) => issue)), new Set([12]))
   })
-  await check('every check has ended, and the status of the commit agrees with it', () => {
-    deepEqual(new Set(written.checks.map(({ status }) => status)), new Set(['completed']))
-    deepEqual(states(fixture), conclusions(fixture))
-  })
+  await check('every commit status has ended', () => equal(Object.values(states(fixture)).includes('pending'), false))
   await check('each gate has a deployment of its own, and it has ended', () => {
     const ended = written.deploymentStatuses.filter(({ state }) => state !== 'in_progress')
     deepEqual(ended.map(({ deployment }) => deployment).sort(), written.deployments.map(({ id }) => id).sort())
@@ -101,8 +92,8 @@ export async function matrix(fixture: WorkflowFixture, check: Check): Promise<vo
     ])
   })
   await checkWrites(fixture, check, 2)
-  await check('the check of each leg has its own conclusion', () => {
-    const list = Object.entries(conclusions(fixture))
+  await check('the commit status of each leg has its own state', () => {
+    const list = Object.entries(states(fixture))
     equal(list.find(([name]) => /\bweb\b/.test(name))?.[1], 'success')
     equal(list.find(([name]) => /\bapi\b/.test(name))?.[1], 'failure')
   })
@@ -197,7 +188,7 @@ export async function composite(fixture: WorkflowFixture, check: Check): Promise
  */
 function killingNode(): string {
   const path = join(mkdtempSync(join(tmpdir(), 'rollout-gate-node-')), 'node')
-  const isOpen = ['check', 'commit-status', 'deployment', 'comment']
+  const isOpen = ['commit-status', 'deployment', 'comment']
     .map((extra) => `grep -q '"extra":"${extra}"' "$GITHUB_STATE"`)
     .join(' && ')
   // Other shells drop variables such as INPUT_CHECK-RUN.
@@ -233,14 +224,10 @@ export async function killed(fixture: WorkflowFixture, check: Check): Promise<vo
     equal(run.hasPassed, false)
     equal(run.step('afterwards').log.trim(), 'failure')
   })
-  await check(
-    'the step at the end of the job closes the check as cancelled, and the status and the deployment as an error',
-    () => {
-      deepEqual(Object.values(conclusions(fixture)), ['cancelled'])
-      deepEqual(Object.values(states(fixture)), ['error'])
-      equal(fixture.written.deploymentStatuses.at(-1)?.['state'], 'error')
-    },
-  )
+  await check('the step at the end of the job closes the status and the deployment as an error', () => {
+    deepEqual(Object.values(states(fixture)), ['error'])
+    equal(fixture.written.deploymentStatuses.at(-1)?.['state'], 'error')
+  })
   await check('the comment states that the job ended before the rollout', () => {
     match(String(fixture.written.comments[0]?.['body']), /The job ended before/)
   })
@@ -285,8 +272,7 @@ export async function container(fixture: WorkflowFixture, check: Check): Promise
       const processes = await daemon.docker('top', left, '-o', 'pid,args')
       ok(!processes.includes('dist/'), processes)
     })
-    await check('its check is cancelled, its status is an error, and its deployment is inactive', () => {
-      deepEqual(Object.values(conclusions(fixture)), ['success', 'cancelled'])
+    await check('its status is an error, and its deployment is inactive', () => {
       deepEqual(Object.values(states(fixture)), ['success', 'error'])
       equal(fixture.written.deploymentStatuses.at(-1)?.['state'], 'inactive')
     })

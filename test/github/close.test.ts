@@ -43,14 +43,7 @@ const own = { owner: 'acme', repo: 'shop' }
 
 /** Opens everything, as a gate does. Returns what it leaves. */
 async function open(): Promise<LeftOpen['open']> {
-  const { checks, issues, repos } = octokit.rest
-  const check = await checks.create({
-    ...own,
-    name,
-    head_sha: headSha,
-    status: 'in_progress',
-    output: { title: 'x', summary: 'so far' },
-  })
+  const { issues, repos } = octokit.rest
   await repos.createCommitStatus({ ...own, sha: headSha, context: name, state: 'pending', target_url: logUrl })
   const deployment = await repos.createDeployment({ ...own, ref: headSha, environment: 'shop' })
   const { id } = deployment.data as { id: number }
@@ -64,8 +57,7 @@ async function open(): Promise<LeftOpen['open']> {
   const comment = await issues.createComment({ ...own, issue_number: 12, body: `${openMarker}\nso far` })
   const opened = { url: '', headSha, name }
   return [
-    { ...opened, extra: 'check', id: check.data.id },
-    { ...opened, extra: 'commit-status', id: 2 },
+    { ...opened, extra: 'commit-status', id: 1 },
     { ...opened, extra: 'deployment', id },
     { ...opened, extra: 'comment', id: comment.data.id },
   ]
@@ -82,39 +74,34 @@ async function close(open: LeftOpen['open'], verdict?: LeftOpen['verdict']): Pro
   await closing
 }
 
-const all: ExtraName[] = ['check', 'commit-status', 'deployment', 'comment']
+const all: ExtraName[] = ['commit-status', 'deployment', 'comment']
 
-test.each<[Outcome | undefined, string, string, string]>([
-  [undefined, 'cancelled', 'error', 'error'],
-  ['ready', 'success', 'success', 'success'],
-  ['failed', 'failure', 'failure', 'failure'],
-  ['unknown', 'failure', 'error', 'error'],
-  ['cancelled', 'cancelled', 'error', 'inactive'],
-])(
-  'what is open gets the outcome %s: check %s, status %s, deployment %s',
-  async (outcome, check, status, deployment) => {
-    const verdict = outcome && { outcome, title: 'Rollout of *web*' }
-    const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
-    await close(await open(), verdict)
-    expect(written.checks).toMatchObject([{ status: 'completed', conclusion: check, output: { title } }])
-    expect(Object(written.checks[0]?.['output']).summary).toMatch(/so far$/)
-    expect(written.statuses.at(-1)).toMatchObject({
-      state: status,
-      context: name,
-      sha: headSha,
-      target_url: logUrl,
-      description: title,
-    })
-    expect(written.deploymentStatuses.at(-1)).toMatchObject({
-      state: deployment,
-      log_url: logUrl,
-      environment_url: 'https://shop.example',
-    })
-    expect(String(written.comments[0]?.['body'])).toMatch(/^<!-- rollout-gate \w+ -->\n> \[!WARNING\]\n> .*\n\nso far$/)
-    expect(closed.sort()).toEqual(all.toSorted())
-    expect(warnings).toEqual([])
-  },
-)
+test.each<[Outcome | undefined, string, string]>([
+  [undefined, 'error', 'error'],
+  ['ready', 'success', 'success'],
+  ['failed', 'failure', 'failure'],
+  ['unknown', 'error', 'error'],
+  ['cancelled', 'error', 'inactive'],
+])('what is open gets the outcome %s: status %s, deployment %s', async (outcome, status, deployment) => {
+  const verdict = outcome && { outcome, title: 'Rollout of *web*' }
+  const title = verdict?.title ?? 'The job ended before the rollout had an outcome'
+  await close(await open(), verdict)
+  expect(written.statuses.at(-1)).toMatchObject({
+    state: status,
+    context: name,
+    sha: headSha,
+    target_url: logUrl,
+    description: title,
+  })
+  expect(written.deploymentStatuses.at(-1)).toMatchObject({
+    state: deployment,
+    log_url: logUrl,
+    environment_url: 'https://shop.example',
+  })
+  expect(String(written.comments[0]?.['body'])).toMatch(/^<!-- rollout-gate \w+ -->\n> \[!WARNING\]\n> .*\n\nso far$/)
+  expect(closed.sort()).toEqual(all.toSorted())
+  expect(warnings).toEqual([])
+})
 
 test('what shows an outcome already keeps it', async () => {
   const left = (await open()).filter(({ extra }) => extra !== 'comment')
@@ -142,9 +129,8 @@ test('what a later run of the same commit wrote is left to that run', async () =
   expect(written.deploymentStatuses.at(-1)).toMatchObject({ state: 'in_progress' })
 })
 
-test('a check, comment or deployment that was deleted before is no failure', async () => {
-  const left = (await open()).filter(({ extra }) => ['check', 'comment'].includes(extra))
-  written.checks.length = 0
+test('a comment that was deleted before is no failure', async () => {
+  const left = (await open()).filter(({ extra }) => extra === 'comment')
   written.comments.length = 0
   await close(left)
   expect([closed, warnings]).toEqual([[], []])
@@ -155,12 +141,12 @@ test('a request that failed temporarily is sent again, and any other failure is 
   const refused = new Set<string>()
   github.refuse = ({ operation }) => {
     if (operation === 'repos/create-deployment-status') return { status: 403, message: 'Resource not accessible' }
-    if (operation !== 'checks/update' || refused.has(operation)) return undefined
+    if (operation !== 'repos/create-commit-status' || refused.has(operation)) return undefined
     refused.add(operation)
     return { status: 502 }
   }
   await close(left)
   github.refuse = () => undefined
-  expect(written.checks).toMatchObject([{ conclusion: 'cancelled' }])
+  expect(written.statuses.at(-1)).toMatchObject({ state: 'error' })
   expect(warnings).toEqual([expect.stringContaining('deployments: write')])
 })

@@ -1,6 +1,5 @@
 import { getOctokit } from '@actions/github'
 import type { EndedTimeline, Outcome, Timeline } from '../../src/gate/timeline.ts'
-import { CheckRun } from '../../src/github/check-run.ts'
 import { Comment, commentBody, commentMarker } from '../../src/github/comment.ts'
 import { CommitStatus } from '../../src/github/commit-status.ts'
 import { DeploymentStatus, environmentName, environmentUrl } from '../../src/github/deployment-status.ts'
@@ -8,8 +7,8 @@ import { type Extra, type Octokit, type Opened, Origin } from '../../src/github/
 import { describeFailure, readFailure } from '../../src/github/failure.ts'
 import { boundedSummary } from '../../src/github/texts.ts'
 import type { ExtraName } from '../../src/inputs.ts'
-import type { TrackedFile, TrackedFiles } from '../../src/workspace.ts'
-import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
+import type { TrackedFiles } from '../../src/workspace.ts'
+import { createProblem, createTarget, createTargetRecord, createTimeline } from '../report/builders.ts'
 import { cases } from '../report/cases.ts'
 import {
   type ActionContext,
@@ -42,7 +41,6 @@ beforeEach(() => {
   github.requests.length = 0
   github.handlers.clear()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
-  github.handlers.set('checks/list-for-ref', () => ({ status: 200, body: { total_count: 0, check_runs: [] } }))
   github.handlers.set('repos/list-deployments', () => ({ status: 200, body: [] }))
   github.refuse = () => undefined
   notices = []
@@ -71,7 +69,6 @@ function shareOf(context: ActionContext, origin = originOf(context)) {
 const deployment = { environment: undefined, environmentUrl: () => 'https://shop.example' }
 
 const makers: Readonly<Record<ExtraName, (context: ActionContext, origin?: Origin) => Extra>> = {
-  check: (...from) => new CheckRun(shareOf(...from)),
   'commit-status': (...from) => new CommitStatus(shareOf(...from)),
   deployment: (...from) => new DeploymentStatus(shareOf(...from), deployment),
   comment: (...from) => new Comment(shareOf(...from), (text) => notices.push(text)),
@@ -93,24 +90,6 @@ function bodies(operation: string): Record<string, unknown>[] {
 }
 
 describe.each(eventContexts)('on $event', ({ context, sha, pullRequest, deployment }) => {
-  it('the check is created for the right commit, then updated', async () => {
-    const extra = makers.check(context)
-    await extra.show(open(), never)
-    await extra.show(open(), never)
-    await extra.show(createTimeline(), never)
-    expect(github.requests.map(({ operation }) => operation)).toEqual([
-      'checks/list-for-ref',
-      'checks/create',
-      'checks/update',
-      'checks/update',
-    ])
-    expect(bodies('checks/create')).toMatchObject([{ name, head_sha: sha, status: 'in_progress' }])
-    expect(bodies('checks/update')).toMatchObject([
-      { status: 'in_progress', output: { title: 'Rollout in progress for 31 s · 1 of 1 target ready' } },
-      { status: 'completed', conclusion: 'success', output: { title: 'Rollout ready in 31 s · deployment/web' } },
-    ])
-  })
-
   it('the deployment that triggered the run is used, or a new one is created for the right commit', async () => {
     const extra = makers.deployment(context)
     await extra.show(open(), never)
@@ -160,13 +139,6 @@ const hidden = createTimeline({ annotations })
 const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 const show = (extra: ExtraName, timeline: Timeline) => makers[extra](context).show(timeline, never)
 
-it('an annotation that changed what was gated stands in the title of the check, and in its summary', async () => {
-  await show('check', hidden)
-  const { output } = bodies('checks/create')[0] as { output: { title: string; summary: string } }
-  expect(output.title).toMatch(/ · 2 annotations change what is gated$/)
-  for (const each of annotations) expect(output.summary).toContain(`- ${each}`)
-})
-
 it('an annotation that changed what was gated stands in the description of the commit status and of the deployment', async () => {
   const one = { ...hidden, annotations: annotations.slice(0, 1) }
   await show('commit-status', one)
@@ -188,7 +160,7 @@ it('an annotation that changed what was gated stands in the comment, also where 
   expect(bodies('issues/create-comment')[0]?.['body']).toContain('- rollout-gate/skip of deployment/db')
   const name = 'Rollout'
   const links = { run: readRun(context), headSha, logUrl, tracked }
-  expect(boundedSummary(hidden, name, links, { limit: 300 })).toContain('2 annotations change what is gated')
+  expect(boundedSummary(hidden, name, links, 300)).toContain('2 annotations change what is gated')
 })
 
 it.each<[string, Partial<Timeline>, RegExp]>([
@@ -205,28 +177,19 @@ it.each<[string, Partial<Timeline>, RegExp]>([
 })
 
 it.each([
-  ['ready', 'success', 'success', 'success'],
-  ['failed', 'failure', 'failure', 'failure'],
-  ['stalled', 'failure', 'failure', 'failure'],
-  ['timed-out', 'failure', 'failure', 'failure'],
-  ['superseded', 'failure', 'failure', 'failure'],
-  ['misconfigured', 'failure', 'failure', 'failure'],
-  ['cancelled', 'cancelled', 'inactive', 'error'],
-  ['unknown', 'failure', 'error', 'error'],
+  ['ready', 'success', 'success'],
+  ['failed', 'failure', 'failure'],
+  ['stalled', 'failure', 'failure'],
+  ['timed-out', 'failure', 'failure'],
+  ['superseded', 'failure', 'failure'],
+  ['misconfigured', 'failure', 'failure'],
+  ['cancelled', 'inactive', 'error'],
+  ['unknown', 'error', 'error'],
 ] as const)(
-  'the outcome %s is the conclusion %s of the check, the state %s of the deployment and %s of the commit',
-  async (outcome, conclusion, deploymentState, commitState) => {
-    for (const each of ['check', 'deployment', 'commit-status'] as const)
+  'the outcome %s is the state %s of the deployment and %s of the commit',
+  async (outcome, deploymentState, commitState) => {
+    for (const each of ['deployment', 'commit-status'] as const)
       await makers[each](createContext()).show(ended(outcome), never)
-    expect(bodies('checks/create')).toMatchObject([
-      {
-        status: 'completed',
-        conclusion,
-        started_at: new Date(start).toISOString(),
-        completed_at: new Date(at(31)).toISOString(),
-        details_url: logUrl,
-      },
-    ])
     expect(bodies('repos/create-deployment-status')).toMatchObject([{ state: deploymentState }])
     expect(bodies('repos/create-commit-status')).toMatchObject([
       { state: commitState, context: name, target_url: logUrl },
@@ -234,92 +197,12 @@ it.each([
   },
 )
 
-it('the check links to the log of the job in its summary, because GitHub ignores the address of its details', async () => {
-  const { checks } = storeWrites(github)
-  const extra = makers.check(createContext())
-  for (const timeline of [open(), createTimeline()]) {
-    await extra.show(timeline, never)
-    expect(checks).toMatchObject([{ details_url: 'https://github.com/acme/shop/runs/1' }])
-    expect(Object(checks[0]?.['output']).summary).toContain(`[log](${logUrl})`)
-  }
-})
-
-it('the check gets no annotation on a file that the commit does not contain', async () => {
-  const tracked: TrackedFiles = new Map<string, TrackedFile | 'untracked'>([
-    ['src/web.yaml', { path: 'web.yaml', url: 'https://github.com/acme/shop/blob/0123abc/web.yaml' }],
-    ['rendered.yaml', 'untracked'],
-  ])
-  const targets = ['src/web.yaml', 'rendered.yaml'].map((file, index) =>
-    createTargetRecord({
-      target: createTarget({ name: `w${index}`, source: { file, line: 3 } }),
-      outcome: 'failed',
-      reason: 'crash-loop',
-    }),
-  )
-  await new CheckRun({ ...shareOf(createContext()), tracked }).show(
-    createTimeline({ ...ended('failed'), targets }),
-    never,
-  )
-  const [{ output }] = bodies('checks/update') as [{ output: { annotations: object[]; summary: string } }]
-  expect(output.annotations).toMatchObject([{ path: 'web.yaml', start_line: 3 }])
-  expect(output.summary).toContain('(https://github.com/acme/shop/blob/0123abc/web.yaml#L3)')
-  expect(output.summary).toContain('`rendered.yaml` line 3')
-  expect(output.summary).not.toContain('rendered.yaml#L3')
-})
-
-it('the check gets an annotation on the manifest of each failed target, in batches of 50, after its conclusion', async () => {
-  const targets = Array.from({ length: 120 }, (_, index) =>
-    createTargetRecord({
-      target: createTarget({ name: `web-${index}`, source: { file: 'k8s/web.yaml', line: index + 1 } }),
-      outcome: 'failed',
-      reason: 'image-not-found',
-      message: 'the registry has no such image',
-    }),
-  )
-  const elsewhere = createTargetRecord({
-    target: createTarget({ name: 'api', source: { file: 'resources', line: 1 } }),
-    outcome: 'failed',
-  })
-  await makers.check(createContext()).show(createTimeline({ targets: [...targets, elsewhere] }), never)
-  const batches = bodies('checks/update').map(({ output }) => (output as { annotations: object[] }).annotations)
-  expect(bodies('checks/create')).toMatchObject([{ status: 'completed' }])
-  expect(batches.map((batch) => batch.length)).toEqual([50, 50, 20])
-  expect(batches[2]?.at(-1)).toEqual({
-    path: 'k8s/web.yaml',
-    start_line: 120,
-    end_line: 120,
-    annotation_level: 'failure',
-    title: 'deployment/web-119: image not found',
-    message: 'deployment/web-119: the registry has no such image',
-  })
-})
-
-it('the check is not annotated twice when a batch is retried', async () => {
-  const targets = Array.from({ length: 60 }, (_, index) =>
-    createTargetRecord({ target: createTarget({ source: { file: 'a.yaml', line: index + 1 } }), outcome: 'failed' }),
-  )
-  const extra = makers.check(createContext())
-  github.refuse = ({ body }) => (Object(body['output']).annotations?.length === 10 ? { status: 502 } : undefined)
-  await expect(extra.show(createTimeline({ targets }), never)).rejects.toThrow()
-  github.refuse = () => undefined
-  github.requests.length = 0
-  await extra.show(createTimeline({ targets }), never)
-  const sizes = bodies('checks/update').map(
-    ({ output }) => (output as { annotations?: object[] }).annotations?.length ?? 0,
-  )
-  expect(sizes).toEqual([0, 10])
-})
-
 it.each(Object.entries(cases))('the timeline "%s" of the report tests is shown by all extras', async (_, timeline) => {
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
   for (const each of extraNames) await makers[each](context).show(timeline, never)
-  const [check] = bodies('checks/create')
   const [comment] = bodies('issues/create-comment')
   const [status] = bodies('repos/create-deployment-status')
-  const summary = String(Object(check?.['output']).summary)
-  expect(summary.length).toBeLessThanOrEqual(65_535)
-  expect(summary).toContain('Rollout')
-  expect(summary).not.toContain('```mermaid')
+  expect(comment?.['body']).toContain('Rollout')
   expect(String(comment?.['body']).length).toBeLessThanOrEqual(65_536)
   expect(String(status?.['description'] ?? '').length).toBeLessThanOrEqual(140)
 })
@@ -337,13 +220,11 @@ test("a timeline that exceeds GitHub's limits is shortened for each", async () =
   const verdict = { outcome: 'failed', reason: 'no-progress', message: 'so it ended' } as const
   for (const each of extraNames) await makers[each](context).show(createTimeline({ targets: [failed], verdict }), never)
   const lengths = [
-    Object(bodies('checks/create')[0]?.['output']).summary.length,
     Object(bodies('issues/create-comment')[0]).body.length,
     Object(bodies('repos/create-deployment-status')[0]).description.length,
   ]
-  expect(lengths[0]).toBeLessThanOrEqual(65_535)
-  expect(lengths[1]).toBeLessThanOrEqual(65_536)
-  expect(lengths[2]).toBe(140)
+  expect(lengths[0]).toBeLessThanOrEqual(65_536)
+  expect(lengths[1]).toBe(140)
 })
 
 it('the deployment has the environment of the inputs, which is transient on a pull request', async () => {
@@ -537,7 +418,6 @@ it('the origin of a comment on a pull request is its head, looked up once for al
   for (const each of extraNames) await makers[each](context, origin).show(createTimeline(), never)
   expect(operations().filter((operation) => operation.startsWith('pulls/'))).toEqual(['pulls/get'])
   expect(github.requests[0]?.path).toBe('/api/v3/repos/acme/shop/pulls/12')
-  expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
   expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
   expect(github.requests.find(({ operation }) => operation === 'repos/create-commit-status')?.path).toContain(headSha)
   expect(github.requests.at(-1)?.path).toBe('/api/v3/repos/acme/shop/issues/12/comments')
@@ -596,22 +476,22 @@ it('the pull request of a fork is searched by the commit if the branch has none'
 it('the origin whose look-up is forbidden names the permission of the look-up, and writes nothing', async () => {
   github.refuse = () => ({ status: 403, message: 'Resource not accessible by integration' })
   const error = await makers
-    .check(createIssueComment())
+    .deployment(createIssueComment())
     .show(createTimeline(), never)
     .catch((error: unknown) => error)
-  const words = describeFailure(readFailure(error, 0), 'check', {})
+  const words = describeFailure(readFailure(error, 0), 'deployment', {})
   expect(words).toContain('a github-token with the permission `pull-requests: read`')
   expect(operations()).toEqual(['pulls/get'])
 })
 
 it('the origin whose look-up failed for a while is looked up again', async () => {
-  const extra = makers.check(createIssueComment())
+  const extra = makers.deployment(createIssueComment())
   github.refuse = () => ({ status: 502 })
   await expect(extra.show(createTimeline(), never)).rejects.toThrow()
   github.refuse = () => undefined
   answer('pulls/get', { number: 12, head: { sha: headSha } })
   await extra.show(createTimeline(), never)
-  expect(bodies('checks/create')).toMatchObject([{ head_sha: headSha }])
+  expect(bodies('repos/create-deployment')).toMatchObject([{ ref: headSha }])
 })
 
 it.each([
@@ -654,18 +534,6 @@ describe('deleted objects', () => {
 
   const context = createEventContext('pull_request', { pull_request: createPullRequest() })
 
-  it('a check that was deleted is created anew, with its annotations', async () => {
-    const target = createTarget({ source: { file: 'a.yaml', line: 1 } })
-    const targets = [createTargetRecord({ target, outcome: 'failed' })]
-    const extra = makers.check(context)
-    await extra.show(createTimeline({ targets }), never)
-    written.checks.splice(0)
-    await extra.show(createTimeline({ targets }), never)
-    expect(written.checks).toMatchObject([{ status: 'completed', head_sha: headSha, name }])
-    expect(Object(written.checks[0]?.['output']).annotations).toHaveLength(1)
-    expect(opened.map(({ id }) => id)).toEqual([1, written.checks[0]?.id])
-  })
-
   it('a comment that was deleted is created anew', async () => {
     const extra = makers.comment(context)
     await extra.show(open(), never)
@@ -682,14 +550,6 @@ describe('deleted objects', () => {
     await makers.comment(context).show(open(), never)
     await extra.show(createTimeline(), never)
     expect(written.comments).toMatchObject([{ id: 2, body: expect.stringContaining('✅ Rollout ready') }])
-  })
-
-  it('a check is not created anew if the token lost its permission', async () => {
-    const extra = makers.check(context)
-    await extra.show(open(), never)
-    github.refuse = () => ({ status: 404, message: 'Not Found' })
-    const error = await extra.show(createTimeline(), never).catch((error: unknown) => error)
-    expect(readFailure(error, 0)).toMatchObject({ type: 'forbidden' })
   })
 })
 
@@ -710,51 +570,41 @@ describe('objects of earlier steps and attempts', () => {
     })
   }
 
-  it.each([
-    ['check', 'checks/create', 'checks'],
-    ['deployment', 'repos/create-deployment', 'deployments'],
-  ] as const)('a %s whose response was lost is found, and not created twice', async (each, operation, list) => {
-    const extra = makers[each](createContext())
+  it('a deployment whose response was lost is found, and not created twice', async () => {
+    const extra = makers.deployment(createContext())
+    const operation = 'repos/create-deployment'
     const store = github.handlers.get(operation)
     loseResponse(operation)
     await expect(extra.show(open(), never)).rejects.toThrow()
     if (store !== undefined) github.handlers.set(operation, store)
     await extra.show(createTimeline(), never)
-    expect(written[list]).toHaveLength(1)
+    expect(written.deployments).toHaveLength(1)
   })
 
-  it.each([
-    ['check', 'checks'],
-    ['deployment', 'deployments'],
-  ] as const)('a %s of an earlier step of this attempt is updated, and none is created', async (extra, list) => {
-    await makers[extra](createContext()).show(open(), never)
-    await makers[extra](createContext()).show(createTimeline(), never)
-    expect(written[list]).toHaveLength(1)
+  it('a deployment of an earlier step of this attempt is updated, and none is created', async () => {
+    await makers.deployment(createContext()).show(open(), never)
+    await makers.deployment(createContext()).show(createTimeline(), never)
+    expect(written.deployments).toHaveLength(1)
   })
 
-  it('the check of another run, of another attempt or of another gate is not updated', async () => {
-    await makers.check(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
-    await makers.check(attempt(1)).show(createTimeline(), never)
-    await new CheckRun({ ...shareOf(attempt(2)), name: 'Another gate' }).show(open(), never)
-    await makers.check(attempt(2)).show(createTimeline(), never)
-    expect(written.checks.map(({ status }) => status)).toEqual(['in_progress', 'completed', 'in_progress', 'completed'])
+  it('the deployment of another run, of another attempt or of another gate is not updated', async () => {
+    await makers.deployment(createContext({ GITHUB_RUN_ID: '78' })).show(open(), never)
+    await makers.deployment(attempt(1)).show(createTimeline(), never)
+    await new DeploymentStatus({ ...shareOf(attempt(2)), name: 'Another gate' }, deployment).show(open(), never)
+    await makers.deployment(attempt(2)).show(createTimeline(), never)
+    expect(written.deployments).toHaveLength(4)
   })
 
   it('an attempt ends what an earlier one left in progress, and nothing of another run', async () => {
-    await makers.check(attempt(1)).show(open(), never)
-    await makers.check(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
     await makers.deployment(attempt(1)).show(open(), never)
-    await makers.check(attempt(2)).show(open(), never)
+    await makers.deployment(createContext({ GITHUB_RUN_ID: '76', GITHUB_RUN_ATTEMPT: '1' })).show(open(), never)
     await makers.deployment(attempt(2)).show(open(), never)
-    expect(written.checks).toMatchObject([
-      { status: 'completed', conclusion: 'cancelled' },
-      { status: 'in_progress' },
-      { status: 'in_progress' },
-    ])
+    const [own, other, latest] = written.deployments.map(({ id }) => id)
     expect(written.deploymentStatuses.map(({ deployment, state }) => [deployment, state])).toEqual([
-      [written.deployments[0]?.id, 'in_progress'],
-      [written.deployments[0]?.id, 'error'],
-      [written.deployments[1]?.id, 'in_progress'],
+      [own, 'in_progress'],
+      [other, 'in_progress'],
+      [own, 'error'],
+      [latest, 'in_progress'],
     ])
   })
 })
@@ -790,7 +640,6 @@ describe('opened objects', () => {
 
 const now = Date.UTC(2025, 0, 1)
 const permissions = {
-  check: 'checks: write',
   'commit-status': 'statuses: write',
   deployment: 'deployments: write',
   comment: 'pull-requests: write',
@@ -869,7 +718,9 @@ it('a failed request of a fork or of Dependabot explains the read-only token', a
   github.refuse = () => ({ status: 403 })
   const fork = createEventContext('pull_request', { pull_request: createPullRequest('jo/shop') })
   expect((await failureOf('comment', fork)).words).toMatch(/pull requests from forks get a read-only token/)
-  expect((await failureOf('check', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(/Dependabot/)
+  expect((await failureOf('deployment', createContext({ GITHUB_ACTOR: 'dependabot[bot]' }))).words).toMatch(
+    /Dependabot/,
+  )
 })
 
 it('an error that does not come from GitHub is an invalid request, with the message of the error as the cause', () => {

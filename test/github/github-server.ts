@@ -10,7 +10,7 @@ import { once } from '../support/recordings.ts'
 
 /** A received request. */
 export interface GitHubRequest {
-  /** `checks/create` */
+  /** `repos/create-deployment` */
   readonly operation: string
   readonly path: string
   readonly query: Readonly<Record<string, string>>

@@ -4,15 +4,11 @@ const gate: WrittenGate = {
   name: 'E2E: ready',
   headSha: '1111111',
   pullRequest: '12',
-  checkRunUrl: 'https://github.com/acme/shop/runs/4',
   commentUrl: 'https://github.com/acme/shop/pull/12#issuecomment-99',
   deploymentId: '42',
 }
 
 const answers = {
-  'commits/1111111/check-runs?filter=latest&check_name=E2E%3A%20ready': {
-    check_runs: [{ conclusion: 'success', html_url: gate.checkRunUrl }],
-  },
   'commits/1111111/status': {
     statuses: [
       { context: 'lint', state: 'failure' },
@@ -38,11 +34,6 @@ it('reading back what the extras wrote finds no difference if GitHub has all of 
 })
 
 it.each([
-  [
-    'a check that has not ended',
-    { [Object.keys(answers)[0] ?? '']: { check_runs: [{ conclusion: null, html_url: gate.checkRunUrl }] } },
-    'The conclusion of the check is null, not "success".',
-  ],
   [
     'a status of the commit that is missing',
     { 'commits/1111111/status': { statuses: [] } },

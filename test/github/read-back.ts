@@ -3,7 +3,7 @@
  *
  *     node test/github/read-back.ts
  *
- * The environment has the gate's outputs `CHECK_RUN_URL`, `COMMENT_URL` and `DEPLOYMENT_ID`, its `NAME`, the commit
+ * The environment has the gate's outputs `COMMENT_URL` and `DEPLOYMENT_ID`, its `NAME`, the commit
  * `HEAD_SHA`, the number `PULL_REQUEST`, and `GITHUB_TOKEN`.
  */
 
@@ -12,7 +12,6 @@ export interface WrittenGate {
   readonly name: string
   readonly headSha: string
   readonly pullRequest: string
-  readonly checkRunUrl: string
   readonly commentUrl: string
   readonly deploymentId: string
 }
@@ -24,19 +23,14 @@ export type ReadApi = (path: string) => Promise<any>
 /** The differences between GitHub's answers and what the gate should have written, one sentence each. */
 export async function findDifferences(read: ReadApi, gate: WrittenGate): Promise<string[]> {
   const commentId = /#issuecomment-(\d+)$/.exec(gate.commentUrl)?.[1] ?? ''
-  const [checks, commit, deployment, deploymentStatuses, comment] = await Promise.all([
-    read(`commits/${gate.headSha}/check-runs?filter=latest&check_name=${encodeURIComponent(gate.name)}`),
+  const [commit, deployment, deploymentStatuses, comment] = await Promise.all([
     read(`commits/${gate.headSha}/status`),
     read(`deployments/${gate.deploymentId}`),
     read(`deployments/${gate.deploymentId}/statuses`),
     read(`issues/comments/${commentId}`),
   ])
-  const [check] = checks.check_runs
   const status = commit.statuses.find(({ context }: { context: string }) => context === gate.name)
   const comparisons: readonly (readonly [what: string, actual: unknown, expected: unknown])[] = [
-    ['number of checks with the name', checks.check_runs.length, 1],
-    ['conclusion of the check', check?.conclusion, 'success'],
-    ['output check-run-url', gate.checkRunUrl, check?.html_url],
     ['state of the commit status', status?.state, 'success'],
     ['commit of the deployment', deployment.sha, gate.headSha],
     ['state of the deployment', deploymentStatuses[0]?.state, 'success'],
@@ -60,11 +54,10 @@ if (import.meta.main) {
     name: env['NAME'] ?? '',
     headSha: env['HEAD_SHA'] ?? '',
     pullRequest: env['PULL_REQUEST'] ?? '',
-    checkRunUrl: env['CHECK_RUN_URL'] ?? '',
     commentUrl: env['COMMENT_URL'] ?? '',
     deploymentId: env['DEPLOYMENT_ID'] ?? '',
   })
   for (const difference of differences) console.error(difference)
   if (differences.length > 0) process.exitCode = 1
-  else console.log('GitHub has the check, the commit status, the deployment and the comment of the gate.')
+  else console.log('GitHub has the commit status, the deployment and the comment of the gate.')
 }

@@ -5,7 +5,6 @@ export type Stored = Readonly<Record<string, unknown>> & { readonly id: number }
 
 /** What a server holds, in the order of creation. */
 export interface StoredWrites {
-  readonly checks: Stored[]
   readonly comments: Stored[]
   /** Every status of a commit, with the commit as `sha`. The latest of a context counts. */
   readonly statuses: readonly Stored[]
@@ -25,14 +24,14 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       return { status: 201, body: { ...example, ...stored } }
     }
   const update =
-    (list: Stored[], fields: object = {}): Handler =>
+    (list: Stored[]): Handler =>
     ({ path, body }, example): Answer => {
       const id = Number(path.split('/').at(-1))
       const index = list.findIndex((stored) => stored.id === id)
       const present = list[index]
       // Deleted meanwhile: https://docs.github.com/rest/using-the-rest-api/troubleshooting-the-rest-api#404-not-found
       if (present === undefined) return { status: 404, body: { message: 'Not Found' } }
-      list[index] = { ...present, ...body, ...fields, id }
+      list[index] = { ...present, ...body, id }
       return { status: 200, body: { ...example, ...list[index] } }
     }
   const read =
@@ -50,16 +49,12 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       status: 200,
       body: all.filter((stored) => String(stored[field]) === path.split('/').at(-2)).toReversed(),
     })
-  const checks: Stored[] = []
   const statuses: Stored[] = []
   const comments: Stored[] = []
   const deployments: Stored[] = []
   const deploymentStatuses: Stored[] = []
   // A workflow's token writes as a bot: https://docs.github.com/actions/concepts/security/github_token
   const author = { user: { login: 'github-actions[bot]', type: 'Bot' } }
-  // A check of a workflow's token links to its own page, whatever it asks for:
-  // https://github.com/actions/github-script/issues/143
-  const page = { details_url: 'https://github.com/acme/shop/runs/1', html_url: 'https://github.com/acme/shop/runs/1' }
   const issueOf = ({ path }: GitHubRequest) => Number(path.split('/').at(-2))
   /**
    * "Adds a new inactive status to all prior non-transient, non-production environment deployments with the same repository
@@ -75,16 +70,6 @@ export function storeWrites(github: GitHubServer): StoredWrites {
       deploymentStatuses.push({ state: 'inactive', deployment: id, id: ++latestId })
   }
   const handlers: Readonly<Record<string, Handler>> = {
-    'checks/create': create(checks, () => page),
-    'checks/update': update(checks, page),
-    'checks/get': read(checks),
-    'checks/list-for-ref': ({ path, query }, example) => {
-      const found = checks.filter(
-        ({ head_sha, name }) => head_sha === path.split('/').at(-2) && name === query['check_name'],
-      )
-      const check_runs = found.map((check) => ({ ...(example['check_runs'] as object[])[0], ...check }))
-      return { status: 200, body: { total_count: found.length, check_runs: check_runs.toReversed() } }
-    },
     'repos/create-commit-status': create(statuses, ({ path }) => ({ sha: path.split('/').at(-1) })),
     'repos/list-commit-statuses-for-ref': list(statuses, 'sha'),
     'issues/get-comment': read(comments),
@@ -109,5 +94,5 @@ export function storeWrites(github: GitHubServer): StoredWrites {
     'repos/list-deployment-statuses': list(deploymentStatuses, 'deployment'),
   }
   for (const [operation, handler] of Object.entries(handlers)) github.handlers.set(operation, handler)
-  return { checks, comments, statuses, deployments, deploymentStatuses }
+  return { comments, statuses, deployments, deploymentStatuses }
 }

@@ -163,7 +163,7 @@ describe('boundedSummary', () => {
   }
 
   it('is the job summary when that fits, then the gate, the commit and the log', () => {
-    const lines = boundedSummary(createTimeline(), 'Rollout', links, { limit: 65_535 }).split('\n')
+    const lines = boundedSummary(createTimeline(), 'Rollout', links, 65_535).split('\n')
     expect(lines[0]).toBe('### ✅ Rollout ready in 31 s · deployment/web')
     expect(lines.at(-2)).toBe(
       `<sub>Rollout · commit [1111111](https://github.com/acme/shop/commit/${headSha}) · [log](${links.logUrl})</sub>`,
@@ -174,7 +174,7 @@ describe('boundedSummary', () => {
     const message = Array.from({ length: 2_000 }, (_, line) => `resources, line ${line}: ${'$'.repeat(50)}`).join('\n')
     const verdict = { outcome: 'misconfigured', reason: 'input-invalid', message } as const
     const timeline = createTimeline({ targets: [], entries: [], verdict })
-    const text = boundedSummary(timeline, 'Rollout', links, { limit: 65_535 })
+    const text = boundedSummary(timeline, 'Rollout', links, 65_535)
     expect(text.length).toBeLessThan(700)
     expect(text).toContain('mistake in the inputs')
     expect(text).toContain(`[log](${links.logUrl})`)

@@ -13,7 +13,7 @@ type Answer = () => Promise<void>
 
 /** Records when it is shown, in seconds since the start, and answers with `answer`. */
 class FakeExtra implements Extra {
-  readonly name = 'check'
+  readonly name = 'commit-status'
   readonly shown: string[] = []
   readonly #clock: ManualClock
   answer: Answer = async () => {}
@@ -60,6 +60,15 @@ function setUp() {
   }
   return { clock, closed, extra, extras, failures, job, open, pass, begin }
 }
+
+it('a commit status is pending before the gate starts, and shows the gate at its next update', async () => {
+  const { extra, extras, open, pass, begin } = setUp()
+  extras.begin(open)
+  await pass(1)
+  await begin()
+  await pass(15)
+  expect(extra.shown).toEqual(['0 open', '15 open'])
+})
 
 it('progress on GitHub is shown at once, then after a change, at least 15 s apart', async () => {
   const { extra, extras, pass, begin } = setUp()
@@ -172,7 +181,7 @@ it('the outcome on GitHub waits for a secondary rate limit to end', async () => 
   await pass(60)
   await finished
   expect(extra.shown).toEqual(['0 ready', '60 ready'])
-  expect(closed).toEqual(['check'])
+  expect(closed).toEqual(['commit-status'])
   expect(failures).toEqual([])
 })
 
@@ -268,7 +277,7 @@ it.each([401, 403, 404])(
     await pass(1)
     await finished
     expect(extra.shown).toEqual(['0 open', '0 ready', '1 ready'])
-    expect(closed).toEqual(['check'])
+    expect(closed).toEqual(['commit-status'])
     expect(failures).toEqual([])
   },
 )

@@ -85,7 +85,7 @@ test('the action explains a failure without further files or connections', async
 test('with an extra, the action also connects to the GitHub server of the job', async () => {
   const github = await startGitHub()
   try {
-    const inputs = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check' }
+    const inputs = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'commit-status' }
     const ended = await runConfined('already-finished', inputs, pullRequestEnvironment(folder, github.url))
     expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
     expect(ended.connections.toSorted()).toEqual([addressOf(server.url), addressOf(github.url)].toSorted())

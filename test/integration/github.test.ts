@@ -22,7 +22,7 @@ import { type ActionRun, type StartedAction, startAction } from '../support/runn
 import { testWithSignals } from '../support/signals.ts'
 
 const token = 'ghs_sesame0123456789'
-const allExtras = { 'github-token': token, 'report-to': 'check, deployment, comment' }
+const allExtras = { 'github-token': token, 'report-to': 'commit-status, deployment, comment' }
 let github: GitHubServer
 
 beforeEach(async () => {
@@ -73,7 +73,7 @@ function operations(): string[] {
   return github.requests.map(({ operation }) => operation).sort()
 }
 
-test('a rollout that becomes ready is shown as a check, a deployment and a comment, of the pull request’s head', async () => {
+test('a rollout that becomes ready is shown as a commit status, a deployment and a comment, of the pull request’s head', async () => {
   const namespace = await playAll('already-finished')
   const record = join(folder, 'recording.ndjson.gz')
   const ended = await start({ ...allExtras, namespace, record }).ended
@@ -85,60 +85,56 @@ test('a rollout that becomes ready is shown as a check, a deployment and a comme
 
   const last = (operation: string) => github.requests.findLast((request) => request.operation === operation)?.body
   const logUrl = 'https://github.acme.example/acme/shop/actions/runs/77/job/501'
-  expect({ ...last('checks/create'), ...last('checks/update') }).toMatchObject({
-    name: `Rollout of deployment/web in ${namespace} (Deploy / production)`,
-    head_sha: headSha,
-    conclusion: 'success',
-    details_url: logUrl,
+  expect(last('repos/create-commit-status')).toMatchObject({
+    context: `Rollout of deployment/web in ${namespace} (Deploy / production)`,
+    state: 'success',
+    target_url: logUrl,
   })
   expect(last('repos/create-deployment')).toMatchObject({ ref: headSha, environment: `test/${namespace}` })
   expect(last('repos/create-deployment-status')).toMatchObject({ state: 'success', log_url: logUrl })
   expect({ ...last('issues/create-comment'), ...last('issues/update-comment') }['body']).toContain('✅ Rollout ready')
   expect(ended.outputs).toMatchObject({
-    'check-run-url': 'https://github.com/github/hello-world/runs/4',
     'comment-url': 'https://github.com/octocat/Hello-World/issues/1347#issuecomment-1',
     'deployment-id': '1',
   })
 })
 
-test('the check is completed although neither summary nor outputs can be written', async () => {
+test('the commit status shows the outcome although neither summary nor outputs can be written', async () => {
   const namespace = await playAll('already-finished')
   const absent = join(folder, 'no', 'such', 'folder', 'file')
   const env = { GITHUB_STEP_SUMMARY: absent, RUNNER_TEMP: join(folder, 'outputs.txt') }
-  const ended = await start({ 'github-token': token, 'report-to': 'check', namespace }, env).ended
+  const ended = await start({ 'github-token': token, 'report-to': 'commit-status', namespace }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
-  const checks = github.requests.filter(({ operation }) => operation.startsWith('checks/'))
-  expect(checks.at(-1)?.body).toMatchObject({ status: 'completed', conclusion: 'success' })
+  const statuses = github.requests.filter(({ operation }) => operation === 'repos/create-commit-status')
+  expect(statuses.at(-1)?.body).toMatchObject({ state: 'success' })
 })
 
 testWithSignals('a rollout is shown while it runs, and its end in the same places', async () => {
   const namespace = await playAll('cancelled')
   const shown = Promise.all(
-    ['checks/create', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
+    ['repos/create-commit-status', 'repos/create-deployment-status', 'issues/create-comment'].map(github.next),
   )
   const action = start({ ...allExtras, namespace })
-  const [check, status, comment] = await shown
-  expect(check?.body).toMatchObject({ status: 'in_progress' })
+  const [commit, status, comment] = await shown
+  expect(commit?.body).toMatchObject({ state: 'pending' })
   expect(status?.body).toMatchObject({ state: 'in_progress' })
   expect(comment?.body['body']).toContain('⏳ Rollout in progress')
   action.kill('SIGINT')
   const ended = await action.ended
   expect(ended.outputs).toMatchObject({ outcome: 'cancelled' })
   expect(operations()).toEqual([
-    'checks/create',
-    'checks/list-for-ref',
-    'checks/update',
     'issues/create-comment',
     'issues/list-comments',
     'issues/update-comment',
+    'repos/create-commit-status',
+    'repos/create-commit-status',
     'repos/create-deployment',
     'repos/create-deployment-status',
     'repos/create-deployment-status',
     'repos/list-deployments',
   ])
-  expect(github.requests.find(({ operation }) => operation === 'checks/update')?.body).toMatchObject({
-    conclusion: 'cancelled',
-  })
+  const statuses = github.requests.filter(({ operation }) => operation === 'repos/create-commit-status')
+  expect(statuses.map(({ body }) => body['state'])).toEqual(['pending', 'error'])
 })
 
 test('a token that may not write leaves the verdict as it is, with a warning that names each permission', async () => {
@@ -149,7 +145,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
   expect(contractViolations(ended, [token])).toEqual([])
   const warnings = warningsOf(ended)
   expect(warnings).toHaveLength(3)
-  for (const permission of ['checks: write', 'deployments: write', 'pull-requests: write']) {
+  for (const permission of ['statuses: write', 'deployments: write', 'pull-requests: write']) {
     expect(warnings.join('\n')).toContain(permission)
   }
 })
@@ -157,7 +153,7 @@ test('a token that may not write leaves the verdict as it is, with a warning tha
 testWithSignals('GitHub that never answers does not keep a cancelled job from ending before it is killed', async () => {
   const namespace = await playAll('cancelled')
   github.refuse = () => 'hang'
-  const asked = github.next('checks/list-for-ref')
+  const asked = github.next('issues/list-comments')
   const action = start({ ...allExtras, namespace })
   await asked
   const sentAt = Date.now()
@@ -168,18 +164,12 @@ testWithSignals('GitHub that never answers does not keep a cancelled job from en
   expect(warningsOf(ended).filter((text) => text.includes('did not answer in time'))).toHaveLength(3)
 })
 
-test('a mistake in the kubeconfig is shown as a failed check, and as no deployment', async () => {
+test('a mistake in the kubeconfig is shown as a failed commit status, and as no deployment', async () => {
   const ended = await start({ ...allExtras, kubeconfig: '{}' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured' })
-  expect(operations()).toEqual([
-    'checks/create',
-    'checks/list-for-ref',
-    'issues/create-comment',
-    'issues/list-comments',
-  ])
-  expect(github.requests.find(({ operation }) => operation === 'checks/create')?.body).toMatchObject({
-    conclusion: 'failure',
-  })
+  expect(operations()).toEqual(['issues/create-comment', 'issues/list-comments', 'repos/create-commit-status'])
+  const statuses = github.requests.filter(({ operation }) => operation === 'repos/create-commit-status')
+  expect(statuses.map(({ body }) => body['state'])).toEqual(['failure'])
 })
 
 test('a rollout that a comment on a pull request started is shown on its head, not on the default branch', async () => {
@@ -187,10 +177,8 @@ test('a rollout that a comment on a pull request started is shown on its head, n
   github.handlers.set('pulls/get', () => ({ status: 200, body: { number: 12, head: { sha: headSha } } }))
   const written = storeWrites(github)
   const env = eventEnvironment(createIssueComment())
-  const ended = await start({ ...allExtras, 'report-to': 'check, commit-status, deployment, comment', namespace }, env)
-    .ended
+  const ended = await start({ ...allExtras, namespace }, env).ended
   expect(ended).toMatchObject({ exitCode: 0, outputs: { outcome: 'ready' } })
-  expect(written.checks).toMatchObject([{ head_sha: headSha, conclusion: 'success' }])
   expect(written.statuses.at(-1)).toMatchObject({ sha: headSha, state: 'success' })
   expect(written.comments).toMatchObject([{ issue: 12 }])
   expect(written.deployments).toMatchObject([{ ref: headSha }])
@@ -202,36 +190,32 @@ test.each<[string, Record<string, string>, string?]>([
   ['a file that does not exist', { manifests: 'k8s/' }, 'deployment/web, k8s/'],
   ['a secret that does not exist', { kubeconfig: '' }],
   ['a kubeconfig that is cut off', { kubeconfig: 'apiVersion: v1\nkind:' }],
-  ['another extra', { 'report-to': 'check, commit-status, coment' }],
-])(
-  'a mistake in %s replaces the green check and status of the run before',
-  async (_, mistake, what = 'deployment/web') => {
-    const written = storeWrites(github)
-    const inputs = {
-      'github-token': token,
-      'report-to': 'check, commit-status',
-      namespace: 'shop',
-      ...mistake,
-    }
-    const ended = await start(inputs).ended
-    expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', 'check-run-url': expect.stringMatching(/^https:/) })
-    const name = `Rollout of ${what} in shop (Deploy / production)`
-    expect(written.checks).toMatchObject([{ name, head_sha: headSha, status: 'completed', conclusion: 'failure' }])
-    expect(written.statuses).toMatchObject([{ context: name, sha: headSha, state: 'failure' }])
-  },
-)
+  ['another extra', { 'report-to': 'commit-status, coment' }],
+])('a mistake in %s replaces the green status of the run before', async (_, mistake, what = 'deployment/web') => {
+  const written = storeWrites(github)
+  const inputs = {
+    'github-token': token,
+    'report-to': 'commit-status',
+    namespace: 'shop',
+    ...mistake,
+  }
+  const ended = await start(inputs).ended
+  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured' })
+  const name = `Rollout of ${what} in shop (Deploy / production)`
+  expect(written.statuses.at(-1)).toMatchObject({ context: name, sha: headSha, state: 'failure' })
+})
 
 test.each([
   ['name', 'two\nlines'],
   ['sha', 'main'],
 ])('with a mistake in %s nothing is written: it would be in the wrong place', async (input, text) => {
   const ended = await start({ ...allExtras, [input]: text }).ended
-  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', 'check-run-url': '' })
+  expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', 'comment-url': '' })
   expect(github.requests).toEqual([])
 })
 
 test('an extra without a token is a mistake: the cluster is asked for its kinds alone, to report all mistakes at once', async () => {
-  const ended = await start({ 'report-to': 'check' }).ended
+  const ended = await start({ 'report-to': 'commit-status' }).ended
   expect(ended.outputs).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(ended.outputs['message']).toContain(`github-token: \${{ github.token }}`)
   expect(github.requests).toEqual([])
@@ -260,15 +244,12 @@ describe('with the token of an app, which starts workflows', () => {
   const deployed = { deployment: { id: 5, sha: headSha }, deployment_status: { state: 'success' } }
   const comment = (body: string) => ({ issue: { number: 12, state: 'open', pull_request: {} }, comment: { body } })
   const status = (context: string) => ({ sha: headSha, context, state: 'success', branches: [] })
-  const check = (checkName: string) => ({ check_run: { name: checkName, head_sha: headSha, pull_requests: [] } })
 
   it.each([
     ['the deployment is not written', 'deployment_status', deployed, 'deployment'],
     ['the commit status is not written after itself', 'status', status('Rollout'), 'commit-status'],
-    ['the check is not written after itself', 'check_run', check('Rollout'), 'check'],
     ['the comment is not written after itself', 'issue_comment', comment(`${commentMarker('Rollout')}\n`), 'comment'],
     ['the commit status is written after another one', 'status', status('CI'), undefined],
-    ['the check is written after another one', 'check_run', check('CI'), undefined],
     ['the comment is written after another one', 'issue_comment', comment('/deploy'), undefined],
   ])('%s on %s', async (_, event, payload, extra) => {
     const written = storeWrites(github)
@@ -276,12 +257,12 @@ describe('with the token of an app, which starts workflows', () => {
       status: 200,
       body: [{ number: 12, state: 'open', head: { sha: headSha } }],
     }))
-    const inputs = { start: 'true', name: 'Rollout', environment: 'staging', sha: headSha, 'github-token': token }
-    const reportTo = 'check, commit-status, deployment, comment'
+    const namespace = await playAll('already-finished')
+    const inputs = { ...allExtras, namespace, name: 'Rollout', environment: 'staging', sha: headSha }
     const env = eventEnvironment(createEventContext(event, payload))
-    const run = await start({ ...inputs, 'report-to': reportTo }, env).ended
+    const run = await start(inputs, env).ended
     expect(run.exitCode).toBe(0)
-    const counts = { check: written.checks, 'commit-status': written.statuses, deployment: written.deploymentStatuses }
+    const counts = { 'commit-status': written.statuses, deployment: written.deploymentStatuses }
     const unwritten = Object.entries({ ...counts, comment: written.comments }).filter(([, each]) => each.length === 0)
     expect(unwritten.map(([each]) => each)).toEqual(extra === undefined ? [] : [extra])
     const subject = extra?.replace('-', ' ')

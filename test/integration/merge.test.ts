@@ -120,12 +120,12 @@ it('the extras on GitHub show the merged outcome', async () => {
   writeReports({ eu: 'one-ready', us: 'missing-image' })
   const github = await startGitHub()
   const written = storeWrites(github)
-  const extras = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'check, comment', name: 'All clusters' }
+  const extras = { 'github-token': 'ghs_sesame0123456789', 'report-to': 'commit-status, comment', name: 'All clusters' }
   const env = pullRequestEnvironment(folder, github.url)
   const ended = await startInProcess(folder, { reports, ...extras }, { env, action: 'merge' }).ended
   await github.close()
   expect(github.breaches).toEqual([])
   expect(ended.exitCode).toBe(1)
-  expect(written.checks).toMatchObject([{ name: 'All clusters', status: 'completed', conclusion: 'failure' }])
+  expect(written.statuses).toMatchObject([{ context: 'All clusters', state: 'failure' }])
   expect(written.comments[0]?.['body']).toContain('deployment/web in prod-us')
 })

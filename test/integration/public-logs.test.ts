@@ -40,7 +40,7 @@ async function shown({ logLines = '25', isPrivate = false }: { logLines?: string
     resources: 'pod/migrate',
     'log-lines': logLines,
     'github-token': 'token-of-the-job',
-    'report-to': 'check, comment',
+    'report-to': 'comment',
   }
   const env = { ...pullRequestEnvironment(folder, github.url, { isPrivate }), NO_COLOR: '1' }
   const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended
@@ -49,7 +49,6 @@ async function shown({ logLines = '25', isPrivate = false }: { logLines?: string
   return {
     log: ended.log,
     summary: ended.summary,
-    check: bodiesOf('/check-runs'),
     comment: bodiesOf('/comments'),
     report: readFileSync(ended.outputs['report'] ?? '', 'utf8'),
   }
@@ -61,11 +60,11 @@ const placesOf = (places: Readonly<Record<string, string>>, text: string) =>
 test('container logs are in the job log and the summary alone if the repository is public', async () => {
   const places = await shown({})
   expect(placesOf(places, line)).toEqual(['log', 'summary'])
-  expect(placesOf(places, 'Shown in the job log and the job summary only')).toEqual(['check', 'comment', 'report'])
+  expect(placesOf(places, 'Shown in the job log and the job summary only')).toEqual(['comment', 'report'])
 })
 
 test('container logs are everywhere if the repository is private', async () => {
-  expect(placesOf(await shown({ isPrivate: true }), line)).toEqual(['log', 'summary', 'check', 'comment', 'report'])
+  expect(placesOf(await shown({ isPrivate: true }), line)).toEqual(['log', 'summary', 'comment', 'report'])
 })
 
 test('container logs are where log-lines asks for them', async () => {
@@ -80,5 +79,5 @@ test('container logs are where log-lines asks for them', async () => {
 test('passwords in URLs and texts with the shape of a token are shown nowhere, also if this program prints them', async () => {
   const places = await shown({ isPrivate: true })
   expect([...placesOf(places, 'open-sesame'), ...placesOf(places, token)]).toEqual([])
-  expect(placesOf(places, '@db/shop')).toEqual(['log', 'summary', 'check', 'comment', 'report'])
+  expect(placesOf(places, '@db/shop')).toEqual(['log', 'summary', 'comment', 'report'])
 })

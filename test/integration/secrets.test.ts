@@ -168,7 +168,7 @@ test('secrets of kubeconfig, Secrets, environment and logs are shown nowhere', a
     resources: 'secret/db configmap/settings deployment/web pod/migrate',
     record,
     'github-token': planted.gitHubToken,
-    'report-to': 'check, comment, deployment',
+    'report-to': 'commit-status, comment, deployment',
   }
   const env = pullRequestEnvironment(folder, github.url)
   const ended = await startAction(programPath('index.js'), folder, inputs, { env }).ended

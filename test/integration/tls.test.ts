@@ -75,7 +75,6 @@ const unverified = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
 const extras = { 'github-token': 'ghs_sesame0123456789' }
 
 it.each([
-  ['check', 'checks/create'],
   ['commit-status', 'repos/create-commit-status'],
   ['deployment', 'repos/create-deployment-status'],
   ['comment', 'issues/create-comment'],
@@ -87,9 +86,9 @@ it.each([
 })
 
 it('the merge of reports reaches GitHub', async () => {
-  const ended = await run({ program: 'merge.js', inputs: { ...extras, 'report-to': 'check' } })
+  const ended = await run({ program: 'merge.js', inputs: { ...extras, 'report-to': 'commit-status' } })
   expect(ended.exitCode).toBe(0)
-  expect(github.requests.map(({ operation }) => operation)).toContain('checks/create')
+  expect(github.requests.map(({ operation }) => operation)).toContain('repos/create-commit-status')
 })
 
 it('certificates of the cluster are verified with NODE_TLS_REJECT_UNAUTHORIZED=0 too', async () => {
@@ -109,7 +108,7 @@ it.each(['index.js', 'merge.js'] as const)('certificates of GitHub are always ve
   const cluster = { ...withoutAuthority, 'insecure-skip-tls-verify': true }
   const settings: Record<string, string> = program === 'index.js' ? { kubeconfig: kubeconfig(cluster) } : {}
   const env = { ...unverified, NODE_EXTRA_CA_CERTS: undefined }
-  const ended = await run({ program, inputs: { ...settings, ...extras, 'report-to': 'check' }, env })
+  const ended = await run({ program, inputs: { ...settings, ...extras, 'report-to': 'commit-status' }, env })
   expect(ended.exitCode).toBe(0)
   expect(ended.log).toContain('::warning')
   expect(github.requests).toEqual([])
