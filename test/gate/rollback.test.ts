@@ -1,0 +1,143 @@
+import type { FeedEvent } from '../../src/cluster/feed.ts'
+import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
+import type { EndedTimeline } from '../../src/gate/timeline.ts'
+import { rollbackOf } from '../../src/report/rollback.ts'
+import {
+  complete,
+  createContainer,
+  createDeployment,
+  createEvent,
+  createPod,
+  createReplicaSet,
+  createStatus,
+  createTemplate,
+  iso,
+  podStatus,
+  readyStatus,
+  waiting,
+} from '../lifecycle/builders.ts'
+import { added, allSynced, at, modified, progressing, run, synced } from './builders.ts'
+
+interface Change {
+  /** The containers of the version before and of the present one. */
+  readonly before?: Partial<Container>
+  readonly after?: Partial<Container>
+  /** When the present version came, in seconds of the gate. */
+  readonly came?: number
+  readonly metadata?: Partial<KubeObject['metadata']>
+  /** The container of the new pod that waits, why, and the message. */
+  readonly fails?: readonly [container: string, reason: string, message?: string]
+  readonly others?: readonly KubeObject[]
+}
+
+const image = (version: number) => ({ image: `acme/web:v${version}` })
+const neverPulled = ['app', 'ErrImageNeverPull'] as const
+
+/** A Deployment whose version before is available, and whose present one fails. */
+function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled, others = [] }: Change) {
+  const [old, present] = [
+    { ...image(1), ...before },
+    { ...image(2), ...after },
+  ].map((container) => createTemplate({ containers: [createContainer(container)] })) as [PodTemplate, PodTemplate]
+  const made = (number: number, seconds: number) => ({
+    name: `web-${number}`,
+    creationTimestamp: iso(seconds),
+    annotations: { 'deployment.kubernetes.io/revision': `${number}` },
+  })
+  const web = createDeployment({
+    metadata: { creationTimestamp: iso(-9_000_000), ...metadata },
+    spec: { template: present },
+    status: progressing as object,
+  })
+  const available = { status: { replicas: 1, availableReplicas: 1 } }
+  const oldSet = createReplicaSet(
+    { metadata: made(6, -900_000), spec: { replicas: 1 }, ...available },
+    createDeployment({ spec: { template: old }, status: complete() as object }),
+  )
+  const newSet = createReplicaSet({ metadata: made(7, came) }, web)
+  const oldPod = createPod({ metadata: { name: 'web-6-a' }, status: readyStatus(-900_000) }, oldSet)
+  const [name, reason, message] = fails
+  const own = createStatus({ state: waiting('ContainerCreating') })
+  const failing = { name, state: waiting(reason, message) }
+  const status = podStatus(failing, name === 'app' ? {} : { containerStatuses: [own, createStatus(failing)] })
+  const containers = [...(present.spec?.containers ?? []), ...(name === 'app' ? [] : [createContainer({ name })])]
+  const newPod = createPod(
+    { metadata: { name: 'web-7-a', creationTimestamp: iso(came) }, spec: { containers }, status },
+    newSet,
+  )
+  const checked = (seconds: number) =>
+    modified(
+      createEvent(newPod, {
+        type: 'Warning',
+        reason: 'Failed',
+        message: `Error: ${message}`,
+        count: seconds,
+        lastTimestamp: iso(seconds),
+      }),
+    )
+  return [
+    at(0, added(web, oldSet, newSet, oldPod, newPod, ...others), allSynced, synced('Job')),
+    at(2, checked(2)),
+    at(80, checked(80)),
+    at(150, checked(150)),
+  ]
+}
+
+function rollback(change: Change) {
+  const { outcome, reason, timeline } = run(stepsOf(change) as readonly (readonly FeedEvent[])[], {
+    settings: { context: 'prod' },
+  })
+  return { outcome, reason, ...rollbackOf(timeline as EndedTimeline) }
+}
+
+const secret = { env: [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'token', key: 'a' } } }] }
+const secretMissing = ['app', 'CreateContainerConfigError', 'secret "token" not found'] as const
+const undone = 'kubectl --context prod rollout undo deployment/web -n shop --to-revision=6'
+const migration = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: {
+    name: 'migrate',
+    namespace: 'shop',
+    uid: 'migrate-uid',
+    creationTimestamp: iso(-60),
+    annotations: { 'helm.sh/hook': 'pre-upgrade' },
+  },
+  status: { startTime: iso(-60) },
+} as KubeObject
+
+test.each([
+  ['whose new image is not on the node', {}, 'image-never-pull'],
+  ['that needs a Secret for the first time', { after: secret, fails: secretMissing }, 'config-missing'],
+] as const)('a change %s is undone', (_, change, reason) => {
+  expect(rollback(change as Change)).toMatchObject({ outcome: 'failed', reason, command: undone })
+})
+
+test.each([
+  ['3 days old', { came: -259_200 }, 'more than an hour old'],
+  [
+    'that needs a Secret, as the version before',
+    { before: secret, after: secret, fails: secretMissing },
+    'both revisions',
+  ],
+  [
+    'that gets a failing sidecar',
+    { fails: ['istio-proxy', 'ErrImageNeverPull'] },
+    'istio-proxy is not in the template',
+  ],
+  [
+    'that Argo CD deployed with label tracking',
+    {
+      metadata: {
+        labels: { 'app.kubernetes.io/instance': 'shop' },
+        managedFields: [{ manager: 'argocd-controller', operation: 'Update', time: iso(-20) }],
+      },
+    },
+    'argocd-controller writes it',
+  ],
+  ['before which a hook of the release ran', { others: [migration] }, 'the hook job/migrate ran'],
+] as const)('a change %s is not undone', (_, change, note) => {
+  const found = rollback(change as unknown as Change)
+  expect(found).toMatchObject({ outcome: 'failed', command: '' })
+  expect(found.note).toContain(note)
+})
