@@ -164,26 +164,6 @@ export type Event =
        * When this was observed, in UTC, ISO 8601
        */
       at: string
-      type: 'METRIC'
-      /**
-       * Index of the line in the input `metrics`, counted from 0
-       */
-      check: number
-      value?: number
-      /**
-       * Why there is no value
-       */
-      error?: string
-      /**
-       * The labels of each series, if there are several
-       */
-      series?: string[]
-    }
-  | {
-      /**
-       * When this was observed, in UTC, ISO 8601
-       */
-      at: string
       type: 'CANCEL'
     }
   | {

@@ -60,8 +60,6 @@ export type Reason =
   | 'no-answer'
   | 'wrong-answer'
   | 'not-held'
-  | 'metric-exceeded'
-  | 'metric-unknown'
   | 'no-progress'
   | 'still-running'
   | 'not-found'
@@ -140,10 +138,6 @@ export interface RolloutGateReport {
    * The lines of the input `http-checks`, if there are any checks
    */
   httpChecks?: Request[]
-  /**
-   * The lines of the input `metrics`
-   */
-  metrics?: Metric[]
   /**
    * The input `hold`
    */
@@ -234,23 +228,6 @@ export interface Request {
     body?: string
     error?: string
     right: boolean
-  }[]
-}
-export interface Metric {
-  name: string
-  query: string
-  /**
-   * `< 0.01`
-   */
-  limit: string
-  values: {
-    /**
-     * A moment in UTC, ISO 8601
-     */
-    at: string
-    seconds: number
-    value?: number
-    error?: string
   }[]
 }
 export interface Target {
@@ -422,8 +399,6 @@ export interface Problem {
     | 'no-answer'
     | 'wrong-answer'
     | 'not-held'
-    | 'metric-exceeded'
-    | 'metric-unknown'
     | 'no-progress'
     | 'still-running'
     | 'not-found'

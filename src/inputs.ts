@@ -39,8 +39,6 @@ import {
   liveLogTailLines,
   logLineBytes,
   logsBeforeStartMs,
-  metricIntervalMs,
-  metricProven,
   recentVersionMs,
   reportedFailureMs,
 } from './thresholds.ts'
@@ -370,23 +368,6 @@ const definitions = {
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
     details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler or a custom resource, may be not ready meanwhile: only a failure ends the gate, or that it is not ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
   }),
-  metrics: input(lines, {
-    name: 'metrics',
-    group: 'After ready',
-    placeholder: 'METRIC',
-    description: 'Metrics with a limit that the new version must keep, one `name: PromQL < number` per line.',
-    details: `The operator is one of \`<\`, \`<=\`, \`>\` and \`>=\`. \`$pods\`, \`$old_pods\` and \`$namespace\` stand for the names of the new pods, of the old ones, and of the namespace, joined by \`|\` for a regular expression. Asked after ready; with \`hold\` every ${metricIntervalMs / 1_000} seconds and at its end. A metric that breaks its limit ${metricProven} times in a row, or at the end, is \`failed\` with \`metric-exceeded\`; one without a value at the end is \`unknown\` with \`metric-unknown\`. Needs \`metrics-from\`. Default: none.`,
-  }),
-  metricsFrom: input(lines, {
-    name: 'metrics-from',
-    group: 'After ready',
-    placeholder: 'SOURCE',
-    isReplayed: false,
-    description:
-      'Where `metrics` are asked for: a reference, such as `service/prometheus:9090 -n monitoring`, or a URL.',
-    details:
-      "The address of a Prometheus API. A reference is reached through the API server. `--header='Authorization: Bearer …'` adds a header; a credential in it is masked. Default: none.",
-  }),
   logLines: input(logLines, {
     name: 'log-lines',
     group: 'Log and files',
@@ -508,7 +489,7 @@ export type Inputs = {
 
 /** Whether the gate has checks after its targets are ready. Without them, it does not load their code. */
 export function hasChecks({ written }: Pick<Inputs, 'written'>): boolean {
-  return ['http-checks', 'hold', 'metrics', 'metrics-from'].some((name) => written.has(name))
+  return ['http-checks', 'hold'].some((name) => written.has(name))
 }
 
 const allDefinitions: readonly InputDefinition[] = Object.values(definitions)

@@ -32,7 +32,7 @@ export const maxNumber = 1_000
 /** The default of `--timeout` in a line of `http-checks`: five times the default timeout of a probe. */
 export const defaultRequestTimeoutMs = 5_000
 
-// After ready: requests, hold, metrics
+// After ready: requests, hold
 
 /** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
 export const requestIntervalMs = 10_000
@@ -52,32 +52,22 @@ export const answersProven = 3
  */
 export const answersProvenMs = 30_000
 
-/** Metrics are asked at this interval in the hold: twice the usual interval at which Prometheus scrapes. */
-export const metricIntervalMs = 30_000
-
 /** How much of the body of an answer is kept: its first line most often says what is wrong. */
 export const answerBodyCharacters = 200
 
 /** How many right and wrong answers to a line the summary and the report keep besides their numbers. */
 export const maxRecordedAnswers = 20
 
-/** How many moments of errors, and values of a metric, the summary and the report keep. */
+/** How many moments of errors the summary and the report keep. */
 export const maxRecordedErrors = 1_000
 
 /** Errors of requests with a shorter time between them are one bar of the diagram: one or two answers do not split it. */
 export const errorGapMs = 3_000
 
-/** How many wrong answers to a line, and values of a metric, the summary shows. */
+/** How many wrong answers to a line the summary shows. */
 export const maxShownAnswers = 10
-export const maxShownValues = 30
 
-/**
- * The number of values in a row that must break the limit of a metric to fail the gate: a single one may come from a missed
- * scrape.
- */
-export const metricProven = 2
-
-/** How long the end of the hold waits for the answers to its last questions: longer than a query may take. */
+/** How long the end of the hold waits for the answers to its last questions. */
 export const lastAnswerMs = 30_000
 
 /**
@@ -422,23 +412,14 @@ export const maxErrorBytes = 64 << 10
 /** The maximum size of a message of a forwarded port. Container runtimes copy 32 KiB at a time (Go, `io.Copy`). */
 export const maxMessageBytes = 1 << 20
 
-/** Questions to pods and metrics at a time: those to 1,000 pods must not disturb the API server. */
+/** Requests to pods at a time: those to 1,000 pods must not disturb the API server. */
 export const maxConcurrentQuestions = 16
 
-/** The wait before a pod or metric is asked again after the API server has refused to forward the question. */
+/** The wait before a pod is asked again after the API server has refused to forward the question. */
 export const questionRetryMs = 5_000
 
 /** How much of a body is searched for the text of `--expect-body`. */
 export const maxCheckedBodyBytes = 64 << 10
-
-/** The maximum size of the answer to a query. It is one number; several series, which are a mistake, may be more. */
-export const maxMetricAnswerBytes = 1 << 20
-
-/** How many series are named if a query returns several. */
-export const maxNamedSeries = 5
-
-/** Time limit of a query. Prometheus itself gives one up after 2 minutes, but a useful one takes seconds. */
-export const metricTimeoutMs = 20_000
 
 /** Time limit of a request that has no other one. */
 export const requestMs = 30_000
@@ -774,7 +755,7 @@ export const hookLeadMs = 600_000
 /** Kinds of a Helm release that are listed at the same time: few enough for the server's API priority and fairness. */
 export const releaseListsAtOnce = 8
 
-/** How many lines `http-checks` and `metrics` may have: each asks a pod every few seconds. */
+/** How many lines `http-checks` may have: each asks a pod every few seconds. */
 export const maxRequestLines = 100
 
 /** How long a revision may take to arrive (`--revision`) by default: Argo CD and Flux look for it every few minutes. */

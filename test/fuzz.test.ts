@@ -68,24 +68,10 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
     (text) => compileJsonPath(text)?.(object),
   ],
   [
-    'requests and metrics',
-    [
-      'service/web',
-      ':80',
-      ' GET ',
-      '/x',
-      'https://a',
-      ' --during',
-      ' --header=',
-      "'A: b'",
-      ' --times=',
-      '1',
-      ': ',
-      ' < ',
-      '$pods',
-    ],
+    'requests',
+    ['service/web', ':80', ' GET ', '/x', 'https://a', ' --during', ' --header=', "'A: b'", ' --times=', '1'],
     (text) => {
-      const { inputs } = readInputs({ 'http-checks': text, metrics: text, 'metrics-from': text })
+      const { inputs } = readInputs({ 'http-checks': text })
       return [parseChecks(inputs), recordedLines(text)]
     },
   ],

@@ -56,8 +56,6 @@ const table: Record<
   logLines: ['log-lines', { count: 25, places: [] }, '9, comment, report', { count: 9, places: ['comment', 'report'] }],
   httpChecks: ['http-checks', '', 'service/web GET /healthz', 'service/web GET /healthz'],
   holdMs: ['hold', 0, '5m', 300_000],
-  metrics: ['metrics', '', 'error-rate: errors / requests < 0.01', 'error-rate: errors / requests < 0.01'],
-  metricsFrom: ['metrics-from', '', 'service/prometheus:9090 -n monitoring', 'service/prometheus:9090 -n monitoring'],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],
   record: ['record', undefined, 'out.ndjson.gz', 'out.ndjson.gz'],
   reports: ['reports', '', 'eu=reports/eu/report.json', 'eu=reports/eu/report.json'],

@@ -176,7 +176,7 @@ function withEveryText(text: string): EndedTimeline {
         problems: [problem],
       }),
     ],
-    checks: { httpChecks: [createRequest({ text, answers: [answer] })], metrics: [] } as EndedTimeline['checks'],
+    checks: { httpChecks: [createRequest({ text, answers: [answer] })] } as EndedTimeline['checks'],
     annotations: [text],
   })
 }

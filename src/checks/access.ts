@@ -7,33 +7,16 @@ import {
   answerOfProxy,
   ConnectionError,
   isForbidden,
-  isNotFound,
   isTimeout,
   isUnauthorized,
   unreachedPod,
 } from '../cluster/failures.ts'
 import { agentOfProxy } from '../cluster/kubeconfig.ts'
-import { isOfKind } from '../cluster/objects.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import { type Mistake, throwMistakes } from '../errors.ts'
 import type { Header, Scheme } from '../plan/checks.ts'
 import { requestMs } from '../thresholds.ts'
 import { exchange, type HttpAnswer, type HttpQuery, MissingAnswer, missingAnswer } from './exchange.ts'
-
-/** A port behind a proxy of the API server. */
-interface ProxiedPort {
-  readonly resource: 'pods' | 'services'
-  readonly namespace: string
-  readonly name: string
-  readonly port?: string | undefined
-}
-
-/** A port of a Service by its number or name; absent for its only one. */
-interface ServicePort {
-  readonly namespace: string
-  readonly name: string
-  readonly port?: string | undefined
-}
 
 /** What a request addresses, besides the port. */
 export interface HttpTarget {
@@ -42,13 +25,10 @@ export interface HttpTarget {
   readonly path: string
 }
 
-/** What one line of an input asks. */
+/** What one line of `http-checks` asks. */
 export interface NeededAccess {
-  readonly input: string
-  readonly line?: number
+  readonly line: number
   readonly namespace: string
-  /** The Service that is asked, whichever of its pods answers; absent if pods are asked. */
-  readonly service?: Pick<ServicePort, 'name' | 'port'> | undefined
   readonly method: string
   readonly headers: readonly Header[]
 }
@@ -99,26 +79,23 @@ export class Access {
     return mistakes.filter(isFirst)
   }
 
-  async #reviewProxy({ input, line, ...need }: NeededAccess): Promise<Mistake | undefined> {
-    const { namespace, service, method, headers } = need
+  async #reviewProxy({ line, namespace, method, headers }: NeededAccess): Promise<Mistake | undefined> {
     const header = headers.find(isForApiServer)
     const verb = verbOf(method)
-    const resource = service === undefined ? 'pods' : 'services'
-    const name = service && portName(service)
-    const isPermitted = await this.#permits([{ verb, resource, subresource: 'proxy', namespace, name }])
+    const isPermitted = await this.#permits([{ verb, resource: 'pods', subresource: 'proxy', namespace }])
     if (isPermitted && header === undefined) return undefined
-    const place = line === undefined ? { input } : { input, line }
+    const place = { input: 'http-checks', line }
     const forward = rule('pods/portforward', ['get', 'create'])
     if (isPermitted) {
       const message = `The header ${header?.[0]} cannot pass the proxy of the API server, and ports of pods in namespace ${namespace} may not be forwarded. Add this rule to the user's Role: ${forward}.`
       return { ...place, message }
     }
-    const proxy = rule(`${resource}/proxy`, [verb], name)
+    const proxy = rule('pods/proxy', [verb])
     const remedy =
       header === undefined
         ? `one of these rules to the user's Role: ${forward} or ${proxy}`
         : `this rule to the user's Role: ${forward}`
-    const message = `The credentials permit neither to forward ports of pods in namespace ${namespace} nor to use ${resource}/proxy there. Add ${remedy}.`
+    const message = `The credentials permit neither to forward ports of pods in namespace ${namespace} nor to use pods/proxy there. Add ${remedy}.`
     return { ...place, message }
   }
 
@@ -133,34 +110,10 @@ export class Access {
    * @throws MissingAnswer if the pod does not answer; an ApiError or ConnectionError if the API server does not let it be asked
    */
   async askPod(pod: PodPort, target: HttpTarget, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {
-    const { namespace, port } = pod
     return this.#unlessForbidden(
-      namespace,
+      pod.namespace,
       () => this.#askForwarded(pod, target, query, signal),
-      () =>
-        this.#askThroughProxy(
-          { resource: 'pods', namespace, name: pod.pod, port: String(port) },
-          target,
-          query,
-          signal,
-        ),
-    )
-  }
-
-  /**
-   * Asks a Service: one of its ready pods, or the pod that its proxy chooses.
-   * @throws as `askPod`
-   */
-  async askService(
-    service: ServicePort,
-    target: HttpTarget,
-    query: HttpQuery,
-    signal: AbortSignal,
-  ): Promise<HttpAnswer> {
-    return this.#unlessForbidden(
-      service.namespace,
-      async () => this.#askForwarded(await this.#readyPod(service), target, query, signal),
-      () => this.#askThroughProxy({ resource: 'services', ...service }, target, query, signal),
+      () => this.#askThroughProxy(pod, target, query, signal),
     )
   }
 
@@ -215,17 +168,17 @@ export class Access {
   }
 
   async #askThroughProxy(
-    { resource, namespace, ...port }: ProxiedPort,
+    { namespace, pod, port }: PodPort,
     { scheme, path }: HttpTarget,
     query: HttpQuery,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
     const header = query.headers.find(isForApiServer)
     if (header !== undefined) throw new MissingAnswer(`the header ${header[0]} cannot pass the proxy of the API server`)
-    const name = `${scheme === 'https' ? 'https:' : ''}${portName(port)}`
+    const name = `${scheme === 'https' ? 'https:' : ''}${pod}:${port}`
     // Resolves `..`, which must not lead out of the proxy.
     const { pathname, search } = new URL(path, 'http://localhost')
-    const proxy = `/api/v1/namespaces/${encodeURIComponent(namespace)}/${resource}/${name}/proxy`
+    const proxy = `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${name}/proxy`
     const options = { accept: '*/*', encoding: 'identity', timeoutMs: requestMs + query.timeoutMs, signal } as const
     let answer: HttpAnswer | undefined
     try {
@@ -234,7 +187,7 @@ export class Access {
         options,
         async (url, request, ending) => {
           answer = await exchange(url, request, query, this.#clock, ending)
-          const refusal = answerOfProxy(answer, { resource, name })
+          const refusal = answerOfProxy(answer, { resource: 'pods', name })
           if (refusal !== undefined) throw refusal
           return { ...answer, location: withoutProxy(answer.location, proxy) }
         },
@@ -253,36 +206,6 @@ export class Access {
     await this.#cluster.permits({ verb: 'get', ...forwarding, namespace })
     return true
   }
-
-  /**
-   * A ready pod behind a port of a Service.
-   * @throws MissingAnswer if there is none
-   */
-  async #readyPod({ namespace, name, port }: ServicePort): Promise<PodPort> {
-    const labelSelector = `kubernetes.io/service-name=${name}`
-    const [service, slices] = await Promise.all([
-      this.#cluster.get({ apiVersion: 'v1', kind: 'Service', namespace, name }),
-      this.#cluster.list({ apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace, labelSelector }),
-    ]).catch((error: unknown) => {
-      throw isNotFound(error) ? new MissingAnswer(error.message) : error
-    })
-    const ports = (isOfKind(service, 'Service') && service.spec?.ports) || []
-    const named = ports.filter((each) => port === undefined || each.name === port || String(each.port) === port)
-    const [chosen] = named
-    if (chosen === undefined || named.length > 1) {
-      const list = ports.map((each) => (each.name === undefined ? each.port : `${each.port} (${each.name})`)).join(', ')
-      const which = port === undefined ? 'several ports, and none is given' : `no port ${port}`
-      throw new MissingAnswer(`service/${name} has ${which}. It has ${list}`)
-    }
-    for (const slice of slices) {
-      if (!isOfKind(slice, 'EndpointSlice')) continue
-      const number = slice.ports?.find((each) => (each.name ?? '') === (chosen.name ?? ''))?.port
-      const ready = slice.endpoints?.filter(({ conditions }) => conditions?.ready !== false)
-      const pod = ready?.find(({ targetRef }) => targetRef?.kind === 'Pod')?.targetRef?.name
-      if (number !== undefined && pod !== undefined) return { namespace, pod, port: number }
-    }
-    throw new MissingAnswer(`service/${name} has no ready pod`)
-  }
 }
 
 const forwarding = { resource: 'pods', subresource: 'portforward' } as const
@@ -294,10 +217,9 @@ function verbOf(method: string): string {
 }
 
 /** A rule of a Role, as YAML. */
-function rule(resource: string, verbs: readonly string[], name?: string): string {
-  const names = name === undefined ? '' : `, resourceNames: ["${name}"]`
+function rule(resource: string, verbs: readonly string[]): string {
   const list = verbs.map((verb) => `"${verb}"`).join(', ')
-  return `{apiGroups: [""], resources: ["${resource}"]${names}, verbs: [${list}]}`
+  return `{apiGroups: [""], resources: ["${resource}"], verbs: [${list}]}`
 }
 
 /** Headers that a proxy of the API server uses itself: they never reach the pod, or change who asks. */
@@ -309,11 +231,6 @@ function isForApiServer([name]: Header): boolean {
 function serverName(headers: readonly Header[]): string {
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1].replace(/:\d+$/, '') ?? ''
   return isIP(host) === 0 ? host : ''
-}
-
-/** As the path of a proxy names it: `web-x:8080`. */
-function portName({ name, port }: Pick<ServicePort, 'name' | 'port'>): string {
-  return port === undefined ? name : `${name}:${port}`
 }
 
 /** The API server adds the path of its proxy to a redirect of the pod (apimachinery `util/proxy/transport.go`). */

@@ -1,23 +1,20 @@
 import type { Clock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { failureOf, isForbidden, isNotFound, isUnauthorized, statusOf } from '../cluster/failures.ts'
-import type { Answer, MetricValue, Observation } from '../cluster/feed.ts'
+import type { Answer, Observation } from '../cluster/feed.ts'
 import { errorText, UserError } from '../errors.ts'
 import type { AskedPod, Question } from '../gate/questions.ts'
-import type { Checks, Header, MetricsSource, RequestCheck } from '../plan/checks.ts'
+import type { Checks, Header, RequestCheck } from '../plan/checks.ts'
 import {
   answerBodyCharacters,
   maxCheckedBodyBytes,
   maxConcurrentQuestions,
-  maxMetricAnswerBytes,
-  metricTimeoutMs,
   questionRetryMs,
   withdrawnMs,
 } from '../thresholds.ts'
 import { version } from '../version.ts'
 import { Access, type NeededAccess } from './access.ts'
-import { type HttpAnswer, type HttpQuery, MissingAnswer } from './exchange.ts'
-import { readQueryResult } from './prometheus.ts'
+import { type HttpAnswer, MissingAnswer } from './exchange.ts'
 
 interface CheckerOptions {
   /** With their kinds and namespaces. */
@@ -37,7 +34,7 @@ interface Listener {
   readonly onWarning: (text: string) => void
 }
 
-/** Sends the requests and queries that the gate asks for, at most 16 at a time, and reports their answers. */
+/** Sends the requests that the gate asks for, at most 16 at a time, and reports their answers. */
 export class Checker {
   readonly #options: CheckerOptions
   readonly #access: Access
@@ -127,10 +124,7 @@ export class Checker {
   /** The answer, or a refusal; undefined if the API server did not let the question through. Never rejects. */
   async #observationOf(question: Question, signal: AbortSignal): Promise<Observation | undefined> {
     try {
-      const answer =
-        question.type === 'metric'
-          ? await this.#queryMetric(question.check, question.query, signal)
-          : await this.#request(question.check, question.pod, signal)
+      const answer = await this.#request(question, signal)
       this.#refusedSince = undefined
       return answer
     } catch (error) {
@@ -151,7 +145,7 @@ export class Checker {
     return now - this.#refusedSince < withdrawnMs ? undefined : failureOf(error, { final: true })
   }
 
-  async #request(check: number, pod: AskedPod | undefined, signal: AbortSignal): Promise<Answer> {
+  async #request({ check, pod }: Question, signal: AbortSignal): Promise<Answer> {
     const request = this.#options.checks.httpChecks.find(({ index }) => index === check)
     if (request === undefined) throw new Error(`there is no request ${check}`)
     const asked = pod === undefined ? {} : { pod: pod.name, namespace: pod.namespace }
@@ -182,49 +176,6 @@ export class Checker {
     }
   }
 
-  async #queryMetric(check: number, query: string, signal: AbortSignal): Promise<MetricValue> {
-    const { source } = this.#options.checks
-    if (source === undefined) throw new Error('there is nothing to ask for metrics')
-    try {
-      const { value, error, series } = readQueryResult(await this.#sendQuery(source, query, signal))
-      return {
-        type: 'METRIC',
-        check,
-        ...(value === undefined ? {} : { value }),
-        ...(error === undefined ? {} : { error: this.#shortened(error) }),
-        ...(series === undefined ? {} : { series: series.map((each) => this.#shortened(each)) }),
-      }
-    } catch (error) {
-      if (!(error instanceof MissingAnswer)) throw error
-      return { type: 'METRIC', check, error: this.#shortened(error.message) }
-    }
-  }
-
-  /**
-   * Sends a query to a URL by POST, because the names of many pods are too long for the URL of some servers. Through the
-   * API server it is a GET: there, a POST needs another permission.
-   */
-  #sendQuery(source: MetricsSource, query: string, signal: AbortSignal): Promise<HttpAnswer> {
-    const form = new URLSearchParams({ query }).toString()
-    const asked: HttpQuery = {
-      method: 'GET',
-      headers: withDefaults(source.headers),
-      timeoutMs: metricTimeoutMs,
-      maxBytes: maxMetricAnswerBytes,
-    }
-    if (source.url !== undefined) {
-      const url = new URL(source.url)
-      url.pathname = `${url.pathname.replace(/\/+$/, '')}${queryPath}`
-      const headers = [...asked.headers, ['Content-Type', 'application/x-www-form-urlencoded']] as const
-      return this.#access.askUrl(url, { ...asked, method: 'POST', headers, body: form }, signal)
-    }
-    const { namespace = '', name, kind } = source.reference
-    const target = { scheme: source.scheme, path: `${queryPath}?${form}` }
-    return kind === 'Pod'
-      ? this.#access.askPod({ namespace, pod: name, port: Number(source.port) }, target, asked, signal)
-      : this.#access.askService({ namespace, name, port: source.port }, target, asked, signal)
-  }
-
   #shortened(text: string): string {
     const redacted = this.#options.redact(text)
     // A character may be two code units.
@@ -242,12 +193,8 @@ export class Checker {
   }
 }
 
-const queryPath = '/api/v1/query'
-
-function keyOf(question: Question): string {
-  return question.type === 'metric'
-    ? `metric ${question.check}`
-    : `request ${question.check} ${question.pod?.uid ?? ''} ${question.pod?.port ?? ''}`
+function keyOf({ check, pod }: Question): string {
+  return `${check} ${pod?.uid ?? ''} ${pod?.port ?? ''}`
 }
 
 /** The user's headers, and those of this program that he does not set. */
@@ -260,15 +207,8 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
   return [...own, ...headers]
 }
 
-function neededAccess({ httpChecks, metrics, source }: Checks): readonly NeededAccess[] {
-  const ofRequests = httpChecks.flatMap(({ line, reference, method, headers }) =>
-    reference === undefined
-      ? []
-      : [{ input: 'http-checks', line, namespace: reference.namespace ?? '', method, headers }],
+function neededAccess({ httpChecks }: Checks): readonly NeededAccess[] {
+  return httpChecks.flatMap(({ line, reference, method, headers }) =>
+    reference === undefined ? [] : [{ line, namespace: reference.namespace ?? '', method, headers }],
   )
-  if (metrics.length === 0 || source === undefined || source.url !== undefined) return ofRequests
-  const { reference, port, headers } = source
-  const { namespace = '', name, kind } = reference
-  const service = kind === 'Pod' ? undefined : { name, port }
-  return [...ofRequests, { input: 'metrics-from', namespace, service, method: 'GET', headers }]
 }

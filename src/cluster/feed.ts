@@ -107,17 +107,6 @@ export interface Answer {
   readonly location?: string
 }
 
-/** The value of a metric of `metrics`, or why there is none. */
-export interface MetricValue {
-  readonly type: 'METRIC'
-  /** Index of the line among `metrics`, counted from 0. */
-  readonly check: number
-  readonly value?: number
-  readonly error?: string
-  /** The labels of each series, if the query returned several. */
-  readonly series?: readonly string[]
-}
-
 /** An event of the feed without its time. */
 export type Observation =
   | { readonly type: 'DISCOVERY'; readonly resources: readonly ApiResource[] }
@@ -129,7 +118,6 @@ export type Observation =
   | ({ readonly type: 'ALIVE' } & Partial<WatchRequest>)
   | ({ readonly type: 'LOG' } & LogText)
   | Answer
-  | MetricValue
   /** The process received SIGINT or SIGTERM. */
   | { readonly type: 'CANCEL' }
   | { readonly type: 'END' }

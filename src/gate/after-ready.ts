@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Answer, MetricValue } from '../cluster/feed.ts'
+import type { Answer } from '../cluster/feed.ts'
 import type { KubeObject, Pod } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { describeMistakes, type Mistake } from '../errors.ts'
@@ -11,7 +11,6 @@ import {
   type ConcerningCheck,
   type DuringCount,
   duringProblem,
-  isPodBehind,
   isRight,
   missingDetail,
   podsOfTarget,
@@ -32,7 +31,6 @@ import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { DuringChecks } from './during-checks.ts'
-import { type Hold, MetricChecks } from './metric-checks.ts'
 import { noQuestions, type Question } from './questions.ts'
 import { examinePlace, type Parts, type Place, placeOf, podsOf, reachedPods, targetsAt } from './request-places.ts'
 import type { GateSettings } from './settings.ts'
@@ -56,10 +54,16 @@ export function afterReady(checks: Checks): AfterReadyFactory {
   return { holdMs: checks.holdMs, create: (...gate) => new AfterReady(checks, ...gate) }
 }
 
-type Timed<T> = T & { readonly at: number }
+/** The time in which everything must stay ready, in ms since the epoch. */
+interface Hold {
+  readonly since: number
+  readonly until: number
+}
+
+type TimedAnswer = Answer & { readonly at: number }
 
 /**
- * The checks after the targets are ready (`http-checks`, `hold` and `metrics`), and the verdict by their answers. The
+ * The checks after the targets are ready (`http-checks` and `hold`), and the verdict by their answers. The
  * class has no clock: answers are events of the feed, from which the next questions follow. All moments are milliseconds since the epoch.
  */
 export class AfterReady implements AnswerBook {
@@ -74,9 +78,6 @@ export class AfterReady implements AnswerBook {
   /** Since when a pod is asked, by line and uid. */
   readonly #askedSince = new Map<string, number>()
   readonly #during: DuringChecks
-  readonly #metrics: MetricChecks
-  /** The names of the pods behind the targets since the start, by uid. */
-  readonly #podNames = new Map<string, string>()
   readonly #held = new Map<GatedTarget, HeldPods>()
   /** The targets that are not ready in the hold, and since when. */
   readonly #fallen = new Map<GatedTarget, number>()
@@ -113,7 +114,6 @@ export class AfterReady implements AnswerBook {
     this.#places = this.#placesAmong(targets)
     this.#history = new CheckHistory(checks)
     this.#during = new DuringChecks(settings.startedAt)
-    this.#metrics = new MetricChecks(checks.metrics)
   }
 
   #placesAmong(targets: readonly Target[]): readonly Place[] {
@@ -131,23 +131,13 @@ export class AfterReady implements AnswerBook {
       if (place?.type === 'target') return place.index === index ? [{ check }] : []
       return place?.type === 'selecting' && place.indexes.includes(index) ? [{ check, via: place.via }] : []
     })
-    const watching = checks.length > 0 || this.#readsPods ? withPods(rule) : rule
+    const watching = checks.length > 0 || this.#checks.holdMs > 0 ? withPods(rule) : rule
     const answering = checks.length === 0 ? watching : withAnswers(watching, checks, this)
     const isHeld = this.#checks.holdMs > 0 && rule.readyWhenAbsent === undefined
     return isHeld ? { ...answering, milestones: [...answering.milestones, 'held'] } : answering
   }
 
-  /** Whether the hold or a metric is about the pods of each target. */
-  get #readsPods(): boolean {
-    return this.#checks.holdMs > 0 || this.#metrics.reads('pods', 'old_pods')
-  }
-
   get isHolding(): boolean {
-    return this.#hold !== undefined && this.#checks.holdMs > 0
-  }
-
-  /** The gate's timeout counts up to ready. */
-  get isPastTimeout(): boolean {
     return this.#hold !== undefined
   }
 
@@ -170,14 +160,7 @@ export class AfterReady implements AnswerBook {
   }
 
   /** Records an answer. Returns the targets that it may affect. */
-  observe(event: Timed<Answer | MetricValue>): readonly GatedTarget[] {
-    if (event.type === 'ANSWER') return this.#observeAnswer(event)
-    const isAwaited = this.#hold !== undefined || this.#areAllReady
-    if (isAwaited && this.#metrics.add(event)) this.#history.addValue(event, event.at)
-    return []
-  }
-
-  #observeAnswer(event: Timed<Answer>): readonly GatedTarget[] {
+  observe(event: TimedAnswer): readonly GatedTarget[] {
     const check = this.#checks.httpChecks[event.check]
     if (check === undefined) return []
     const concerned = this.#concernedBy(check)
@@ -210,17 +193,6 @@ export class AfterReady implements AnswerBook {
 
   get #areAllReady(): boolean {
     return this.#parts().all.every(({ state }) => state.type === 'ready')
-  }
-
-  /** Remembers the pods behind the targets, for `$old_pods`. */
-  observeObject(object: KubeObject): void {
-    if (!this.#metrics.reads('old_pods')) return
-    const { uid, name } = object.metadata
-    for (const { rule, state } of this.#parts().all) {
-      const target = objectOf(state)
-      if (target === undefined || uid === undefined || rule.serving === undefined) continue
-      if (isPodBehind(target, rule.serving, object)) this.#podNames.set(uid, name)
-    }
   }
 
   /**
@@ -287,17 +259,12 @@ export class AfterReady implements AnswerBook {
   /** Whether something is asked before the gate may end as ready. */
   isWaiting(now: number): boolean {
     if (this.#hold === undefined) return this.#openUrls.length > 0
-    return !this.#isOver(this.#hold, now)
-  }
-
-  #isOver({ until }: Hold, now: number): boolean {
-    if (now < until || this.#openChecks.length > 0) return false
-    return now >= until + lastAnswerMs || !this.#questions.some(({ type }) => type === 'metric')
+    return now < this.#hold.until || this.#openChecks.length > 0
   }
 
   /** The lines that some pod still has to answer. */
   get #openChecks(): readonly RequestCheck[] {
-    const open = new Set(this.#questions.flatMap((question) => (question.type === 'request' ? [question.check] : [])))
+    const open = new Set(this.#questions.map(({ check }) => check))
     return this.#checks.httpChecks.filter(({ index, during }) => open.has(index) && !during)
   }
 
@@ -325,32 +292,24 @@ export class AfterReady implements AnswerBook {
    * @returns whether the gate may end; else the hold has begun
    */
   proceed(now: number): boolean {
-    const { holdMs, metrics } = this.#checks
-    if (this.#hold !== undefined || (holdMs === 0 && metrics.length === 0)) return true
+    const { holdMs } = this.#checks
+    if (this.#hold !== undefined || holdMs === 0) return true
     this.#hold = { since: now, until: now + holdMs }
     this.#judgedAt = -Infinity
     this.#fallen.clear()
     for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
-    if (holdMs > 0) this.#history.setHold({ holdMs, since: now })
+    this.#history.setHold({ holdMs, since: now })
     this.update(now)
     return false
   }
 
-  /** Without a hold, a target that is no longer ready is awaited again. */
-  reset(): void {
-    if (this.isHolding) return
-    this.#hold = undefined
-    this.#metrics.clear()
-  }
-
   /** The text of the log when the hold begins and when it has ended; undefined without one. */
   get holdTexts(): { readonly began: string; readonly ended: string } | undefined {
-    const { holdMs } = this.#checks
-    if (this.#hold === undefined || holdMs === 0) return undefined
-    const time = duration(holdMs)
+    if (this.#hold === undefined) return undefined
+    const time = duration(this.#checks.holdMs)
     return {
       began: `everything is ready: it must stay so for ${time}`,
-      ended: [`stayed ready for ${time}`, ...this.#metrics.latest(this.#hold)].join(' · '),
+      ended: `stayed ready for ${time}`,
     }
   }
 
@@ -358,7 +317,7 @@ export class AfterReady implements AnswerBook {
   describe(now: number): readonly string[] {
     if (this.#hold === undefined) return this.#openUrls.map((check) => `waiting for the answer to ${requestOf(check)}`)
     if (now >= this.#hold.until) return ['waiting for the last answers']
-    return [`must stay so for ${duration(this.#hold.until - now)} more`, ...this.#metrics.latest(this.#hold)]
+    return [`must stay so for ${duration(this.#hold.until - now)} more`]
   }
 
   /**
@@ -375,7 +334,7 @@ export class AfterReady implements AnswerBook {
     this.#reachableSince = isUnavailable ? undefined : (this.#reachableSince ?? now)
     if (isUnavailable) return []
     const fallen = this.#parts().all.map((gated) => Math.max(until, this.#fallenUntil(gated)))
-    const moments = [until, until + lastAnswerMs, this.#unansweredAt(this.#hold), ...fallen]
+    const moments = [until, this.#unansweredAt(this.#hold), ...fallen]
     const next = Math.min(...moments.filter((at) => at > this.#judgedAt))
     return next < Infinity ? [{ at: next, ends: 'hold' }] : []
   }
@@ -383,10 +342,7 @@ export class AfterReady implements AnswerBook {
   /** Updates the questions. Called after each event and deadline. */
   update(now: number): void {
     if (this.#hold === undefined) this.#updateUrls(now)
-    const next = [
-      ...this.#checks.httpChecks.flatMap((check) => this.#questionsOf(check, now)),
-      ...(this.#hold === undefined ? [] : this.#metrics.questions(this.#hold, () => this.#names)),
-    ]
+    const next = this.#checks.httpChecks.flatMap((check) => this.#questionsOf(check, now))
     if (!isDeepStrictEqual(next, this.#questions)) this.#questions = next.length === 0 ? noQuestions : next
   }
 
@@ -414,7 +370,7 @@ export class AfterReady implements AnswerBook {
       return this.#during.question(check, () => reachedPods(check, this.#places[check.index], this.#parts()))
     const questionFor = (uid: string, pod?: AskedPod): Question[] => {
       const at = this.#dueAt(check, uid, now)
-      return at === undefined ? [] : [{ type: 'request', check: check.index, ...(pod && { pod }), at }]
+      return at === undefined ? [] : [{ check: check.index, ...(pod && { pod }), at }]
     }
     if (check.reference === undefined) {
       const isAsked = this.isHolding || this.#openUrls.includes(check)
@@ -440,19 +396,6 @@ export class AfterReady implements AnswerBook {
     return last >= until ? undefined : Math.min(at, until)
   }
 
-  /** The names behind the variables of a query. */
-  get #names(): Readonly<Record<string, readonly string[]>> {
-    const parts = this.#parts()
-    const pods = new Map(
-      parts.all.flatMap((gated) => podsOf(gated, parts)).map(({ metadata }) => [metadata.uid, metadata.name]),
-    )
-    return {
-      pods: [...pods.values()],
-      old_pods: [...this.#podNames].flatMap(([uid, name]) => (pods.has(uid) ? [] : [name])),
-      namespace: parts.all.flatMap(({ target }) => target.namespace ?? []),
-    }
-  }
-
   /** The gate's timeout has passed: what the URLs have not answered ends it. */
   expire(now: number): void {
     const [check] = this.#openUrls
@@ -472,14 +415,9 @@ export class AfterReady implements AnswerBook {
     this.#urlEnd = { urlVerdict: { outcome, reason, message }, urlProblem: problem }
   }
 
-  /** How the checks end the gate: a mistake in them, a URL, or a metric; undefined while they do not. */
+  /** How the checks end the gate: a mistake in them, or a URL; undefined while they do not. */
   verdict(now: number): Verdict | undefined {
-    return (
-      this.#mistakes() ??
-      this.#urlFailure(now) ??
-      (this.#hold && this.#unansweredVerdict(this.#hold)) ??
-      (this.#hold && this.#metrics.verdict(this.#hold, this.#isOver(this.#hold, now)))
-    )
+    return this.#mistakes() ?? this.#urlFailure(now) ?? (this.#hold && this.#unansweredVerdict(this.#hold))
   }
 
   #urlFailure(now: number): Verdict | undefined {
@@ -497,7 +435,7 @@ export class AfterReady implements AnswerBook {
     return this.#urlEnd.urlVerdict
   }
 
-  /** The mistakes that only the cluster shows: a reference that reaches no gated pod, a port that does not exist, several series. */
+  /** The mistakes that only the cluster shows: a reference that reaches no gated pod, a port that does not exist. */
   #mistakes(): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.#checks.httpChecks) {
@@ -508,7 +446,6 @@ export class AfterReady implements AnswerBook {
       else if (examined !== 'unknown' && 'outcome' in examined) return examined
       else if (examined !== 'unknown') mistakes.push({ input: 'http-checks', line: check.line, ...examined })
     }
-    for (const mistake of this.#metrics.mistakes) mistakes.push({ input: 'metrics', ...mistake })
     if (mistakes.length === 0) return undefined
     return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
   }

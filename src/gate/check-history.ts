@@ -1,17 +1,16 @@
-import type { Answer, MetricValue } from '../cluster/feed.ts'
+import type { Answer } from '../cluster/feed.ts'
 import type { Checks } from '../plan/checks.ts'
 import { maxRecordedAnswers, maxRecordedErrors } from '../thresholds.ts'
 import type { AnswerRecord, CheckRecords, HoldRecord, RequestRecord } from './timeline.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
 
-/** The answers and values of a gate, as the summary and the report show them: all counts, and the answers that matter. */
+/** The answers to a gate, as the summary and the report show them: all counts, and the answers that matter. */
 export class CheckHistory {
   readonly #httpChecks: readonly Mutable<RequestRecord>[]
-  readonly #metrics: Mutable<CheckRecords['metrics'][number]>[]
   #hold: HoldRecord | undefined
 
-  constructor({ httpChecks, metrics, holdMs }: Checks) {
+  constructor({ httpChecks, holdMs }: Checks) {
     this.#httpChecks = httpChecks.map(({ text, during, maxErrors }) => ({
       text,
       isDuring: during,
@@ -20,12 +19,6 @@ export class CheckHistory {
       errors: 0,
       answers: [],
       errorsAt: [],
-    }))
-    this.#metrics = metrics.map(({ name, query, operator, threshold }) => ({
-      name,
-      query,
-      limit: `${operator} ${threshold}`,
-      values: [],
     }))
     this.#hold = holdMs > 0 ? { holdMs } : undefined
   }
@@ -45,11 +38,6 @@ export class CheckHistory {
     record.answers = keep([...record.answers, { at, ...answer, isRight }])
   }
 
-  addValue({ check, value, error }: MetricValue, at: number): void {
-    const record = this.#metrics[check]
-    if (record !== undefined) record.values = [...record.values, { at, value, error }].slice(-maxRecordedErrors)
-  }
-
   /** The hold begins, or begins anew, and ends. */
   setHold(hold: HoldRecord | undefined): void {
     this.#hold = hold
@@ -58,7 +46,6 @@ export class CheckHistory {
   get records(): CheckRecords {
     return {
       httpChecks: this.#httpChecks.map((record) => ({ ...record })),
-      metrics: this.#metrics.map((record) => ({ ...record })),
       hold: this.#hold,
     }
   }

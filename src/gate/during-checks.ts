@@ -53,11 +53,11 @@ export class DuringChecks {
   question({ index, reference }: RequestCheck, reached: () => readonly AskedPod[]): readonly Question[] {
     const line = this.#of(index)
     const { dueAt: at, askedAt } = line
-    if (reference === undefined) return [{ type: 'request', check: index, at }]
+    if (reference === undefined) return [{ check: index, at }]
     const lastAsked = ({ name }: AskedPod) => askedAt.get(name) ?? 0
     const asked = line.asked ?? reached().toSorted((one, other) => lastAsked(one) - lastAsked(other))[0]
     this.#lines.set(index, { ...line, asked })
-    return asked === undefined ? [] : [{ type: 'request', check: index, pod: asked, at }]
+    return asked === undefined ? [] : [{ check: index, pod: asked, at }]
   }
 
   #of(index: number): During {

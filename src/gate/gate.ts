@@ -67,7 +67,7 @@ export class Gate {
   readonly store: Store
   readonly #settings: GateSettings
   readonly #targets: GatedTargets
-  /** The checks after the targets are ready: requests, metrics and the hold. */
+  /** The checks after the targets are ready: requests and the hold. */
   readonly #after: AfterReady | undefined
   readonly #watched = new WatchedRequests()
   readonly #health: ApiHealth
@@ -293,8 +293,7 @@ export class Gate {
 
   /** The targets that an answer may affect. What they waited for may have passed at the same moment. */
   #observeForAfter(event: FeedEvent, after: AfterReady): readonly GatedTarget[] {
-    if ('object' in event) after.observeObject(event.object)
-    if (event.type !== 'ANSWER' && event.type !== 'METRIC') return []
+    if (event.type !== 'ANSWER') return []
     const rechecked = this.#due(event.at).flatMap((each) => (each.ends === 'nothing' ? (each.gated ?? []) : []))
     this.#targets.assess(rechecked, this.#targets.progressKey)
     after.update(this.#now)
@@ -441,7 +440,7 @@ export class Gate {
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
-    if (timeoutMs === 0 || this.#after?.isPastTimeout) return Infinity
+    if (timeoutMs === 0 || this.#after?.isHolding) return Infinity
     const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
@@ -526,10 +525,7 @@ export class Gate {
     if (this.#end !== undefined || this.#settings.isEndless) return
     const unknown = this.#unknownVerdict()
     const { isDone, all, unended } = this.#targets
-    if (!isDone) {
-      this.#readySince = undefined
-      this.#after?.reset()
-    }
+    if (!isDone) this.#readySince = undefined
     if (isDone) this.#failTogether()
     if (this.isOver) return
     this.#after?.update(this.#now)

@@ -3,14 +3,17 @@ import type { AskedPod } from '../lifecycle/assessment.ts'
 export type { AskedPod }
 
 /**
- * A request or query that the gate needs besides its watches. An event `ANSWER` or `METRIC` answers it; a question that the gate
- * no longer has needs no answer. `at`: when it is due, milliseconds since the epoch on the clock of the feed.
+ * A request that the gate needs besides its watches. An event `ANSWER` answers it; a question that the gate no longer has needs
+ * no answer.
  */
-export type Question =
-  /** `check`: index among `http-checks`. Without `pod`, the URL is asked. */
-  | { readonly type: 'request'; readonly check: number; readonly pod?: AskedPod; readonly at: number }
-  /** `check`: index among `metrics`; `query`: with its variables replaced. */
-  | { readonly type: 'metric'; readonly check: number; readonly query: string; readonly at: number }
+export interface Question {
+  /** Index among `http-checks`. */
+  readonly check: number
+  /** Absent if the URL is asked. */
+  readonly pod?: AskedPod
+  /** When it is due, milliseconds since the epoch on the clock of the feed. */
+  readonly at: number
+}
 
 /** One array: the gate's caller compares them by identity. */
 export const noQuestions: readonly Question[] = []

@@ -6,7 +6,6 @@ import type {
   Entry,
   Evidence,
   GateRecord,
-  MetricRecord,
   MilestoneRecord,
   ProblemRecord,
   RequestRecord,
@@ -154,11 +153,8 @@ const request = fields<RequestRecord>({
   answers: each(answer),
 })
 
-const metricValue = fields<MetricRecord['values'][number]>({ at: kept, value: kept, error: text })
-
 const checks = fields<CheckRecords>({
   httpChecks: each(request),
-  metrics: each(fields<MetricRecord>({ name: kept, query: text, limit: kept, values: each(metricValue) })),
   hold: kept,
   urlVerdict: fields(verdict),
   urlProblem: omitted,

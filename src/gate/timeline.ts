@@ -199,29 +199,15 @@ export interface RequestRecord {
   readonly answers: readonly AnswerRecord[]
 }
 
-/** The values of a metric over time. */
-export interface MetricRecord {
-  readonly name: string
-  readonly query: string
-  /** `< 0.01` */
-  readonly limit: string
-  readonly values: readonly {
-    readonly at: number
-    readonly value?: number | undefined
-    readonly error?: string | undefined
-  }[]
-}
-
 /** The time in which everything had to stay ready; without `since` it never began. */
 export interface HoldRecord {
   readonly holdMs: number
   readonly since?: number
 }
 
-/** The results of the checks after the targets were ready: requests, metrics and the hold. */
+/** The results of the checks after the targets were ready: requests and the hold. */
 export interface CheckRecords {
   readonly httpChecks: readonly RequestRecord[]
-  readonly metrics: readonly MetricRecord[]
   readonly hold?: HoldRecord | undefined
   /** The verdict of the requests to URLs, if they ended the gate: they belong to no target. */
   readonly urlVerdict?: Verdict | undefined
@@ -243,7 +229,7 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly hint?: string
   readonly targets: readonly TargetRecord<P>[]
   readonly entries: readonly Entry[]
-  /** Absent if the gate had no requests, metrics or hold. */
+  /** Absent if the gate had no requests or hold. */
   readonly checks?: CheckRecords | undefined
   /** Annotations of objects that changed what is gated: `rollout-gate/skip of deployment/db`. Raw text. */
   readonly annotations?: readonly string[]

@@ -1,5 +1,5 @@
 import type { Answer, WatchRequest } from '../cluster/feed.ts'
-import { isOfKind, type KubeObject, type ObjectName, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
+import { type KubeObject, type ObjectName, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
@@ -325,15 +325,6 @@ export function readyPodsBehind(
 ): readonly Pod[] {
   const selected = list('Pod', object.metadata.namespace).filter((pod) => serving.selects(object, pod))
   return inOrder([...new Set([...selected, ...gated])].filter((pod) => isReady(pod) && !isReplaced(pod)))
-}
-
-/** Whether an object is a pod behind a target, of whatever revision. */
-export function isPodBehind(target: KubeObject, serving: Serving, object: KubeObject): boolean {
-  return (
-    isOfKind(object, 'Pod') &&
-    object.metadata.namespace === target.metadata.namespace &&
-    serving.selects(target, object)
-  )
 }
 
 /** The problems of a line: what its pods answered, the proven and most frequent first, or too many errors. */

@@ -55,101 +55,47 @@ export interface RequestCheck {
   readonly maxErrors?: number | undefined
 }
 
-/** One line of `metrics`. */
-export interface MetricCheck {
-  /** Index among the lines, counted from 0: `check` of its values. */
-  readonly index: number
-  readonly line: number
-  readonly name: string
-  /** PromQL with `$pods`, `$old_pods` and `$namespace`. */
-  readonly query: string
-  readonly operator: '<' | '<=' | '>' | '>='
-  readonly threshold: number
-}
-
-/** The server to which the queries of metrics go (`metrics-from`). */
-export type MetricsSource =
-  | { readonly url: string; readonly headers: readonly Header[] }
-  | {
-      readonly url?: undefined
-      readonly reference: CheckReference
-      readonly port?: string | undefined
-      readonly scheme: Scheme
-      readonly headers: readonly Header[]
-    }
-
 /** The checks after the targets are ready. */
 export interface Checks {
   readonly httpChecks: readonly RequestCheck[]
-  readonly metrics: readonly MetricCheck[]
-  /** Absent in a replay, which asks nothing. */
-  readonly source?: MetricsSource | undefined
   /** How long everything must stay ready, in milliseconds; 0: not at all. */
   readonly holdMs: number
 }
 
-type CheckInputs = Pick<Inputs, 'httpChecks' | 'metrics' | 'metricsFrom' | 'holdMs'>
-
-/**
- * Reads `http-checks`, `metrics`, `metrics-from` and `hold`. Never throws: mistakes are collected with their lines.
- * @param options.isLive whether something will be asked: a replay needs no `metrics-from`
- */
-export function parseChecks(
-  inputs: CheckInputs,
-  { isLive = true } = {},
-): Checks & { readonly mistakes: readonly Mistake[] } {
+/** Reads `http-checks` and `hold`. Never throws: mistakes are collected with their lines. */
+export function parseChecks({
+  httpChecks,
+  holdMs,
+}: Pick<Inputs, 'httpChecks' | 'holdMs'>): Checks & { readonly mistakes: readonly Mistake[] } {
   const mistakes: Mistake[] = []
-  const httpChecks = parseLines('http-checks', inputs.httpChecks, parseRequest, mistakes)
-  const metrics = parseLines('metrics', inputs.metrics, parseMetric, mistakes)
-  for (const [index, { line, name }] of metrics.entries())
-    if (metrics.findIndex((other) => other.name === name) < index)
-      mistakes.push({ input: 'metrics', line, message: `The name ${name} is given twice. Write another one.` })
-  const sources = parseLines('metrics-from', inputs.metricsFrom, parseSource, mistakes)
-  const [source, second] = sources
-  if (second !== undefined)
-    mistakes.push({ input: 'metrics-from', message: 'It has several lines. Name one Prometheus API.' })
-  if (isLive && metrics.length > 0 && inputs.metricsFrom.trim() === '') mistakes.push(sourceMissing)
-  return { httpChecks, metrics, source, holdMs: inputs.holdMs, mistakes }
+  return { httpChecks: parseLines(httpChecks, mistakes), holdMs, mistakes }
 }
 
-const sourceMissing: Mistake = {
-  input: 'metrics',
-  message:
-    'There is nothing to ask. Write in `metrics-from` where the Prometheus API is: service/prometheus:9090 -n monitoring, or its URL.',
-}
-
-/** The lines of an input without mistakes, numbered as they are written. */
-function parseLines<T>(
-  input: string,
-  text: string,
-  parse: (text: string, place: Place, addMistake: AddMistake) => T | undefined,
-  mistakes: Mistake[],
-): readonly T[] {
+/** The lines without mistakes, numbered as they are written. */
+function parseLines(text: string, mistakes: Mistake[]): readonly RequestCheck[] {
   const lines = writtenLines(text)
   if (lines.length > maxRequestLines)
     mistakes.push({ input, message: `It has more than ${maxRequestLines} lines. Split them among several gates.` })
   return lines.slice(0, maxRequestLines).flatMap(({ text, line }, index) => {
     const before = mistakes.length
-    const parsed = parse(text, { index, line }, (message) => mistakes.push({ input, line, message }))
+    const parsed = parseRequest(text, { index, line }, (message) => mistakes.push({ input, line, message }))
     return mistakes.length > before ? [] : (parsed ?? [])
   })
 }
 
+const input = 'http-checks'
+
 type Place = Pick<RequestCheck, 'index' | 'line'>
 
-const sourceFlags = {
-  header: { type: 'string', multiple: true },
-  namespace: { type: 'string', short: 'n' },
-  scheme: { type: 'string' },
-} as const satisfies FlagOptions
-
 const requestFlags = {
-  ...sourceFlags,
   'each-pod': { type: 'boolean' },
   during: { type: 'boolean' },
   'expect-body': { type: 'string' },
   'expect-status': { type: 'string' },
+  header: { type: 'string', multiple: true },
   'max-errors': { type: 'string' },
+  namespace: { type: 'string', short: 'n' },
+  scheme: { type: 'string' },
   timeout: { type: 'string' },
   times: { type: 'string' },
 } as const satisfies FlagOptions
@@ -332,61 +278,14 @@ function withoutValues(words: readonly string[]): string {
     .join(' ')
 }
 
-/** The lines of `http-checks` or `metrics-from` for a recording: without comments and the values of headers. */
+/** The lines of `http-checks` for a recording: without comments and the values of headers. */
 export function recordedLines(text: string): readonly string[] {
   return writtenLines(text).map(({ text }) => withoutValues(splitWords(text, () => {})?.map((word) => word.text) ?? []))
 }
 
 /** The secrets in the values of all headers. */
-export function headerSecrets({ httpChecks, source }: Pick<Checks, 'httpChecks' | 'source'>): readonly string[] {
-  const headers = [...httpChecks, ...(source === undefined ? [] : [source])].flatMap((each) => each.headers)
-  return headers.flatMap(([name, value]) => secretsInHeader(name, value))
-}
-
-/** The names in a query that the gate replaces. */
-const queryVariables = ['pods', 'old_pods', 'namespace'] as const
-
-function parseMetric(written: string, place: Place, addMistake: AddMistake): MetricCheck | undefined {
-  const [, name, rest = ''] = /^([A-Za-z_][\w-]{0,62})\s*:\s+(.*)$/s.exec(written) ?? []
-  const [, query, operator, threshold = ''] = /^(.*\S)\s*(<=|>=|<|>)\s*(\S+)$/s.exec(rest) ?? []
-  if (name === undefined || query === undefined || operator === undefined) {
-    addMistake(
-      `${quote(written)} is no metric with a limit. Write a name, a colon, PromQL, one of < <= > >=, and a number: error-rate: sum(rate(errors_total[2m])) < 0.01.`,
-    )
-    return undefined
-  }
-  if (!/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(threshold))
-    addMistake(`${quote(threshold)} is no number. The line ends with the limit, such as < 0.01.`)
-  for (const [, variable = ''] of query.matchAll(/\$([A-Za-z_]\w*)/g))
-    if (!queryVariables.some((known) => known === variable))
-      addMistake(
-        `$${variable} is unknown.${didYouMean(variable, queryVariables) || ` There are ${queryVariables.map((known) => `$${known}`).join(', ')}.`}`,
-      )
-  return {
-    ...place,
-    name,
-    query,
-    operator: operator as MetricCheck['operator'],
-    threshold: Number(threshold),
-  }
-}
-
-function parseSource(written: string, _place: Place, addMistake: AddMistake): MetricsSource | undefined {
-  const words = splitWords(written, addMistake)?.map(({ text }) => text)
-  if (words === undefined) return undefined
-  const { words: named, flags } = splitFlags(words, addMistake, sourceFlags, 'source of metrics')
-  const [first = '', ...more] = named
-  if (first === '' || more.length > 0) {
-    addMistake('Write one reference, like service/prometheus:9090 -n monitoring, or one URL.')
-    return undefined
-  }
-  const headers = readHeaders(flags.get('header'), addMistake)
-  if (/^https?:/i.test(first)) {
-    const { url } = readUrl(first, addMistake)
-    return url === undefined ? undefined : { url, headers }
-  }
-  const { reference, port } = readReference(first, flags, addMistake)
-  return reference && { reference, port, scheme: readScheme(flags.get('scheme'), addMistake), headers }
+export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): readonly string[] {
+  return httpChecks.flatMap(({ headers }) => headers).flatMap(([name, value]) => secretsInHeader(name, value))
 }
 
 /**
@@ -395,7 +294,7 @@ function parseSource(written: string, _place: Place, addMistake: AddMistake): Me
  * @throws UserError with every reference of an unknown kind
  */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
-  const resolve = (input: string, { reference, line }: Located): CheckReference | undefined => {
+  const resolve = ({ reference, line }: RequestCheck): CheckReference | undefined => {
     if (reference === undefined) return undefined
     const { kind, name, namespace } = reference
     const parsed = { line, exclude: false, kind, name, namespace, clocks: {} }
@@ -410,26 +309,19 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
     return { ...reference, apiVersion: apiVersionOf(resource), kind: resource.kind }
   }
   const mistakes: Mistake[] = []
-  const attempt = (input: string, located: Located) => {
+  const attempt = (check: RequestCheck) => {
     try {
-      return resolve(input, located)
+      return resolve(check)
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       mistakes.push(...error.mistakes)
       return undefined
     }
   }
-  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: attempt('http-checks', check) }))
-  const { source } = checks
-  const resolved =
-    source?.url === undefined && source !== undefined
-      ? { ...source, reference: attempt('metrics-from', { reference: source.reference, line: 1 }) ?? source.reference }
-      : source
+  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: attempt(check) }))
   if (mistakes.length > 0) throw new UserError(mistakes, 'kind-unknown')
-  return { ...checks, httpChecks, source: resolved }
+  return { ...checks, httpChecks }
 }
-
-type Located = Pick<RequestCheck, 'reference' | 'line'>
 
 /** The milestones of a kind, with those of the checks. */
 export function withMilestones(
@@ -460,17 +352,9 @@ export function placeChecks(checks: Checks, targets: readonly Target[], namespac
     const only = candidates.length === 1 ? candidates[0] : undefined
     return { ...reference, namespace: candidates.includes(namespace) ? namespace : (only ?? namespace) }
   }
-  const { source } = checks
-  return {
-    ...checks,
-    httpChecks: checks.httpChecks.map((check) => ({ ...check, reference: check.reference && place(check.reference) })),
-    source:
-      source?.url === undefined && source !== undefined
-        ? { ...source, reference: { namespace, ...definedOnly(source.reference) } }
-        : source,
-  }
-}
-
-function definedOnly({ namespace, ...rest }: CheckReference): CheckReference {
-  return namespace === undefined ? rest : { ...rest, namespace }
+  const httpChecks = checks.httpChecks.map((check) => ({
+    ...check,
+    reference: check.reference && place(check.reference),
+  }))
+  return { ...checks, httpChecks }
 }

@@ -1,8 +1,8 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import { answersProven, answersProvenMs, metricProven } from '../thresholds.ts'
-import { clause, type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { command, counted, measured, nameOf, timesNow, withoutMiddle } from './wording.ts'
+import { answersProven, answersProvenMs } from '../thresholds.ts'
+import { type HintFacts, predicate, type ReasonFamily } from './spec.ts'
+import { command, counted, nameOf, timesNow, withoutMiddle } from './wording.ts'
 
 /** How many characters of a body a sentence contains: the summary has more. */
 const bodyLimit = 80
@@ -40,20 +40,11 @@ interface WrongAnswer extends RequestDetail {
   readonly location?: string | undefined
 }
 
-/** A metric with its limit: `error-rate < 0.01`. */
-interface MetricDetail {
-  readonly name: string
-  readonly limit: string
-}
-
 export interface CheckDetails {
   readonly 'no-answer': MissingAnswer
   readonly 'wrong-answer': WrongAnswer
   /** `afterMs`: since the start of the hold; `cause`: what ended it. */
   readonly 'not-held': { readonly holdMs: number; readonly afterMs: number; readonly cause: string }
-  readonly 'metric-exceeded': MetricDetail & { readonly value: number; readonly count: number }
-  /** `error`: why it has no value. */
-  readonly 'metric-unknown': MetricDetail & { readonly error: string }
 }
 
 const provenWhen = `${counted(answersProven, 'request')} in a row, the last ${duration(answersProvenMs)} or more after the first,`
@@ -100,26 +91,6 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     sentence: ({ detail: { holdMs, afterMs, cause } }) =>
       predicate(`did not stay ready for ${duration(holdMs)}: after ${duration(afterMs)}, ${cause}`),
     hint: (facts) => `See what happened to it after it was ready: ${command(facts, 'describe', nameOf(facts))}.`,
-  },
-  'metric-exceeded': {
-    class: 'strike',
-    provenAfter: metricProven,
-    when: `a metric broke its limit ${metricProven} times in a row, or at the end`,
-    title: 'a metric breaks its limit',
-    sentence: ({ detail: { name, limit, value, count } }) =>
-      clause(
-        `the metric ${name} is ${measured(value)}${count > 1 ? `, ${counted(count, 'time')} in a row` : ''}: it must be ${limit}`,
-      ),
-    hint: () =>
-      'The new version is ready, but this metric is not within its limit. Look at its values in the summary, then correct the version, or the limit in `metrics`.',
-  },
-  'metric-unknown': {
-    class: 'api',
-    when: 'a metric had no value at the end',
-    title: 'a metric has no value',
-    sentence: ({ detail: { name, error } }) => clause(`the metric ${name} has no value: ${shortText(error)}`),
-    hint: () =>
-      'Nothing is known about the new version by this metric, good or bad. With `no data`, its query finds no series: a rate needs traffic, and `hold` must be long enough for it; if no data is good, add `or vector(0)`. With `NaN`, it divides 0 by 0, as a ratio without traffic does: with the divisor `(sum(…) > 0)` that is no data. With any other error, look at the server of `metrics-from`.',
   },
 }
 

@@ -63,7 +63,7 @@ export interface GateDetails {
     readonly applied?: string | undefined
   }
   readonly 'credentials-expired': { readonly message: string }
-  /** `wasReadable`: the target could be read before; `isAsked`: pods may no longer be asked (`http-checks`, `metrics`). */
+  /** `wasReadable`: the target could be read before; `isAsked`: pods may no longer be asked (`http-checks`). */
   readonly forbidden: {
     readonly name: string
     readonly isAsked?: boolean | undefined

@@ -200,8 +200,3 @@ export function logHint(facts: HintFacts<unknown>, { isPrevious = false, isNamed
   const name = container === undefined ? [] : ['-c', container]
   return `${words}: ${command(facts, 'logs', subjectText(subject), ...name, ...(ofPrevious ? ['--previous'] : []))}.`
 }
-
-/** A measured number with four significant digits: `0.0123`. */
-export function measured(value: number): string {
-  return String(Number(value.toPrecision(4)))
-}

@@ -114,7 +114,6 @@ const lines: Readonly<Record<string, Check>> = {
       location: text,
     },
   ),
-  METRIC: complete({ check: index }, { value: anyOf('number'), error: text, series: names }),
 }
 
 /** What is wrong with the types of an event without an object; undefined if nothing. A null field becomes absent. */

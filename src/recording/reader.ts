@@ -129,7 +129,6 @@ function whyUnusable(event: WrittenEvent): string | undefined {
     case 'ALIVE':
     case 'LOG':
     case 'ANSWER':
-    case 'METRIC':
       return eventMistake(event)
     case 'ERROR':
     case 'CANCEL':

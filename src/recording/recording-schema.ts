@@ -138,16 +138,6 @@ const event = z
         location: z.string().optional().describe('Where a redirect leads'),
       })
       .describe('The answer to a request'),
-    z
-      .object({
-        at,
-        type: z.literal('METRIC'),
-        check: z.number().int().describe('Index of the line in the input `metrics`, counted from 0'),
-        value: z.number().optional(),
-        error: z.string().optional().describe('Why there is no value'),
-        series: z.array(z.string()).optional().describe('The labels of each series, if there are several'),
-      })
-      .describe('The value of a metric'),
     z.object({ at, type: z.literal('CANCEL') }).describe('The job was cancelled'),
     z.object({ at, type: z.literal('END') }).describe('The recording is complete'),
   ])

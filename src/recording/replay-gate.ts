@@ -45,7 +45,7 @@ export function inputsOf(
 }
 
 /**
- * The checks of the recorded gate once its targets were ready: requests, metrics and the hold. Undefined if it had none.
+ * The checks of the recorded gate once its targets were ready: requests and the hold. Undefined if it had none.
  * @throws UserError with the mistakes of these inputs
  */
 export async function recordedChecks(
@@ -56,7 +56,7 @@ export async function recordedChecks(
   if (!hasChecks(inputs)) return undefined
   const { parseChecks, placeChecks, resolveCheckKinds } = await import('../plan/checks.ts')
   const { afterReady } = await import('../gate/after-ready.ts')
-  const { mistakes, ...checks } = parseChecks(inputs, { isLive: false })
+  const { mistakes, ...checks } = parseChecks(inputs)
   throwMistakes(mistakes)
   return afterReady(placeChecks(resolveCheckKinds(checks, index.kinds), targets, namespaceOf(index, inputs)))
 }

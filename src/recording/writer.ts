@@ -100,9 +100,6 @@ export class RecordingWriter {
   }
 }
 
-/** Inputs whose lines are recorded without the values of headers. */
-const checkInputs: readonly string[] = ['http-checks', 'metrics-from']
-
 /**
  * Creates the recording of a gate.
  * @param redact replaces the secrets of a text
@@ -116,14 +113,12 @@ export async function startRecording(
   redact: (text: string) => string,
 ): Promise<RecordingWriter> {
   // Most recordings have none: the parser is loaded for those that do.
-  const linesOf = checkInputs.some((name) => written.has(name))
-    ? (await import('../plan/checks.ts')).recordedLines
-    : undefined
+  const linesOf = written.has('http-checks') ? (await import('../plan/checks.ts')).recordedLines : undefined
   const inputs = inputDefinitions.flatMap(({ name, isRecorded }) => {
     const text = written.get(name)
     if (!isRecorded || text === undefined) return []
-    if (checkInputs.includes(name)) return [[name, linesOf?.(text)]]
-    return [[name, ['resources', 'manifests', 'metrics'].includes(name) ? text.split('\n') : text]]
+    if (name === 'http-checks') return [[name, linesOf?.(text)]]
+    return [[name, ['resources', 'manifests'].includes(name) ? text.split('\n') : text]]
   })
   try {
     return new RecordingWriter(

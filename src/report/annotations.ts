@@ -32,7 +32,7 @@ export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
   const { outcome } = verdict ?? {}
   const deciding = decidingTarget(timeline)
-  // A URL or a metric belongs to no target.
+  // A URL belongs to no target.
   const hasNoFailedTarget =
     (outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out') && deciding === undefined
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured' || hasNoFailedTarget

@@ -1,7 +1,7 @@
 import { duration } from '../duration.ts'
-import type { AnswerRecord, CheckRecords, MetricRecord, RequestRecord, Timeline } from '../gate/timeline.ts'
-import { counted, measured } from '../reasons/wording.ts'
-import { maxShownAnswers, maxShownValues } from '../thresholds.ts'
+import type { AnswerRecord, CheckRecords, RequestRecord, Timeline } from '../gate/timeline.ts'
+import { counted } from '../reasons/wording.ts'
+import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
 
@@ -12,8 +12,8 @@ const maxWordWidth = 48
 const barCells = 60
 
 /**
- * The checks after the targets were ready, as Markdown: the requests with their last answers, the errors while the gate ran, the
- * values of the metrics. Empty if there were no checks. All texts are hostile.
+ * The checks after the targets were ready, as Markdown: the requests with their last answers and the errors while the gate ran.
+ * Empty if there were no checks. All texts are hostile.
  */
 export function renderChecks(timeline: Timeline): string[] {
   const { checks } = timeline
@@ -24,7 +24,6 @@ export function renderChecks(timeline: Timeline): string[] {
     ...holdLine(checks, timeline),
     ...(asked.length === 0 ? [] : [requestTable(asked)]),
     ...during.flatMap((request) => duringBlock(request, timeline)),
-    ...checks.metrics.flatMap((metric) => metricBlock(metric, timeline)),
     ...wrongAnswers(checks, timeline),
   ]
 }
@@ -94,31 +93,6 @@ const levels = '▁▂▃▄▅▆▇█'
 /** @param part from 0 to 1 */
 function levelOf(part: number): string {
   return levels[Math.min(levels.length - 1, Math.max(0, Math.ceil(part * levels.length) - 1))] ?? ''
-}
-
-/** The values of a metric over time as a line of bars, with the first and the last value. */
-function metricBlock({ name, query, limit, values }: MetricRecord, times: Times): string[] {
-  if (values.length === 0) return []
-  const last = values.at(-1)
-  const shown = values.slice(-maxShownValues)
-  const numbers = shown.flatMap(({ value }) => (value !== undefined && Number.isFinite(value) ? [value] : []))
-  const [low, high] = [Math.min(...numbers), Math.max(...numbers)]
-  const bar = shown
-    .map(({ value }) =>
-      value === undefined || !Number.isFinite(value) ? '?' : levelOf(high === low ? 0.5 : (value - low) / (high - low)),
-    )
-    .join('')
-  const texts = shown.map(({ at, value, error }) => {
-    return `${formatElapsed(at - times.startedAt)} ${value === undefined ? plain(error ?? '?', cellLimit) : measured(value)}`
-  })
-  const present =
-    last?.value === undefined
-      ? `has no value: ${markdown(plain(last?.error ?? '?', cellLimit))}`
-      : `is ${markdown(measured(last.value))}`
-  return [
-    `${code(name)} must be ${code(limit)} and ${present} · ${code(shortenWords(query, maxWordWidth))}`,
-    fence([bar, texts.join(' · ')]),
-  ]
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */

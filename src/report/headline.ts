@@ -55,7 +55,7 @@ export function headline(timeline: Timeline): string {
   if (outcome === 'unknown') return join(took, phrase)
   if (outcome === 'ready') return join(took, readySubject(timeline))
   const deciding = decidingTarget(timeline)
-  // Requests to URLs and metrics belong to no target.
+  // Requests to URLs belong to no target.
   if (deciding === undefined && outcome !== 'cancelled' && cause !== '') return join(took, phrase)
   if (deciding === undefined || outcome === 'cancelled' || outcome === 'progressing') {
     const ready = targets.filter((record) => record.outcome === 'ready').length

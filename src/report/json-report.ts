@@ -39,7 +39,7 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     ...(timeline.healthCheckKinds?.length ? { healthCheckKinds: [...timeline.healthCheckKinds] } : {}),
     ...(timeline.annotations?.length ? { annotations: [...timeline.annotations] } : {}),
     gates: gates?.map(reportGate),
-    ...(timeline.checks && reportChecks(timeline.checks, startedAt)),
+    ...(timeline.checks && reportChecks(timeline.checks)),
     targets: timeline.targets.map((record, index) => ({
       ...reportTarget(record, logged.get(index) ?? [], timeline),
       ...causeOf(record, timeline),
@@ -61,8 +61,7 @@ export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
   return `${printableJson(buildReport(timeline, run), 2)}\n`
 }
 
-function reportChecks({ httpChecks, metrics, hold }: CheckRecords, startedAt: number): Partial<Report> {
-  const seconds = (at: number) => (at - startedAt) / 1_000
+function reportChecks({ httpChecks, hold }: CheckRecords): Partial<Report> {
   return {
     httpChecks: httpChecks.map(({ text, isDuring, asked, errors, answers }) => ({
       request: text,
@@ -78,12 +77,6 @@ function reportChecks({ httpChecks, metrics, hold }: CheckRecords, startedAt: nu
         error,
         right: isRight,
       })),
-    })),
-    metrics: metrics.map(({ name, query, limit, values }) => ({
-      name,
-      query,
-      limit,
-      values: values.map(({ at, value, error }) => ({ at: iso(at), seconds: seconds(at), value, error })),
     })),
     hold: hold && { seconds: hold.holdMs / 1_000, since: hold.since === undefined ? undefined : iso(hold.since) },
   }

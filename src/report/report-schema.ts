@@ -151,17 +151,6 @@ const request = z
   })
   .meta({ id: 'Request' })
 
-const metric = z
-  .object({
-    name: z.string(),
-    query: z.string(),
-    limit: z.string().describe('`< 0.01`'),
-    values: z.array(
-      z.object({ at: moment, seconds: z.number(), value: z.number().optional(), error: z.string().optional() }),
-    ),
-  })
-  .meta({ id: 'Metric' })
-
 const run = z
   .object({
     id: z.string().describe('The number of the workflow run'),
@@ -196,7 +185,6 @@ export const reportSchema = z.object({
     .describe('The kinds of targets that expressions of `health-check-exprs` judged'),
   gates: z.array(gate).optional().describe('In a merged report: the gates in the order of `merge`'),
   httpChecks: z.array(request).optional().describe('The lines of the input `http-checks`, if there are any checks'),
-  metrics: z.array(metric).optional().describe('The lines of the input `metrics`'),
   hold: z
     .object({
       seconds: z.number().nonnegative(),

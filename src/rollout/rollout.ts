@@ -198,7 +198,7 @@ async function openRecording(
 }
 
 /**
- * Checks the access that requests and metrics need. A gate without these checks does not load their code.
+ * Checks the access that requests need. A gate without these checks does not load their code.
  * @throws UserError if access is missing
  */
 async function openChecker(
@@ -206,7 +206,7 @@ async function openChecker(
   { checks }: LivePlan,
   cluster: Cluster,
 ): Promise<Checker | undefined> {
-  if (checks === undefined || checks.httpChecks.length + checks.metrics.length === 0) return undefined
+  if (checks === undefined || checks.httpChecks.length === 0) return undefined
   const { Checker } = await import('../checks/checker.ts')
   const checker = new Checker({ checks, cluster, clock, env: process.env, redact: secrets.redact })
   await checker.review()
@@ -220,7 +220,7 @@ export type OnEvent = (event: FeedEvent, gate: Gate) => readonly Entry[]
  * Follows the cluster until the gate has an outcome, then waits for pending evidence.
  * @param options.consumerOf what handles the events instead of the gate alone: it ends when it is over, or the job is
  * cancelled
- * @param options.checker sends the requests and queries of the gate
+ * @param options.checker sends the requests of the gate
  */
 export async function followGate(
   { inputs, cancelled, clock, isLook = false }: Rollout,

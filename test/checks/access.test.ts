@@ -51,7 +51,7 @@ async function runPod(server: ApiServer, app: RequestListener): Promise<Incoming
 }
 
 const forwarding = { resource: 'pods/portforward' }
-const need: NeededAccess = { input: 'http-checks', line: 1, namespace: 'shop', method: 'GET', headers: [] }
+const need: NeededAccess = { line: 1, namespace: 'shop', method: 'GET', headers: [] }
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => 'no failure',
@@ -115,21 +115,14 @@ test('a request that asks to keep its connection leaves none open', async () => 
 
 test('the missing access of all lines is one error with the rules to add', async () => {
   const { server, access } = await start()
-  for (const resource of ['pods/portforward', 'pods/proxy', 'services/proxy'])
-    server.deny({ verb: '*', resource, namespace: 'shop' })
-  const prometheus: NeededAccess = {
-    ...need,
-    input: 'metrics-from',
-    line: undefined,
-    service: { name: 'prometheus', port: '9090' },
-  }
+  for (const resource of ['pods/portforward', 'pods/proxy']) server.deny({ verb: '*', resource, namespace: 'shop' })
   const needs = [
     need,
     { ...need, line: 2 },
     { ...need, line: 3, method: 'POST' },
     { ...need, line: 4, namespace: 'other' },
   ]
-  expect(await failure(access.review([...needs, prometheus]))).toMatchObject({
+  expect(await failure(access.review(needs))).toMatchObject({
     reason: 'forbidden',
     mistakes: [
       {
@@ -141,12 +134,6 @@ test('the missing access of all lines is one error with the rules to add', async
           'or {apiGroups: [""], resources: ["pods/proxy"], verbs: ["get"]}.',
       },
       { input: 'http-checks', line: 3, message: expect.stringContaining('["pods/proxy"], verbs: ["create"]}') },
-      {
-        input: 'metrics-from',
-        message: expect.stringContaining(
-          '{apiGroups: [""], resources: ["services/proxy"], resourceNames: ["prometheus:9090"], verbs: ["get"]}',
-        ),
-      },
     ],
   })
 })
@@ -276,68 +263,4 @@ test('a URL is asked directly, and its host is the only one', async () => {
   expect(requests.map(({ url }) => url)).toEqual(['/a?b=c'])
   const nowhere = access.askUrl(new URL('http://nowhere.invalid/'), query, signal)
   expect(await failure(nowhere)).toMatchObject({ message: expect.stringMatching(/^the name of the host/) })
-})
-
-describe('a Service of metrics', () => {
-  async function startWithService() {
-    const started = await start()
-    const { server } = started
-    await runPod(server, (request, response) => response.end(request.url))
-    server.apply({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'prometheus', namespace: 'shop' },
-      spec: { ports: [{ name: 'web', port: 9090, targetPort: 8080 }] },
-    })
-    server.apply({
-      apiVersion: 'discovery.k8s.io/v1',
-      kind: 'EndpointSlice',
-      metadata: { name: 'prometheus-a', namespace: 'shop', labels: { 'kubernetes.io/service-name': 'prometheus' } },
-      endpoints: [
-        { conditions: { ready: false }, targetRef: { kind: 'Pod', name: 'web-0' } },
-        { conditions: { ready: true }, targetRef: { kind: 'Pod', name: 'web-1' } },
-      ],
-      ports: [{ name: 'web', port: 8080 }],
-    })
-    const ask = (port?: string) =>
-      started.access.askService(
-        { namespace: 'shop', name: 'prometheus', port },
-        { scheme: 'http', path: '/q' },
-        query,
-        signal,
-      )
-    return { ...started, ask }
-  }
-
-  test.each(['9090', 'web', undefined])('is asked through its ready pod by the port %p', async (port) => {
-    const { ask } = await startWithService()
-    expect(await ask(port)).toMatchObject({ body: '/q' })
-  })
-
-  test('is asked through its proxy where its endpoints cannot be read', async () => {
-    const { ask, server } = await startWithService()
-    server.deny({ verb: 'list', resource: 'endpointslices' })
-    server.ports.listen({ namespace: 'shop', name: 'prometheus' }, 9090, 1)
-    expect(await failure(ask('9090'))).toMatchObject({ message: 'connection refused' })
-    expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/services/prometheus:9090/proxy/q')
-  })
-
-  test.each([['80', 'service/prometheus has no port 80. It has 9090 (web)']])(
-    'without the port %s is a missing answer',
-    async (port, message) => {
-      const { ask } = await startWithService()
-      expect(await failure(ask(port))).toMatchObject({ name: 'MissingAnswer', message })
-    },
-  )
-
-  test('without a ready pod, or without the Service, there is no answer', async () => {
-    const { ask, server } = await startWithService()
-    server.patch(
-      { apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'shop', name: 'prometheus-a' },
-      { endpoints: [] },
-    )
-    expect(await failure(ask())).toMatchObject({ message: 'service/prometheus has no ready pod' })
-    server.remove({ apiVersion: 'v1', kind: 'Service', namespace: 'shop', name: 'prometheus' })
-    expect(await failure(ask())).toMatchObject({ message: 'services "prometheus" not found' })
-  })
 })

@@ -1,14 +1,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { text } from 'node:stream/consumers'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Checker } from '../../src/checks/checker.ts'
 import { connect } from '../../src/cluster/cluster.ts'
 import type { Observation } from '../../src/cluster/feed.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
 import type { Question } from '../../src/gate/questions.ts'
-import { type Checks, parseChecks } from '../../src/plan/checks.ts'
+import { parseChecks } from '../../src/plan/checks.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { isThorough } from '../support/thorough.ts'
@@ -41,22 +40,20 @@ async function startApp(answer?: (asked: Asked) => void) {
 
 interface Starting {
   readonly httpChecks?: string
-  readonly metrics?: string
-  readonly metricsFrom?: string
   readonly secrets?: Secrets
 }
 
-async function start({ httpChecks = '', metrics = '', metricsFrom = '', secrets = new Secrets() }: Starting) {
+async function start({ httpChecks = '', secrets = new Secrets() }: Starting) {
   const server = await startApiServer()
   endings.push(() => server.close())
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
   const options = { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places, secrets }
   const cluster = connect({ kubeconfig: server.kubeconfig() }, options)
   await cluster.discover()
-  const parsed = parseChecks({ httpChecks, metrics, metricsFrom, holdMs: 0 })
+  const parsed = parseChecks({ httpChecks, holdMs: 0 })
   expect(parsed.mistakes).toEqual([])
   const clock = new ManualClock(1_000_000)
-  const checker = new Checker({ checks: resolved(parsed), cluster, clock, env: {}, redact: secrets.redact })
+  const checker = new Checker({ checks: parsed, cluster, clock, env: {}, redact: secrets.redact })
   const observations: Observation[] = []
   const warnings: string[] = []
   let onAnswer = () => {}
@@ -71,9 +68,7 @@ async function start({ httpChecks = '', metrics = '', metricsFrom = '', secrets 
   let questions: readonly Question[] = []
   const remaining = (observation: Observation) => {
     const answers = (question: Question) =>
-      (observation.type === 'ANSWER' || observation.type === 'METRIC') &&
-      question.check === observation.check &&
-      (question.type === 'metric' || question.pod?.name === (observation as { pod?: string }).pod)
+      observation.type === 'ANSWER' && question.check === observation.check && question.pod?.name === observation.pod
     questions = questions.filter((question) => !answers(question))
     return questions
   }
@@ -103,22 +98,12 @@ async function start({ httpChecks = '', metrics = '', metricsFrom = '', secrets 
   }
 }
 
-/** As the plan resolves them. */
-function resolved(checks: Checks): Checks {
-  const source =
-    checks.source && 'reference' in checks.source
-      ? { ...checks.source, reference: { ...checks.source.reference, kind: 'Service' } }
-      : checks.source
-  return { ...checks, source }
-}
-
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await nextTurn()
 }
 
-const url = (check = 0, at = 0): Question => ({ type: 'request', check, at })
+const url = (check = 0, at = 0): Question => ({ check, at })
 const ofPod = (name: string, port = 8080, at = 0): Question => ({
-  type: 'request',
   check: 0,
   pod: { namespace: 'shop', name, uid: `uid of ${name}`, port },
   at,
@@ -364,50 +349,5 @@ describe('the API server', () => {
     gate.ask(ofPod('web-0'))
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ type: 'REFUSED', what: 'credentials', final: true }])
-  })
-})
-
-describe('metrics', () => {
-  const metric = (query: string): Question => ({ type: 'metric', check: 0, query, at: 0 })
-  const one = '{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1.5,"0.25"]}]}}'
-
-  test('a URL gets the query in a form, behind its own path', async () => {
-    const forms: Promise<string>[] = []
-    const app = await startApp(({ request, response }) => {
-      forms.push(text(request))
-      response.end(one)
-    })
-    const gate = await start({
-      metrics: 'errors: up < 1',
-      metricsFrom: `${app.url}/prefix/ --header='X-Scope-OrgID: shop'`,
-    })
-    gate.ask(metric('up{pod=~"a|b"}'))
-    await gate.answers(1)
-    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
-    expect(app.asked[0]?.request).toMatchObject({
-      method: 'POST',
-      url: '/prefix/api/v1/query',
-      headers: { 'x-scope-orgid': 'shop', 'content-type': 'application/x-www-form-urlencoded' },
-    })
-    expect(await forms[0]).toBe('query=up%7Bpod%3D%7E%22a%7Cb%22%7D')
-  })
-
-  test('a Service gets the query in the path, as its proxy permits with get', async () => {
-    const app = await startApp(({ response }) => response.end(one))
-    const gate = await start({ metrics: 'errors: up < 1', metricsFrom: 'service/prometheus:9090 -n monitoring' })
-    gate.server.deny({ verb: '*', resource: 'pods/portforward' })
-    gate.server.deny({ verb: 'get', resource: 'services' })
-    gate.server.ports.listen({ namespace: 'monitoring', name: 'prometheus' }, 9090, app.port)
-    gate.ask(metric('up'))
-    await gate.answers(1)
-    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, value: 0.25 }])
-    expect(app.asked[0]?.request).toMatchObject({ method: 'GET', url: '/api/v1/query?query=up' })
-  })
-
-  test('a server that is away is a value that is missing', async () => {
-    const gate = await start({ metrics: 'errors: up < 1', metricsFrom: 'http://127.0.0.1:1' })
-    gate.ask(metric('up'))
-    await gate.answers(1)
-    expect(gate.observations).toEqual([{ type: 'METRIC', check: 0, error: 'connection refused' }])
   })
 })

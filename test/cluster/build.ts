@@ -9,7 +9,6 @@ import {
   kubeModfile,
   kubeModule,
   kubernetesVersion,
-  metricsModule,
   registryModule,
   webModule,
 } from './layout.ts'
@@ -43,12 +42,6 @@ export async function buildRegistry(): Promise<string> {
 /** Builds the web server of the tests' pods (seconds; then cached). Returns its path. */
 export async function buildWeb(): Promise<string> {
   return build('web', webModule, [])
-}
-
-/** Builds VictoriaMetrics, which scrapes pods and answers PromQL (a minute; then cached). Returns its path. */
-export async function buildMetricsServer(): Promise<string> {
-  const program = 'github.com/VictoriaMetrics/VictoriaMetrics/app/victoria-metrics'
-  return build('metrics', metricsModule, [], [], [], program)
 }
 
 async function build(

@@ -14,9 +14,6 @@ export const registryModule = join(import.meta.dirname, 'registry')
 /** The Go module of the web server in the tests' pods. */
 export const webModule = join(import.meta.dirname, 'web')
 
-/** The Go module that names the metrics server. */
-export const metricsModule = join(import.meta.dirname, 'metrics')
-
 /** Built programs and image archives, kept between runs. */
 export const cacheFolder = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'rollout-gate')
 

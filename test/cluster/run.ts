@@ -1,16 +1,12 @@
 import { runScript } from './command.ts'
 import { writeFaultResults } from './fault-results.ts'
-import { prepareMetricsServer } from './metrics-server.ts'
 import { printResults } from './print-results.ts'
 import { runScenariosAgain } from './run-scenario.ts'
 import { choose } from './scenarios/index.ts'
-import { metrics } from './scenarios/metrics.ts'
 import { withTestCluster } from './test-cluster.ts'
 
 await runScript(async () => {
   const chosen = choose(process.argv.slice(2))
-  // A build beside the scenarios would delay them.
-  if (chosen.some((scenario) => metrics.includes(scenario))) await prepareMetricsServer()
   await withTestCluster(async (cluster) => {
     const { results, failedOnce } = await runScenariosAgain(chosen, cluster)
     writeFaultResults(results)

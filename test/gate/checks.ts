@@ -1,4 +1,4 @@
-import type { Answer, ApiResource, FeedEvent, MetricValue } from '../../src/cluster/feed.ts'
+import type { Answer, ApiResource, FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject, Pod, PodStatus, Service } from '../../src/cluster/objects.ts'
 import { type AfterReadyFactory, afterReady } from '../../src/gate/after-ready.ts'
 import { readInputs } from '../../src/inputs.ts'
@@ -22,7 +22,7 @@ export function createChecks(
   targets: readonly Target[] = [createTarget()],
   resources: readonly ApiResource[] = BUILT_IN_RESOURCES,
 ): AfterReadyFactory {
-  const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs, { isLive: false })
+  const { mistakes, ...checks } = parseChecks(readInputs(raw).inputs)
   if (mistakes.length > 0) throw new Error(JSON.stringify(mistakes))
   return afterReady(placeChecks(resolveCheckKinds(checks, resources), targets, 'shop'))
 }
@@ -30,18 +30,6 @@ export function createChecks(
 /** The answers of a pod at these seconds. */
 export function answers(seconds: readonly number[], answer: Partial<Answer> = {}, pod = 'web-1-a'): FeedEvent[] {
   return seconds.flatMap((second) => at(second, { type: 'ANSWER', check: 0, pod, status: 200, ...answer }))
-}
-
-/** The values of a metric at these seconds; a text is why there is none. */
-export function values(...timed: readonly (readonly [second: number, value: number | string])[]): FeedEvent[] {
-  return timed.flatMap(([second, value]) => {
-    const event: MetricValue = {
-      type: 'METRIC',
-      check: 0,
-      ...(typeof value === 'string' ? { error: value } : { value }),
-    }
-    return at(second, event)
-  })
 }
 
 const container = createContainer({

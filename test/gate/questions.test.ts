@@ -2,14 +2,14 @@ import { expect, it } from '@jest/globals'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { start } from '../lifecycle/builders.ts'
 import { added, allSynced, at, createGate, createTarget, synced } from './builders.ts'
-import { answers, createChecks, createServer, values } from './checks.ts'
+import { answers, createChecks, createServer } from './checks.ts'
 
 type Raw = Parameters<typeof createChecks>[0]
 
 const server = createServer(2)
 const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced, synced('Service'))
 
-/** What the gate asks after these events: `web-1-a at 11 s`, or the query of a metric. */
+/** What the gate asks after these events: `web-1-a at 11 s`. */
 function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly string[] {
   const targets = [createTarget()]
   const steps = [ready, ...events]
@@ -20,7 +20,7 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
     gate.advance(event.at)
   }
   return gate.questions.map((question) => {
-    const who = question.type === 'metric' ? question.query : (question.pod?.name ?? 'URL')
+    const who = question.pod?.name ?? 'URL'
     return `${who} at ${(question.at - start) / 1_000} s`
   })
 }
@@ -51,14 +51,6 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
     ['web-1-a at 13 s', 'web-1-b at 14 s'],
   ],
   ['a URL once everything is ready', { 'http-checks': 'GET https://shop.example/' }, [], ['URL at 1 s']],
-  ['a metric once everything is ready', { metrics: 'errors: up < 1' }, [], ['up at 1 s']],
-  ['a metric every 30 s of the hold', { metrics: 'errors: up < 1', hold: '2m' }, values([2, 0]), ['up at 32 s']],
-  [
-    'a metric at the end of the hold',
-    { metrics: 'errors: up < 1', hold: '40s' },
-    values([2, 0], [32, 0]),
-    ['up at 41 s'],
-  ],
 ])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
 
 it.each<[string, Raw, boolean]>([

@@ -63,7 +63,7 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
       answer({ pod: name })
     }
     for (const question of gate.questions) {
-      if (question.type !== 'request' || question.pod === undefined) continue
+      if (question.pod === undefined) continue
       asked.add(imageOf.get(question.pod.name))
       if (question.at <= moment(cluster.now)) answer({ pod: question.pod.name })
     }

@@ -38,20 +38,19 @@ test('a finished rollout opens no watch, and loads no module of Node that only o
   for (const name of ['zlib', 'child_process', 'http2', 'vm']) expect(log).not.toContain(`NativeModule ${name}\n`)
 })
 
-/** A text of each file that is loaded only for `http-checks`, `hold` and `metrics`. */
+/** A text of each file that is loaded only for `http-checks` and `hold`. */
 const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
   'everything is ready: it must stay so for', // gate/after-ready.ts
   'was not asked: no pod is wanted', // lifecycle/answers.ts
   'cannot pass the proxy of the API server', // checks/access.ts
-  'which is no answer of the Prometheus API', // checks/prometheus.ts
 ]
 
 test.each([
-  ['a gate without http-checks, hold and metrics loads none of their code', {}, []],
+  ['a gate without http-checks and hold loads none of their code', {}, []],
   ['a gate with a recording alone loads none of their code', { record: join(folder, 'gate.ndjson') }, []],
   ['a gate with a hold loads what judges it', { hold: '1s' }, textsOfChecks.slice(0, 3)],
-  ['a gate with metrics asks for them', { metrics: 'up: up > 0', 'metrics-from': 'http://127.0.0.1:1' }, textsOfChecks],
+  ['a gate with http-checks asks', { 'http-checks': 'deployment/web GET /' }, textsOfChecks],
 ])('%s', async (_, inputs, expected) => {
   const listing = `import { registerHooks } from 'node:module'
     registerHooks({ load(url, context, next) { console.log('loaded ' + url); return next(url, context) } })`

@@ -1,12 +1,11 @@
-import { describe, expect, it } from '@jest/globals'
+import { expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
 import { headerSecrets, parseChecks, recordedLines } from '../../src/plan/checks.ts'
 
 type Raw = Parameters<typeof readInputs>[0]
 
-function parse(raw: Raw, isLive = true) {
-  const { inputs } = readInputs(raw)
-  return parseChecks(inputs, { isLive })
+function parse(raw: Raw) {
+  return parseChecks(readInputs(raw).inputs)
 }
 
 function mistakesOf(raw: Raw): readonly string[] {
@@ -153,20 +152,14 @@ it.each([
   expect(mistakesOf({ 'http-checks': line })).toEqual([expect.stringMatching(message)])
 })
 
-it('all mistakes of all lines and inputs are reported at once', () => {
+it('all mistakes of all lines are reported at once', () => {
   const raw = {
     'http-checks': 'service/web get /\nservice/web GET healthz --times=0',
-    metrics: 'error-rate: errors\nx: $pod < many',
-    'metrics-from': 'prometheus',
   }
   expect(mistakesOf(raw).map((text) => text.slice(0, 14))).toEqual([
     'http-checks 1:',
     'http-checks 2:',
     'http-checks 2:',
-    'metrics 1: "er',
-    'metrics 2: "ma',
-    'metrics 2: $po',
-    'metrics-from 1',
   ])
 })
 
@@ -204,57 +197,4 @@ it.each([
 ])('the secrets of a header: %s', (_, header, secrets) => {
   const line = `service/web GET / --header='${header}'`
   expect(headerSecrets(parse({ 'http-checks': line }))).toEqual(secrets)
-  const source = { metrics: 'a: up < 1', 'metrics-from': `https://prometheus.example --header='${header}'` }
-  expect(headerSecrets(parse(source))).toEqual(secrets)
-})
-
-describe('metrics', () => {
-  it.each([
-    [
-      'error-rate: sum(rate(a{pod=~"$pods"}[2m])) / b < 0.01',
-      'error-rate',
-      'sum(rate(a{pod=~"$pods"}[2m])) / b',
-      '<',
-      0.01,
-    ],
-    ['p99: histogram_quantile(0.99, x) <= 2.5e-1', 'p99', 'histogram_quantile(0.99, x)', '<=', 0.25],
-    ['ready: count(up == 1 > bool 0)>=3', 'ready', 'count(up == 1 > bool 0)', '>=', 3],
-    ['rule: job:errors:rate5m > -1', 'rule', 'job:errors:rate5m', '>', -1],
-    ['text: up{a="x<y"} < 1', 'text', 'up{a="x<y"}', '<', 1],
-  ])('the line %s is read up to its last operator', (line, name, query, operator, threshold) => {
-    const { metrics, mistakes } = parse({ metrics: line }, false)
-    expect(mistakes).toEqual([])
-    expect(metrics).toEqual([{ index: 0, line: 1, name, query, operator, threshold }])
-  })
-
-  it.each([
-    ['up < 1', /is no metric with a limit/],
-    ['a: up', /is no metric with a limit/],
-    ['a: up < 1%', /"1%" is no number/],
-    ['a: up{pod=~"$pod"} < 1', /\$pod is unknown\. Did you mean pods\?/],
-    ['a: up < 1\na: up < 2', /^metrics 2: The name a is given twice/],
-  ])('%s is a mistake', (metrics, message) => {
-    expect(mistakesOf({ metrics, 'metrics-from': 'https://p.example' })).toEqual([expect.stringMatching(message)])
-  })
-
-  it('without metrics-from they are a mistake, but not in a replay', () => {
-    expect(mistakesOf({ metrics: 'a: up < 1' })).toEqual([expect.stringMatching(/Write in `metrics-from` where/)])
-    expect(parse({ metrics: 'a: up < 1' }, false).mistakes).toEqual([])
-  })
-
-  it.each([
-    [
-      'service/prometheus:9090 -n monitoring',
-      { reference: { kind: 'service', name: 'prometheus', namespace: 'monitoring' }, port: '9090', scheme: 'http' },
-    ],
-    ["https://p.example/prom --header='X: abc'", { url: 'https://p.example/prom', headers: [['X', 'abc']] }],
-  ])('metrics-from can be %s', (text, expected) => {
-    expect(parse({ 'metrics-from': text }).source).toMatchObject(expected)
-  })
-
-  it('metrics-from names one API', () => {
-    expect(mistakesOf({ 'metrics-from': 'service/a\nservice/b' })).toEqual([
-      'metrics-from : It has several lines. Name one Prometheus API.',
-    ])
-  })
 })

@@ -1,5 +1,4 @@
-import { problemSentence } from '../../src/reasons/reasons.ts'
-import { createProblem, hint } from './builders.ts'
+import { hint } from './builders.ts'
 
 const request = { request: 'GET /healthz', scheme: 'http', declared: '' } as const
 const some = { counted: { errors: 1, asked: 40, maxErrors: 0 } }
@@ -21,11 +20,4 @@ describe('the hint of requests that failed while it rolled out', () => {
   ] as const)('does not blame the end of a pod for %s %j', (reason, detail) => {
     expect(hint(reason, detail)).not.toContain('preStop')
   })
-})
-
-it('the value of a metric has four significant digits', () => {
-  const detail = { name: 'error-rate', limit: '< 0.01', value: 0.19999999999999996, count: 2 }
-  expect(problemSentence(createProblem('metric-exceeded', detail))).toContain(
-    'the metric error-rate is 0.2, 2 times in a row: it must be < 0.01',
-  )
 })

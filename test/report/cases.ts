@@ -419,17 +419,6 @@ function hostile(): EndedTimeline {
         createRequest({ text: words, asked: 30, errors: 29, answers: hostileWords.map(answerWith) }),
         createRequest({ text: words, isDuring: true, asked: 9, errors: 2, errorsAt: [at(3), at(9)], answers: [] }),
       ],
-      metrics: [
-        {
-          name: words,
-          query: words,
-          limit: words,
-          values: [
-            { at: at(2), value: 1e300 },
-            { at: at(3), error: words },
-          ],
-        },
-      ],
     },
   })
 }

@@ -144,13 +144,6 @@ it('the outputs are one harmless line each', () => {
 })
 
 describe('the annotations', () => {
-  it('of a gate that a metric failed contain the reason, though no target failed', () => {
-    const verdict = { outcome: 'failed', reason: 'metric-exceeded', message: 'the metric errors is 3' } as const
-    expect(buildAnnotations(createTimeline({ verdict }))).toMatchObject([
-      { title: expect.stringContaining('a metric breaks its limit'), message: expect.stringContaining('errors is 3') },
-    ])
-  })
-
   const failed = (overrides = {}) =>
     createTargetRecord({
       outcome: 'failed',

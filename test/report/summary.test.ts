@@ -42,7 +42,7 @@ it.each([
   ['does not state that it held if the gate may not have seen it', 'unknown', 'then its hold of 1 m began.'],
 ] as const)('the summary of a gate with a hold %s', (_, outcome, text) => {
   const verdict = { outcome, reason: 'api-unreachable', message: 'gone' } as const
-  const checks = { httpChecks: [], metrics: [], hold: { holdMs: 60_000, since: at(5) } }
+  const checks = { httpChecks: [], hold: { holdMs: 60_000, since: at(5) } }
   expect(renderSummary(createTimeline({ verdict, checks }))).toContain(text)
 })
 

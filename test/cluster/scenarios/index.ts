@@ -16,7 +16,6 @@ import { jobs } from './jobs.ts'
 import { liveLogs } from './live-logs.ts'
 import { lostKubelet } from './lost-kubelet.ts'
 import { manifests } from './manifests.ts'
-import { metrics } from './metrics.ts'
 import { missingObjects } from './missing-objects.ts'
 import { nodes } from './nodes.ts'
 import { placement } from './placement.ts'
@@ -47,7 +46,6 @@ const groups: readonly (readonly Scenario[])[] = [
   nodes,
   services,
   requests,
-  metrics,
   unproven,
   manifests,
   deadlines,

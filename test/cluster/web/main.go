@@ -3,7 +3,6 @@
 //	/          the answer that the flags select
 //	/ready     always 200, for readiness probes
 //	/headers   the headers of the request
-//	/metrics   the requests to / by status, in the format of Prometheus
 package main
 
 import (
@@ -20,7 +19,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -31,31 +30,13 @@ var (
 	slow       = flag.Duration("slow", 0, "the delay of each answer")
 	redirect   = flag.String("redirect", "", "the address of a redirect")
 	useTLS     = flag.Bool("tls", false, "serve HTTPS with a certificate that nobody trusts")
-	breaks     = flag.Int("breaks-after", 0, "answer 500 after so many answers")
-	dies       = flag.Int("dies-after", 0, "exit with code 1 after so many answers")
+	breaks     = flag.Int64("breaks-after", 0, "answer 500 after so many answers")
+	dies       = flag.Int64("dies-after", 0, "exit with code 1 after so many answers")
 	ignoreTerm = flag.Bool("ignore-term", false, "ignore SIGTERM")
 	drain      = flag.Duration("drain", 0, "after SIGTERM, go on answering for so long")
-	rate       = flag.Float64("rate", 0, "the requests a second of the traffic that /metrics shows")
-	errorShare = flag.Float64("error-share", 0, "the share of errors in that traffic")
-	errorsFrom = flag.Duration("errors-from", 0, "the time from which that traffic has errors, since the start")
 )
 
-type counter struct {
-	sync.Mutex
-	byStatus map[int]int
-	total    int
-}
-
-func (c *counter) add(status int) int {
-	c.Lock()
-	defer c.Unlock()
-	c.byStatus[status]++
-	c.total++
-	return c.total
-}
-
-var answers = counter{byStatus: map[int]int{}}
-var startedAt = time.Now()
+var answers atomic.Int64
 
 func main() {
 	flag.Parse()
@@ -65,7 +46,6 @@ func main() {
 		fmt.Fprintln(w, "Host:", r.Host)
 		r.Header.Write(w)
 	})
-	http.HandleFunc("/metrics", metrics)
 	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
 		log.Fatal(err)
@@ -93,7 +73,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusFound
 		w.Header().Set("Location", *redirect)
 	}
-	answered := answers.add(code)
+	answered := answers.Add(1)
 	if *breaks > 0 && answered > *breaks {
 		code = http.StatusInternalServerError
 	}
@@ -105,21 +85,6 @@ func answer(w http.ResponseWriter, r *http.Request) {
 			log.Print("this was the last answer")
 			os.Exit(1)
 		}()
-	}
-}
-
-func metrics(w http.ResponseWriter, r *http.Request) {
-	answers.Lock()
-	defer answers.Unlock()
-	uptime := time.Since(startedAt)
-	errors := *rate * *errorShare * max(0, uptime-*errorsFrom).Seconds()
-	counts := map[int]float64{http.StatusOK: *rate*uptime.Seconds() - errors, http.StatusInternalServerError: errors}
-	for code, count := range answers.byStatus {
-		counts[code] += float64(count)
-	}
-	fmt.Fprintln(w, "# TYPE http_requests_total counter")
-	for code, count := range counts {
-		fmt.Fprintf(w, "http_requests_total{code=\"%d\"} %g\n", code, count)
 	}
 }
 
