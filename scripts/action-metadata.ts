@@ -19,7 +19,7 @@ export function actionMetadata(present: string, definitions: readonly InputDefin
     `  ${definition.name}:`,
     ...describe(fullText(definition)),
     '    required: false',
-    ...(definition.runnerDefault === '' ? [] : [`    default: \${{ ${definition.runnerDefault} }}`]),
+    ...(definition.runnerDefault === '' ? [] : [`    default: '${definition.runnerDefault}'`]),
   ])
   const outputs = Object.entries(outputDefinitions).flatMap(([name, definition]) => [
     `  ${name}:`,

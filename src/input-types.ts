@@ -101,26 +101,37 @@ export function listOf<const W extends string>(...words: W[]): ValueType<readonl
   }
 }
 
-/** The values of a job's matrix. */
-export interface MatrixValues {
-  /** Texts that distinguish the legs: `eu`. */
+/** What the runner alone knows of a job. */
+export interface JobValues {
+  /** Texts of the matrix that distinguish its legs: `eu`. */
   readonly words: readonly string[]
-  /** Numbers, durations, flags and the leaves of objects: most often settings of a leg, which change. */
+  /** Numbers, durations, flags and the leaves of objects of the matrix: most often settings of a leg, which change. */
   readonly settings: readonly string[]
+  /** The position of the job among the legs of its matrix, from 0; undefined on a server that has none. */
+  readonly index: number | undefined
+  /** The number of the job; undefined on a server that has none. */
+  readonly id: string | undefined
 }
 
 /**
- * The values of a job's `matrix` context, as JSON: `{"region": "eu", "timeout": "10m"}` has the word `eu` and the setting
- * `10m`. Empty without a matrix, and on a runner that does not evaluate defaults.
+ * The values of a job as JSON: `{"matrix": {"region": "eu", "timeout": "10m"}, "index": 0, "id": 501}` has the word `eu` and
+ * the setting `10m`. Empty on a runner that does not evaluate defaults.
  */
-export const matrix: ValueType<MatrixValues> = {
+export const jobValues: ValueType<JobValues> = {
   placeholder: 'JSON',
   parse: (written) => {
-    const values = Object.values(parseJson(written) ?? {}).flatMap((value) =>
+    const { matrix, index, id } = Object(parseJson(written)) as Readonly<Record<string, unknown>>
+    const values = Object.values(Object(matrix)).flatMap((value) =>
       leavesOf(value).map((text) => ({ text, isWord: typeof value === 'string' && !isSetting.test(value) })),
     )
     const textsOf = (isWord: boolean) => values.flatMap((value) => (value.isWord === isWord ? [value.text] : []))
-    return { words: textsOf(true), settings: textsOf(false) }
+    const position = /^\d{1,4}$/.exec(String(index))?.[0]
+    return {
+      words: textsOf(true),
+      settings: textsOf(false),
+      index: position === undefined ? undefined : Number(position),
+      id: /^\d{1,19}$/.exec(String(id))?.[0],
+    }
   },
 }
 
@@ -138,18 +149,6 @@ function parseJson(text: string): unknown {
 function leavesOf(value: unknown): string[] {
   if (value === null) return []
   return typeof value === 'object' ? Object.values(value).flatMap(leavesOf) : [String(value)]
-}
-
-/** The position of a job among the legs of its matrix, from 0; undefined on a server that has none. */
-export const jobIndex: ValueType<number | undefined> = {
-  placeholder: 'NUMBER',
-  parse: (written) => (/^\d{1,4}$/.test(written) ? Number(written) : undefined),
-}
-
-/** The number of a job; undefined on a server that has none. */
-export const jobNumber: ValueType<string | undefined> = {
-  placeholder: 'NUMBER',
-  parse: (written) => /^\d{1,19}$/.exec(written)?.[0],
 }
 
 /** One line that matches a pattern. */

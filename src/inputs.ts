@@ -3,12 +3,10 @@ import { type AddMistake, didYouMean, type Mistake, quote, UserError } from './e
 import {
   boolean,
   duration,
-  jobIndex,
-  jobNumber,
+  jobValues,
   lines,
   listOf,
   logLines,
-  matrix,
   number,
   oneOf,
   optionalDuration,
@@ -75,7 +73,7 @@ export interface InputDefinition {
   /** Name of the value in the help: `DURATION`. Empty for a switch. */
   readonly placeholder: string
   readonly isLines: boolean
-  /** The expression that the runner evaluates for the default in `action.yml`; empty if it declares none. */
+  /** The default in `action.yml`, with expressions that the runner evaluates; empty if it declares none. */
   readonly runnerDefault: string
   /** Whether a recording contains it. Never true for secrets. */
   readonly isRecorded: boolean
@@ -434,7 +432,7 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its commit status and its comment.',
     details:
-      "A branch rule requires a status by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `matrix: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
+      "A branch rule requires a status by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `job: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',
@@ -457,23 +455,12 @@ const definitions = {
     description: 'The web address of the deployed application, to which the deployment links.',
     details: 'Default: the host of the first Ingress in `manifests`, if there is one.',
   }),
-  matrix: input(matrix, {
-    name: 'matrix',
-    runnerDefault: 'toJSON(matrix)',
+  job: input(jobValues, {
+    name: 'job',
+    runnerDefault: `{"matrix": \${{ toJSON(matrix) }}, "index": \${{ toJSON(strategy.job-index) }}, "id": \${{ toJSON(job.check_run_id) }} }`,
     ...forGitHub,
-    description: 'The matrix of the job, for `name`. Leave it out: the runner fills it in.',
-  }),
-  jobIndex: input(jobIndex, {
-    name: 'job-index',
-    runnerDefault: 'strategy.job-index',
-    ...forGitHub,
-    description: 'The position of the job in its matrix, for `name`. Leave it out: the runner fills it in.',
-  }),
-  jobId: input(jobNumber, {
-    name: 'job-id',
-    runnerDefault: 'job.check_run_id',
-    ...forGitHub,
-    description: 'The number of the job, for links to its log. Leave it out: the runner fills it in.',
+    description: 'The matrix and the number of the job, for `name` and for links to its log.',
+    details: 'Leave it out: the runner fills it in.',
   }),
 }
 

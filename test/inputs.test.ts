@@ -66,14 +66,12 @@ const table: Record<
   sha: ['sha', undefined, `${'0a'.repeat(20)}`, '0a'.repeat(20)],
   environment: ['environment', undefined, 'preview/pr-12', 'preview/pr-12'],
   environmentUrl: ['environment-url', undefined, 'https://shop.example/', 'https://shop.example/'],
-  matrix: [
-    'matrix',
-    { words: [], settings: [] },
-    '{"region": "eu", "timeout": "1h30m", "tiers": [1, {"a": true, "b": null}]}',
-    { words: ['eu'], settings: ['1h30m', '1', 'true'] },
+  job: [
+    'job',
+    { words: [], settings: [], index: undefined, id: undefined },
+    '{"matrix": {"region": "eu", "timeout": "1h30m", "tiers": [1, {"a": true, "b": null}]}, "index": 3, "id": 501 }',
+    { words: ['eu'], settings: ['1h30m', '1', 'true'], index: 3, id: '501' },
   ],
-  jobIndex: ['job-index', undefined, '3', 3],
-  jobId: ['job-id', undefined, '501', '501'],
 }
 
 /** The values of all inputs by property. */
@@ -164,13 +162,17 @@ it.each([
   expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
 })
 
-it('parseInputs takes what the runner did not evaluate as absent', () => {
-  const inputs = parseInputs({
-    matrix: `\${{ toJSON(matrix) }}`,
-    'job-index': `\${{ strategy.job-index }}`,
-    'job-id': `\${{ job.check_run_id }}`,
-  })
-  expect(inputs).toMatchObject({ matrix: { words: [], settings: [] }, jobIndex: undefined, jobId: undefined })
+const nothingOfJob = { words: [], settings: [], index: undefined, id: undefined }
+
+it.each([
+  [
+    'that the runner did not evaluate',
+    `{"matrix": \${{ toJSON(matrix) }}, "index": \${{ toJSON(strategy.job-index) }} }`,
+  ],
+  ['of a server that has none', '{"matrix": null, "index": null, "id": null }'],
+  ['of another form', '[1, "eu"]'],
+])('parseInputs takes values of the job %s as absent', (_, job) => {
+  expect(parseInputs({ job }).job).toEqual(nothingOfJob)
 })
 
 it('parseInputs reports all mistakes at once, in sentences with the fix', () => {
@@ -253,9 +255,7 @@ describe.each([
       fallback === undefined ? [] : [[name, fallback]],
     )
     expect(Object.fromEntries(defaults)).toEqual({
-      matrix: `\${{ toJSON(matrix) }}`,
-      'job-index': `\${{ strategy.job-index }}`,
-      'job-id': `\${{ job.check_run_id }}`,
+      job: `{"matrix": \${{ toJSON(matrix) }}, "index": \${{ toJSON(strategy.job-index) }}, "id": \${{ toJSON(job.check_run_id) }} }`,
     })
   })
 

@@ -77,7 +77,7 @@ export class Origin {
   #pullRequest: number | 'none' | undefined
   #logUrl: Promise<string> | undefined
 
-  /** @param jobId the input `job-id`, which servers other than github.com leave empty */
+  /** @param jobId the number of the job, which servers other than github.com leave empty */
   constructor(octokit: Octokit, run: WorkflowRun, jobId?: string) {
     this.run = run
     this.#octokit = octokit

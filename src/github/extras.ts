@@ -101,7 +101,7 @@ export function openExtras(
   const octokit = createOctokit(inputs.githubToken ?? '')
   const shared: Shared = {
     octokit,
-    origin: new Origin(octokit, run, inputs.jobId),
+    origin: new Origin(octokit, run, inputs.job.id),
     name: gateName(run, inputs),
     tracked,
     onOpened,

@@ -38,9 +38,9 @@ export const leftOpenTitle = 'The job ended before the rollout had an outcome'
  */
 export function gateName(
   { workflow, job }: Pick<WorkflowRun, 'workflow' | 'job'>,
-  { name, resources, manifests, namespace, context, matrix, jobIndex }: GateInputs,
+  { name, resources, manifests, namespace, context, job: values }: GateInputs,
 ): string {
-  if (name !== undefined) return withHash([name, matrixText(legOf(name, matrix, jobIndex))], [])
+  if (name !== undefined) return withHash([name, matrixText(legOf(name, values))], [])
   const { references, invalid = [] } = parseReferences(resources, 'resources', { alone: false })
   const all = [...references, ...invalid]
   const gated = all.filter(({ exclude }) => !exclude)
@@ -52,7 +52,7 @@ export function gateName(
     ...(names.length > namedTargets ? [...gated.map(fullReference), ...names] : []),
     ...(namespaces.length > 1 ? gated.map(fullReference) : []),
   ]
-  const place = [workflow, [job, matrixText([...matrix.words, ...matrix.settings])].filter(isNotEmpty).join(' ')]
+  const place = [workflow, [job, matrixText([...values.words, ...values.settings])].filter(isNotEmpty).join(' ')]
     .filter(isNotEmpty)
     .join(' / ')
   const words = [
@@ -70,7 +70,7 @@ export function gateName(
  * same for each leg (`Rollout of web and api`), so they are never all left out. Settings, which change, stand for a leg only
  * if there are no words. Where anything is left out, legs may still be alike, so the position of the leg is added.
  */
-function legOf(name: string, { words, settings }: Inputs['matrix'], index: number | undefined): readonly string[] {
+function legOf(name: string, { words, settings, index }: Inputs['job']): readonly string[] {
   const others = words.filter((word) => !containsWord(name, word))
   const values = others.length > 0 ? others : words.length > 0 ? words : settings
   const isComplete = values.length === words.length + settings.length
@@ -104,7 +104,7 @@ function withHash(words: readonly string[], hidden: readonly string[]): string {
   return `${plain(text, nameLimit - hash.length - 1)} ${hash}`
 }
 
-type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'matrix' | 'jobIndex'>
+type GateInputs = Pick<Inputs, 'name' | 'resources' | 'manifests' | 'namespace' | 'context' | 'job'>
 
 function distinct<T>(values: readonly T[]): T[] {
   return [...new Set(values)]

@@ -29,18 +29,26 @@ it.each([
   ['', { manifests: '\n# all\nk8s/\n!k8s/job.yaml\n' }, 'Rollout of k8s/, !k8s/job.yaml (Deploy / production)'],
   ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
   ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
-  ['deploy/web', { matrix: '{"region": "eu", "tier": 1}' }, 'Rollout of deploy/web (Deploy / production (eu, 1))'],
-  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout (eu)'],
-  ['deploy/web', { name: 'Rollout in eu', matrix: '{"region": "eu"}', 'job-index': '0' }, 'Rollout in eu (eu)'],
-  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}' }, 'Rollout (eu)'],
-  ['deploy/web', { name: 'Rollout', matrix: '{"region": "eu", "tier": 1}', 'job-index': '0' }, 'Rollout (eu, leg 1)'],
   [
     'deploy/web',
-    { name: 'Rollout in eu', matrix: '{"region": "eu", "app": "web"}', 'job-index': '2' },
+    { job: '{"matrix": {"region": "eu", "tier": 1}}' },
+    'Rollout of deploy/web (Deploy / production (eu, 1))',
+  ],
+  ['deploy/web', { name: 'Rollout', job: '{"matrix": {"region": "eu"}, "index": 0}' }, 'Rollout (eu)'],
+  ['deploy/web', { name: 'Rollout in eu', job: '{"matrix": {"region": "eu"}, "index": 0}' }, 'Rollout in eu (eu)'],
+  ['deploy/web', { name: 'Rollout', job: '{"matrix": {"region": "eu", "tier": 1}}' }, 'Rollout (eu)'],
+  [
+    'deploy/web',
+    { name: 'Rollout', job: '{"matrix": {"region": "eu", "tier": 1}, "index": 0}' },
+    'Rollout (eu, leg 1)',
+  ],
+  [
+    'deploy/web',
+    { name: 'Rollout in eu', job: '{"matrix": {"region": "eu", "app": "web"}, "index": 2}' },
     'Rollout in eu (web, leg 3)',
   ],
-  ['deploy/web', { name: 'Rollout', 'job-index': '0' }, 'Rollout'],
-  ['deploy/web', { matrix: 'null' }, 'Rollout of deploy/web (Deploy / production)'],
+  ['deploy/web', { name: 'Rollout', job: '{"index": 0}' }, 'Rollout'],
+  ['deploy/web', { job: '{"matrix": null}' }, 'Rollout of deploy/web (Deploy / production)'],
 ])('gateName of %j with %j is %j', (text, more, name) => {
   expect(nameOf(text, more)).toBe(name)
 })
@@ -54,8 +62,7 @@ const legs = (name: string | ((leg: object) => string), ...matrix: object[]) =>
   matrix.map((leg, index) =>
     nameOf('deploy/web', {
       name: typeof name === 'string' ? name : name(leg),
-      matrix: JSON.stringify(leg),
-      'job-index': `${index}`,
+      job: JSON.stringify({ matrix: leg, index }),
     }),
   )
 
@@ -103,23 +110,23 @@ it.each<[string, string, Record<string, string>, string, Record<string, string>]
   [
     'legs of a matrix with the same inputs',
     'deploy/web',
-    { matrix: '{"region": "eu"}' },
+    { job: '{"matrix": {"region": "eu"}}' },
     'deploy/web',
-    { matrix: '{"region": "us"}' },
+    { job: '{"matrix": {"region": "us"}}' },
   ],
   [
     'legs whose values are long',
     'deploy/web',
-    { matrix: JSON.stringify({ region: `${'x'.repeat(220)}a` }) },
+    { job: JSON.stringify({ matrix: { region: `${'x'.repeat(220)}a` } }) },
     'deploy/web',
-    { matrix: JSON.stringify({ region: `${'x'.repeat(220)}b` }) },
+    { job: JSON.stringify({ matrix: { region: `${'x'.repeat(220)}b` } }) },
   ],
   [
     'legs with the same name',
     'deploy/web',
-    { name: 'Rollout', matrix: '{"region": "eu"}' },
+    { name: 'Rollout', job: '{"matrix": {"region": "eu"}}' },
     'deploy/web',
-    { name: 'Rollout', matrix: '{"region": "us"}' },
+    { name: 'Rollout', job: '{"matrix": {"region": "us"}}' },
   ],
   ['calls of a reusable workflow', 'deploy/web', { namespace: 'eu' }, 'deploy/web', { namespace: 'us' }],
   ['excludes', 'deploy --all\n!deploy/a', {}, 'deploy --all\n!deploy/b', {}],

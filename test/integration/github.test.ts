@@ -37,7 +37,7 @@ afterEach(async () => {
 
 /** Starts the action as the runner does for a pull request of acme/shop on an enterprise server. */
 function start(inputs: Record<string, string>, env: NodeJS.ProcessEnv = {}): StartedAction {
-  const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', 'job-id': '501' }
+  const defaults = { kubeconfig: server.kubeconfig(), resources: 'deployment/web', job: '{"id": 501}' }
   return startAction(
     programPath('index.js'),
     folder,

@@ -57,7 +57,7 @@ function run({ program = 'index.js', inputs = {}, env = {} }: Started): Promise<
     writeFileSync(join(job, 'workspace/report.json'), report)
   }
   const gate = { kubeconfig: kubeconfig(), resources: 'deployment/web', namespace, timeout: '20s' }
-  const defaults = { ...(program === 'index.js' ? gate : { reports: 'report.json' }), 'job-id': '501' }
+  const defaults = { ...(program === 'index.js' ? gate : { reports: 'report.json' }), job: '{"id": 501}' }
   const trusting = { ...pullRequestEnvironment(job, github.url), NODE_EXTRA_CA_CERTS: authority }
   return startAction(programPath(program), job, { ...defaults, ...inputs }, { env: { ...trusting, ...env } }).ended
 }
