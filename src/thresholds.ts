@@ -588,9 +588,6 @@ export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
 
-/** How long the completion of a word waits for the cluster, while the user waits after Tab. */
-export const completionMs = 1_500
-
 /**
  * How long the end of the gate waits for the list of Events, if that may show when pods reached a milestone before the
  * gate. The list is requested at the gate's start: most servers have answered by the verdict.

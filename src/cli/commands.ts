@@ -263,8 +263,7 @@ export const commands: readonly Command[] = [
     name: 'completion',
     usage: 'bash|zsh|fish',
     summary: 'print the script that completes words in a shell',
-    description:
-      'Prints a script for the shell. It completes commands, flags and kinds, and reads the names of objects, namespaces and contexts from the cluster and the kubeconfig.',
+    description: 'Prints a script for the shell. It completes commands, flags and kinds, without the cluster.',
     examples: [
       ['completion bash > ~/.local/share/bash-completion/completions/rollout-gate', 'bash, for the next shell'],
       ['completion zsh > "$fpath[1]/_rollout-gate"', 'zsh'],

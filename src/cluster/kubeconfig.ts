@@ -77,14 +77,6 @@ export function loadKubeconfig(input: KubeconfigInput, places: KubeconfigPlaces 
   }
 }
 
-/**
- * The names of the contexts of a kubeconfig.
- * @throws UserError if it is unusable
- */
-export function contextNames(input: KubeconfigInput, places: KubeconfigPlaces = defaultPlaces): readonly string[] {
-  return readKubeconfig(input.kubeconfig, undefined, places).contexts.map(({ name }) => name)
-}
-
 function select(document: KubeconfigDocument, input: KubeconfigInput, places: KubeconfigPlaces): Kubeconfig {
   const context = chooseContext(document, input.context)
   const cluster = findCluster(document, context)
