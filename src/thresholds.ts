@@ -776,6 +776,12 @@ export const gitMs = 5_000
 /** How many commits before and after an awaited revision are read from the checkout: a recording contains them. */
 export const maxCommitsAround = 200
 
+/** No moment of a recording is later after its start: GitHub ends a workflow run after 35 days. */
+export const maxRecordedMs = 35 * 86_400_000
+
+/** A replay lets the process handle signals at this interval of real time. */
+export const replaySliceMs = 50
+
 /** If a gate is still open this long after its longest timeout, the replay cancels it: nothing else would end it. */
 export const replayCancelMs = 3_600_000
 

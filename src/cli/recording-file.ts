@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import type { AfterReadyFactory } from '../gate/after-ready.ts'
 import type { GateSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { loadChecks } from '../lifecycle/rules.ts'
-import { type HealthCheck, readHealthChecks } from '../plan/health-check-entries.ts'
+import { readHealthChecks } from '../plan/health-check-entries.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
 import { counted } from '../reasons/wording.ts'
 import { indexRecording, type RecordingIndex } from '../recording/recording-index.ts'
@@ -37,29 +36,19 @@ export async function openRecording(
 ): Promise<OpenRecording> {
   const { inputs, unknown } = inputsOf(header, overrides)
   for (const name of unknown) warn(1, `the input ${name} is unknown to this version, and has no effect.`)
-  const isNamed = overrides['health-check-exprs'] !== undefined
-  const healthChecks = await recordedHealthChecks(inputs.healthCheckExprs, isNamed, (why) => warn(1, why))
+  const path = overrides['health-check-exprs']
+  if (path === undefined && inputs.healthCheckExprs !== undefined)
+    warn(
+      1,
+      `the recorded gate used the health checks in ${inputs.healthCheckExprs}: pass the file with --health-check-exprs.`,
+    )
+  // A recording may be of a stranger: what it names is not opened.
+  const healthChecks = await readHealthChecks(path)
   const index = await indexRecording(file)
   const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
   const settings = { ...settingsOf(header, inputs), healthChecks, ...(await loadChecks(plan.targets, index.kinds)) }
   const afterReady = await recordedChecks(inputs, index, plan.targets)
   return { index, inputs, plan, settings, afterReady }
-}
-
-/**
- * Reads the health checks of a recording. If their file does not exist here, the kinds' built-in rules apply.
- * @param isNamed whether a flag names the file: then it must exist
- */
-async function recordedHealthChecks(
-  path: string | undefined,
-  isNamed: boolean,
-  onMissing: (why: string) => void,
-): Promise<readonly HealthCheck[]> {
-  if (path === undefined || isNamed || existsSync(path)) return readHealthChecks(path)
-  onMissing(
-    `the recorded gate used the health checks in ${path}, which does not exist here: pass the file with --health-check-exprs.`,
-  )
-  return []
 }
 
 /** The lines that this version cannot use: one warning for each reason. */

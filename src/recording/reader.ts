@@ -6,8 +6,9 @@ import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
 import { isObject } from '../cluster/objects.ts'
+import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
-import { maxRecordedLineCharacters, maxRecordedLines, maxRecordingCharacters } from '../thresholds.ts'
+import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
 import { eventMistake, headerMistake, momentOf } from './line-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
@@ -63,16 +64,22 @@ export async function* readEvents(
 ): AsyncGenerator<FeedEvent> {
   let number = 0
   let latest: number | undefined
+  let start: number | undefined
   try {
     for await (const line of readLines(path)) {
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {
-        latest = momentOf((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt) ?? 0
+        start = momentOf((parse(line) as Partial<RecordingHeader> | undefined)?.startedAt)
+        latest = start ?? 0
         continue
       }
       const event = eventOf(parse(line))
       if (event === undefined) return onDamage(number, 'it is not an event of a recording')
+      start ??= event.at
+      // The clocks of a gate would run until then.
+      if ((event.at ?? 0) - (start ?? 0) > maxRecordedMs)
+        return onDamage(number, `its moment is more than ${duration(maxRecordedMs)} after the start`)
       // The gate's time never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
       const why = whyUnusable(event)

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { FeedEvent } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { throwMistakes } from '../errors.ts'
@@ -13,7 +14,7 @@ import type { ParsedReferences } from '../plan/reference.ts'
 import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan/resolve.ts'
 import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { definedClocks, type Target } from '../plan/target.ts'
-import { replayCancelMs } from '../thresholds.ts'
+import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
 import { areTargets } from './line-schema.ts'
 import { type OnInvalidLine, readEvents } from './reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from './recording-index.ts'
@@ -185,10 +186,10 @@ export interface ReplayHooks {
   /** See `ReplayPlan`. */
   readonly correctNamespace?: (event: FeedEvent) => FeedEvent
   /**
-   * Waits until `at`, a time of the recording, and returns the time reached: earlier only if the replay was cancelled.
+   * Waits from `now` until `at`, times of the recording, and returns the time reached: earlier only if the replay was cancelled.
    * Called only while the gate is open. Without this function, the replay does not wait.
    */
-  readonly waitUntil?: (at: number) => Promise<number>
+  readonly waitUntil?: (at: number, now: number) => Promise<number>
   /** When aborted, the gate is cancelled at the current time of the replay. */
   readonly cancelled?: AbortSignal
 }
@@ -208,15 +209,15 @@ export async function replay(
   const gate = new Gate(targets, settings, (request) => index.hasAnswer(request), hooks.onEntry, hooks.afterReady)
   hooks.onGate?.(gate)
   let reached = settings.startedAt
+  const wait = waitUntil ?? sliced(cancelled)
   const advanceTo = async (at: number) => {
-    reached = Math.max(reached, at)
-    if (waitUntil === undefined) return
-    for (let next = gate.nextDeadline(); next !== undefined && next.at < at; next = gate.nextDeadline()) {
-      reached = await waitUntil(next.at)
+    const end = Math.max(reached, at)
+    for (let next = gate.nextDeadline(); next !== undefined && next.at < end; next = gate.nextDeadline()) {
+      reached = await wait(next.at, reached)
       if (cancelled?.aborted) return
       gate.advance(reached)
     }
-    if (gate.verdict === undefined) reached = await waitUntil(at)
+    reached = gate.verdict === undefined ? await wait(end, reached) : end
   }
 
   for await (const event of readEvents(path, onDamage, onSkipped)) {
@@ -224,10 +225,21 @@ export async function replay(
     if (cancelled?.aborted) break
     gate.handle(correctNamespace(event))
   }
-  if (!cancelled?.aborted)
-    await advanceTo(reached + longestTimeoutMs(targets, settings) + (hooks.afterReady?.holdMs ?? 0) + replayCancelMs)
+  const clocksMs = longestTimeoutMs(targets, settings) + (hooks.afterReady?.holdMs ?? 0)
+  if (!cancelled?.aborted) await advanceTo(reached + Math.min(clocksMs, maxRecordedMs) + replayCancelMs)
   gate.handle({ type: 'CANCEL', at: reached })
   return gate
+}
+
+/** A clock that does not wait, but lets the process handle signals. */
+function sliced(cancelled: AbortSignal | undefined): (at: number, now: number) => Promise<number> {
+  let since = performance.now()
+  return async (at, now) => {
+    if (performance.now() - since < replaySliceMs) return at
+    await setImmediate()
+    since = performance.now()
+    return cancelled?.aborted ? now : at
+  }
 }
 
 function longestTimeoutMs(targets: readonly Target[], settings: GateSettings): number {

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { readHeader } from '../../src/recording/reader.ts'
+import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
+import { unobserved } from '../cli/objects.ts'
+import { useWorkFolder } from '../cli/work-folder.ts'
+import { runCommand } from '../support/command.ts'
+
+useWorkFolder()
+
+const startedAt = '2026-03-01T12:00:00Z'
+const synced = { at: startedAt, type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop' }
+const added = (at: string) => ({ at, type: 'MODIFIED', object: unobserved() })
+
+function write(inputs: object, ...lines: readonly object[]): void {
+  const all = { resources: 'deployment/web', namespace: 'shop', timeout: '0', 'stall-timeout': '0', ...inputs }
+  const header = { recording: 'rollout-gate/v1', startedAt, inputs: all }
+  writeFileSync(
+    'gate.ndjson',
+    [header, added(startedAt), synced, ...lines].map((line) => JSON.stringify(line)).join('\n'),
+  )
+}
+
+const commands = [
+  ['replay', 'gate.ndjson'],
+  ['trace', '--recording', 'gate.ndjson'],
+  ['why', '--recording', 'gate.ndjson'],
+  ['changes', '--recording', 'gate.ndjson'],
+]
+
+describe.each(commands)('%s', (...args) => {
+  const inputs = [
+    ['health-check-exprs', 'pipe'],
+    ['health-check-exprs', '/dev/zero'],
+    ['health-check-exprs', '/dev/stdin'],
+    ['health-check-exprs', 'gate.ndjson'],
+    ['kubeconfig', 'pipe'],
+    ['manifests', 'pipe'],
+    ['record', 'pipe'],
+  ]
+
+  // A named pipe without a writer blocks who opens it, and with it this test.
+  test.each(inputs)('opens nothing that a recording names: %s: %s', async (name, value) => {
+    if (process.platform !== 'win32') execFileSync('mkfifo', ['pipe'])
+    write({ [name]: value })
+    const { stderr } = await runCommand(args)
+    expect(stderr).not.toContain('YAML')
+    if (name === 'health-check-exprs')
+      expect(stderr).toContain(
+        `gate.ndjson, line 1: the recorded gate used the health checks in ${value}: pass the file`,
+      )
+  })
+
+  test.each(['2027-03-01T12:00:00Z', '9999-12-31T23:59:59Z'])('reads no line that is at %s', async (at) => {
+    write({}, added(at), added(at))
+    const start = performance.now()
+    const { stderr } = await runCommand(args)
+    expect(stderr).toContain('gate.ndjson, line 4: its moment is more than 35 d after the start')
+    expect(performance.now() - start).toBeLessThan(5_000)
+  })
+})
+
+test('a signal ends a replay with hours of silence, between two moments of the gate', async () => {
+  write({}, added('2026-04-04T00:00:00Z'))
+  const header = await readHeader('gate.ndjson')
+  const cancelled = new AbortController()
+  const target = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {} }
+  let entries = 0
+  const gate = await replay('gate.ndjson', [target], settingsOf(header), {
+    onDamage: () => {},
+    cancelled: cancelled.signal,
+    onEntry: () => {
+      // The first entry asks for the signal; it arrives by the event loop.
+      if (entries++ === 0) setTimeout(() => cancelled.abort())
+    },
+  })
+  expect(gate.verdict?.outcome).toBe('cancelled')
+  expect(gate.timeline().finishedAt).toBeLessThan(Date.parse('2026-04-04T00:00:00Z'))
+})
