@@ -113,6 +113,18 @@ describe('docs/github.md', () => {
   })
 })
 
+describe('recipes and examples', () => {
+  const texts = [
+    ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+    ...readdirSync(join(root, 'examples/workflows')).map((name) => `examples/workflows/${name}`),
+    'README.md',
+  ]
+
+  it.each(texts)('%s writes no output between fixed lines, which the output itself may contain', (name) => {
+    expect(read(name)).not.toMatch(/<<[\w-]+['"].*GITHUB_(?:OUTPUT|ENV)/)
+  })
+})
+
 describe('docs/troubleshooting.md', () => {
   const sections = read('docs/troubleshooting.md')
     .split(/^### /m)
