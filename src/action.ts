@@ -1,4 +1,4 @@
-import { appendFileSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { inspect } from 'node:util'
@@ -344,6 +344,7 @@ function write<T>(what: string, action: () => T): T | undefined {
 /** A new folder: several gates of one job must not overwrite each other's reports. */
 function createResultFolder(): string {
   const parent = process.env['RUNNER_TEMP'] || tmpdir()
-  mkdirSync(parent, { recursive: true })
+  // With `recursive`, Node.js never returns for a folder under /proc.
+  if (!existsSync(parent)) mkdirSync(parent)
   return mkdtempSync(join(parent, 'rollout-gate-'))
 }

@@ -55,7 +55,8 @@ export async function runInitially<T>(
     try {
       return await attempt()
     } catch (error) {
-      const waitMs = Math.max(delayMs, retryAfterOf(error))
+      // A longer pause would end the requests: the last one is sent before.
+      const waitMs = Math.max(delayMs, Math.min(retryAfterOf(error), giveUpAt - clock.now() - 1))
       if (isTransient(error) && clock.now() + waitMs < giveUpAt) {
         if (!isReported && clock.now() + waitMs > startedAt + unreportedRetriesMs) {
           isReported = true

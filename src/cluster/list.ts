@@ -2,7 +2,7 @@ import { maxListBytes, maxListPages } from '../thresholds.ts'
 import type { Client } from './client.ts'
 import { ConnectionError, isExpired } from './failures.ts'
 import { helmRevisions, secretNames, type WatchRequest } from './feed.ts'
-import type { KindName, KubeObject } from './objects.ts'
+import { isObject, type KindName, type KubeObject } from './objects.ts'
 
 export interface List {
   readonly items: readonly KubeObject[]
@@ -76,10 +76,18 @@ async function listPages(
     if (objects !== null && !Array.isArray(objects)) {
       throw new ConnectionError('EBADMSG', `the server answered ${path} with something that is not a list`)
     }
-    for (const object of objects ?? []) items.push(redact(asKind(object, request)))
+    for (const object of objects ?? []) {
+      if (!isNamed(object))
+        throw new ConnectionError('EBADMSG', `the server answered ${path} with an item that is no object`)
+      items.push(redact(asKind(object, request)))
+    }
     continuation = typeof metadata?.['continue'] === 'string' ? metadata['continue'] : ''
     if (continuation === '') return { items, resourceVersion: String(metadata?.['resourceVersion'] ?? '') }
   }
+}
+
+function isNamed(item: unknown): item is object {
+  return isObject(item) && isObject(item['metadata']) && typeof item['metadata']['name'] === 'string'
 }
 
 function tooLong({ kind }: WatchRequest, limit: string): ConnectionError {

@@ -25,6 +25,7 @@ const absent = () => join(folder, 'file', 'absent')
 describe.each([
   ['the job summary', () => ({ env: { GITHUB_STEP_SUMMARY: hasFullDevice ? full : absent() } })],
   ['the folder of the report', () => ({ env: { RUNNER_TEMP: absent() } })],
+  ['the folder of the report below /proc', () => ({ env: { RUNNER_TEMP: '/proc/absent/folder' } })],
   ['the recording on a full disk', () => ({ inputs: { record: hasFullDevice ? full : absent() } })],
   ['the recording in a folder that cannot be made', () => ({ inputs: { record: absent() } })],
 ] satisfies [string, () => { env?: NodeJS.ProcessEnv; inputs?: Record<string, string> }][])(
