@@ -200,10 +200,6 @@ export interface Request {
    */
   request: string
   /**
-   * Whether it was asked from the start to the end
-   */
-  during: boolean
-  /**
    * How many answers came or were missing
    */
   asked: number

@@ -37,9 +37,6 @@ export const defaultRequestTimeoutMs = 5_000
 /** A pod is asked at this interval until it has answered, and through the hold: as often as a probe asks by default. */
 export const requestIntervalMs = 10_000
 
-/** `--during` asks at this interval: an outage of a second is seen, and a pod gets no load. */
-export const duringIntervalMs = 1_000
-
 /**
  * The number of wrong or missing answers in a row that prove that a pod does not answer: the default failureThreshold of a
  * probe.
@@ -57,12 +54,6 @@ export const answerBodyCharacters = 200
 
 /** How many right and wrong answers to a line the summary and the report keep besides their numbers. */
 export const maxRecordedAnswers = 20
-
-/** How many moments of errors the summary and the report keep. */
-export const maxRecordedErrors = 1_000
-
-/** Errors of requests with a shorter time between them are one bar of the diagram: one or two answers do not split it. */
-export const errorGapMs = 3_000
 
 /** How many wrong answers to a line the summary shows. */
 export const maxShownAnswers = 10

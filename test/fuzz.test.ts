@@ -69,7 +69,7 @@ const parsers: readonly (readonly [string, readonly string[], Parser])[] = [
   ],
   [
     'requests',
-    ['service/web', ':80', ' GET ', '/x', 'https://a', ' --during', ' --header=', "'A: b'", ' --times=', '1'],
+    ['service/web', ':80', ' GET ', '/x', 'https://a', ' --header=', "'A: b'", ' --times=', '1'],
     (text) => {
       const { inputs } = readInputs({ 'http-checks': text })
       return [parseChecks(inputs), recordedLines(text)]

@@ -9,8 +9,6 @@ import {
   addAnswer,
   answersProblem,
   type ConcerningCheck,
-  type DuringCount,
-  duringProblem,
   isRight,
   missingDetail,
   podsOfTarget,
@@ -30,9 +28,8 @@ import { joinSubject } from '../reasons/spec.ts'
 import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
-import { DuringChecks } from './during-checks.ts'
 import { noQuestions, type Question } from './questions.ts'
-import { examinePlace, type Parts, type Place, placeOf, podsOf, reachedPods, targetsAt } from './request-places.ts'
+import { examinePlace, type Parts, type Place, placeOf, podsOf, targetsAt } from './request-places.ts'
 import type { GateSettings } from './settings.ts'
 import { type GatedTarget, objectOf } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
@@ -77,7 +74,6 @@ export class AfterReady implements AnswerBook {
   readonly #answers = new Map<string, Answers>()
   /** Since when a pod is asked, by line and uid. */
   readonly #askedSince = new Map<string, number>()
-  readonly #during: DuringChecks
   readonly #held = new Map<GatedTarget, HeldPods>()
   /** The targets that are not ready in the hold, and since when. */
   readonly #fallen = new Map<GatedTarget, number>()
@@ -113,7 +109,6 @@ export class AfterReady implements AnswerBook {
     this.#targets = targets
     this.#places = this.#placesAmong(targets)
     this.#history = new CheckHistory(checks)
-    this.#during = new DuringChecks(settings.startedAt)
   }
 
   #placesAmong(targets: readonly Target[]): readonly Place[] {
@@ -145,10 +140,6 @@ export class AfterReady implements AnswerBook {
     return this.#answers.get(keyOf(index, uid))
   }
 
-  during(check: RequestCheck): DuringCount {
-    return this.#during.count(check)
-  }
-
   /** What to ask. The same array while nothing changes. */
   get questions(): readonly Question[] {
     return this.#questions
@@ -164,15 +155,11 @@ export class AfterReady implements AnswerBook {
     const check = this.#checks.httpChecks[event.check]
     if (check === undefined) return []
     const concerned = this.#concernedBy(check)
-    if (check.during) {
-      this.#during.add(check, event)
-    } else {
-      const uid = this.#uidOf(event, check, concerned)
-      if (uid === undefined) return []
-      this.#lastAnswerAt = event.at
-      const key = keyOf(check.index, uid)
-      this.#answers.set(key, addAnswer(this.#answers.get(key), check, event, event.at))
-    }
+    const uid = this.#uidOf(event, check, concerned)
+    if (uid === undefined) return []
+    this.#lastAnswerAt = event.at
+    const key = keyOf(check.index, uid)
+    this.#answers.set(key, addAnswer(this.#answers.get(key), check, event, event.at))
     this.#history.addAnswer(event, event.at, isRight(check, event))
     return concerned
   }
@@ -265,7 +252,7 @@ export class AfterReady implements AnswerBook {
   /** The lines that some pod still has to answer. */
   get #openChecks(): readonly RequestCheck[] {
     const open = new Set(this.#questions.map(({ check }) => check))
-    return this.#checks.httpChecks.filter(({ index, during }) => open.has(index) && !during)
+    return this.#checks.httpChecks.filter(({ index }) => open.has(index))
   }
 
   /** Since when the last answers are missing. */
@@ -348,7 +335,7 @@ export class AfterReady implements AnswerBook {
 
   /** URLs are asked once everything is ready; if it is no longer, they must answer again. */
   #updateUrls(now: number): void {
-    const urls = this.#checks.httpChecks.filter(({ reference, during }) => reference === undefined && !during)
+    const urls = this.#checks.httpChecks.filter(({ reference }) => reference === undefined)
     if (this.#areAllReady) {
       this.#urlsSince ??= now
       return
@@ -361,13 +348,11 @@ export class AfterReady implements AnswerBook {
   get #openUrls(): readonly RequestCheck[] {
     if (this.#urlsSince === undefined) return []
     return this.#checks.httpChecks.filter(
-      (check) => check.reference === undefined && !check.during && (this.answers(check, '')?.right ?? 0) < check.times,
+      (check) => check.reference === undefined && (this.answers(check, '')?.right ?? 0) < check.times,
     )
   }
 
   #questionsOf(check: RequestCheck, now: number): readonly Question[] {
-    if (check.during)
-      return this.#during.question(check, () => reachedPods(check, this.#places[check.index], this.#parts()))
     const questionFor = (uid: string, pod?: AskedPod): Question[] => {
       const at = this.#dueAt(check, uid, now)
       return at === undefined ? [] : [{ check: check.index, ...(pod && { pod }), at }]
@@ -406,7 +391,6 @@ export class AfterReady implements AnswerBook {
     const own = { subject: urlSubject, count: 1, firstSeenAt: this.#urlsSince ?? now, proven: false } as const
     const answers = this.answers(check, '')
     const problem =
-      (check.during ? duringProblem(check, urlSubject, this.during(check)) : undefined) ??
       (answers && answersProblem(check, answers, urlSubject, { declared: '' })) ??
       ({ ...own, reason: 'no-answer', detail: missingDetail(check) } satisfies Problem)
     const { reason } = problem
@@ -423,9 +407,7 @@ export class AfterReady implements AnswerBook {
   #urlFailure(now: number): Verdict | undefined {
     for (const check of this.#checks.httpChecks.filter(({ reference }) => reference === undefined)) {
       const answers = this.answers(check, '')
-      const problem = check.during
-        ? duringProblem(check, urlSubject, this.during(check))
-        : answers && answersProblem(check, answers, urlSubject, { declared: '' })
+      const problem = answers && answersProblem(check, answers, urlSubject, { declared: '' })
       if (problem?.proven) this.#endByUrl('failed', check, now)
     }
     const { stallTimeoutMs } = this.#settings

@@ -1,6 +1,6 @@
 import type { Answer } from '../cluster/feed.ts'
 import type { Checks } from '../plan/checks.ts'
-import { maxRecordedAnswers, maxRecordedErrors } from '../thresholds.ts'
+import { maxRecordedAnswers } from '../thresholds.ts'
 import type { AnswerRecord, CheckRecords, HoldRecord, RequestRecord } from './timeline.ts'
 
 type Mutable<T> = { -readonly [Name in keyof T]: T[Name] }
@@ -11,14 +11,11 @@ export class CheckHistory {
   #hold: HoldRecord | undefined
 
   constructor({ httpChecks, holdMs }: Checks) {
-    this.#httpChecks = httpChecks.map(({ text, during, maxErrors }) => ({
+    this.#httpChecks = httpChecks.map(({ text }) => ({
       text,
-      isDuring: during,
-      maxErrors,
       asked: 0,
       errors: 0,
       answers: [],
-      errorsAt: [],
     }))
     this.#hold = holdMs > 0 ? { holdMs } : undefined
   }
@@ -31,10 +28,7 @@ export class CheckHistory {
     const record = this.#httpChecks[check]
     if (record === undefined) return
     record.asked += 1
-    if (!isRight) {
-      record.errors += 1
-      record.errorsAt = [...record.errorsAt, at].slice(-maxRecordedErrors)
-    }
+    if (!isRight) record.errors += 1
     record.answers = keep([...record.answers, { at, ...answer, isRight }])
   }
 

@@ -145,11 +145,8 @@ const answer = fields<AnswerRecord>({
 
 const request = fields<RequestRecord>({
   text,
-  isDuring: kept,
-  maxErrors: kept,
   asked: kept,
   errors: kept,
-  errorsAt: kept,
   answers: each(answer),
 })
 

@@ -1,15 +1,7 @@
 import { deniesAccess } from '../cluster/feed.ts'
 import { type KubeObject, type Pod, shortName } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import {
-  askedPod,
-  type ConcerningCheck,
-  choosePort,
-  podsOfTarget,
-  readyPodsBehind,
-  selectsPodsOf,
-} from '../lifecycle/answers.ts'
-import type { AskedPod } from '../lifecycle/assessment.ts'
+import { type ConcerningCheck, choosePort, podsOfTarget, selectsPodsOf } from '../lifecycle/answers.ts'
 import type { Serving } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
@@ -93,19 +85,6 @@ export function podsOf(gated: GatedTarget | undefined, { contextOf }: Parts): re
   const object = objectOf(state)
   if (object === undefined || state.assessment === undefined || rule.serving === undefined) return []
   return podsOfTarget(state.assessment, object, rule.serving, contextOf(gated))
-}
-
-/** The ready pods that a line reaches now, also of earlier revisions. */
-export function reachedPods(check: RequestCheck, place: Place | undefined, parts: Parts): readonly AskedPod[] {
-  if (place?.type !== 'selecting' && place?.type !== 'target') return []
-  const { store, all } = parts
-  const { name, serving } = place.type === 'selecting' ? place.via : { name: place.target, serving: place.serving }
-  const object = store.get(name)
-  const port = object && choosePort(check, object, serving)
-  if (object === undefined || port === undefined || typeof port === 'string') return []
-  const gated = place.type === 'target' ? podsOf(all[place.index], parts) : []
-  const pods = readyPodsBehind(object, serving, gated, (kind, namespace) => store.list(kind, namespace))
-  return pods.flatMap((pod) => askedPod(pod, port) ?? [])
 }
 
 /** Whether a line reaches the pods of a target at a port that exists, as far as the objects are known. */

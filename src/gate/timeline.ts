@@ -188,13 +188,9 @@ export interface AnswerRecord {
 export interface RequestRecord {
   /** The line of the input `http-checks` as written, with `***` for the values of headers. */
   readonly text: string
-  /** Requests were sent from the start of the gate to its end (`--during`). */
-  readonly isDuring: boolean
-  readonly maxErrors?: number | undefined
   readonly asked: number
-  /** How many answers were wrong or missing, and when. */
+  /** How many answers were wrong or missing. */
   readonly errors: number
-  readonly errorsAt: readonly number[]
   /** The latest answers. */
   readonly answers: readonly AnswerRecord[]
 }

@@ -23,21 +23,11 @@ export interface Answers {
   readonly last: Answer
 }
 
-/** The answers to a line with `--during`, of all pods. */
-export interface DuringCount {
-  readonly asked: number
-  readonly errors: number
-  /** When the first request failed, and the last answer that was an error. */
-  readonly firstErrorAt?: number
-  readonly lastError?: Answer
-}
-
 /** What an amendment reads of the answers so far. */
 export interface AnswerBook {
   /** Whether the gate is in the hold: each check had its right answers, so only wrong answers decide now. */
   readonly isHolding: boolean
   answers(check: RequestCheck, uid: string): Answers | undefined
-  during(check: RequestCheck): DuringCount
 }
 
 /** Whether an answer is the expected one. A recording may lack `matches`: then its part of the body decides. */
@@ -73,9 +63,8 @@ export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book
     vias.some(({ name }) => name.kind === kind && name.name === metadata.name)
   return {
     ...amended(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
-    milestones: checks.some(({ check }) => !check.during) ? [...rule.milestones, 'answers'] : rule.milestones,
+    milestones: [...rule.milestones, 'answers'],
     relatives: (object) => [...rule.relatives(object), ...vias.map(({ name }): WatchRequest => name)],
-    watchesBeforeChange: checks.some(({ check }) => check.during),
     concernedBy: [...new Set([...(rule.concernedBy ?? []), ...vias.map(({ name }) => name.kind)])],
     isConcernedBy: (object, other, last) =>
       isVia(other) ||
@@ -112,19 +101,16 @@ interface Asking {
 
 function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
   const { book, checks } = facts
-  const askings = checks.flatMap((each) => askingOf(each, draft, object, facts) ?? [])
-  const toAnswer = askings.filter(({ check }) => !check.during)
+  const toAnswer = checks.flatMap((each) => askingOf(each, draft, object, facts) ?? [])
   const isOpen = draft.ready || book.isHolding
   const open = book.isHolding ? [] : toAnswer.filter(({ isAnswered, isSkipped }) => !isAnswered && !isSkipped)
-  const found = askings.flatMap((asking) => problemsOf(asking, object, facts))
+  const found = toAnswer.flatMap((asking) => problemsOf(asking, facts))
   const failure = found.find(({ proven }) => proven)
   const ready = draft.ready && open.length === 0 && failure === undefined
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
   const own = {
     ...draft,
-    milestones: checks.some(({ check }) => !check.during)
-      ? [...milestones, milestoneOf(toAnswer, open, draft.ready, facts)]
-      : draft.milestones,
+    milestones: [...milestones, milestoneOf(toAnswer, open, draft.ready, facts)],
   }
   const [first] = open
   return {
@@ -307,33 +293,14 @@ function next(
 }
 
 /** A pod with the number of its port; undefined if it has no port of that name. */
-export function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
+function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
   const { name, namespace = '' } = pod.metadata
   const number = portIn(pod, port)
   return number === undefined ? undefined : { namespace, name, uid: uidOf(pod), port: number }
 }
 
-/**
- * The pods behind an object that may get traffic, of any revision.
- * @param gated the pods of the gated revision: a custom resource may have no selector
- */
-export function readyPodsBehind(
-  object: KubeObject,
-  serving: Serving,
-  gated: readonly Pod[],
-  list: RuleContext['list'],
-): readonly Pod[] {
-  const selected = list('Pod', object.metadata.namespace).filter((pod) => serving.selects(object, pod))
-  return inOrder([...new Set([...selected, ...gated])].filter((pod) => isReady(pod) && !isReplaced(pod)))
-}
-
-/** The problems of a line: what its pods answered, the proven and most frequent first, or too many errors. */
-function problemsOf(asking: Asking, object: KubeObject, { book }: Facts): readonly Problem[] {
-  const { check, pods, ports } = asking
-  if (check.during) {
-    const problem = duringProblem(check, subjectOf(object), book.during(check))
-    return problem === undefined ? [] : [problem]
-  }
+/** The problems of a line: what its pods answered, the proven and most frequent first. */
+function problemsOf({ check, pods, ports }: Asking, { book }: Facts): readonly Problem[] {
   return pods
     .flatMap((pod) => {
       const answers = book.answers(check, uidOf(pod))
@@ -352,24 +319,6 @@ function declaredPorts(pod: Pod): string {
     .join(', ')
 }
 
-/** Too many requests failed while the gate ran; undefined while there are few enough. */
-export function duringProblem(
-  check: RequestCheck,
-  subject: Subject,
-  { asked, errors, lastError, firstErrorAt }: DuringCount,
-): Problem | undefined {
-  const { maxErrors } = check
-  if (maxErrors === undefined || errors <= maxErrors || lastError === undefined) return undefined
-  const more = { declared: '', counted: { errors, asked, maxErrors } }
-  return {
-    ...answerReason(check, lastError, more),
-    subject,
-    count: errors,
-    firstSeenAt: firstErrorAt ?? 0,
-    proven: true,
-  }
-}
-
 /** The problem of wrong or missing answers in a row; undefined after a right one. */
 export function answersProblem(
   check: RequestCheck,
@@ -386,8 +335,8 @@ export function answersProblem(
   return { ...answerReason(check, last, place), subject, count: wrong, firstSeenAt: wrongSince, proven }
 }
 
-/** The port of the pod, its declared ports, and the number of errors with `--max-errors`. */
-type Place = Pick<CheckDetails['no-answer'], 'port' | 'declared' | 'counted'>
+/** The port of the pod, and its declared ports. */
+type Place = Pick<CheckDetails['no-answer'], 'port' | 'declared'>
 
 type AnswerReason = {
   [Reason in 'no-answer' | 'wrong-answer']: { readonly reason: Reason; readonly detail: CheckDetails[Reason] }

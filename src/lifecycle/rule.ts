@@ -98,7 +98,7 @@ export interface Rule<Gated extends KubeObject = KubeObject> {
   readonly milestones: readonly MilestoneName[]
   /** The watches that the rule needs besides the object itself. The gate watches events for every kind. */
   relatives(object: Gated): readonly WatchRequest[]
-  /** Relatives are watched before the change arrives too, because `--during` asks pods from the gate's start. */
+  /** Relatives are watched before the change arrives too. */
   readonly watchesBeforeChange?: boolean
   /**
    * The watches that only its warnings need. No verdict depends on them, and the gate asks for no permission: if they are

@@ -50,9 +50,6 @@ export interface RequestCheck {
   readonly timeoutMs: number
   readonly times: number
   readonly eachPod: boolean
-  readonly during: boolean
-  /** How many requests may fail with `--during`; absent: any number. */
-  readonly maxErrors?: number | undefined
 }
 
 /** The checks after the targets are ready. */
@@ -89,11 +86,9 @@ type Place = Pick<RequestCheck, 'index' | 'line'>
 
 const requestFlags = {
   'each-pod': { type: 'boolean' },
-  during: { type: 'boolean' },
   'expect-body': { type: 'string' },
   'expect-status': { type: 'string' },
   header: { type: 'string', multiple: true },
-  'max-errors': { type: 'string' },
   namespace: { type: 'string', short: 'n' },
   scheme: { type: 'string' },
   timeout: { type: 'string' },
@@ -128,10 +123,8 @@ function parseRequest(written: string, place: Place, addMistake: AddMistake): Re
     expectStatus: readStatuses(flags.get('expect-status'), addMistake),
     expectBody: flags.get('expect-body'),
     timeoutMs: readTimeout(flags.get('timeout'), addMistake),
-    times: readCount('times', flags.get('times') ?? '1', 1, addMistake) ?? 1,
+    times: readTimes(flags.get('times'), addMistake),
     eachPod: flags.has('each-pod'),
-    during: flags.has('during'),
-    maxErrors: readCount('max-errors', flags.get('max-errors'), 0, addMistake),
   }
 }
 
@@ -151,12 +144,6 @@ function checkCombination(flags: ReadonlyMap<string, string>, isOutside: boolean
     rejectFlag('namespace', 'on a URL')
     rejectFlag('scheme', 'on a URL, which contains its scheme')
     rejectFlag('each-pod', 'on a URL, which reaches any pod')
-  }
-  if (flags.has('during')) {
-    rejectFlag('each-pod', 'with --during, which asks one pod after the other')
-    rejectFlag('times', 'with --during, which asks until the gate ends')
-  } else {
-    rejectFlag('max-errors', 'without --during')
   }
 }
 
@@ -257,12 +244,11 @@ function readTimeout(text: string | undefined, addMistake: AddMistake): number {
   return timeoutMs ?? defaultRequestTimeoutMs
 }
 
-function readCount(flag: string, text: string | undefined, least: number, addMistake: AddMistake): number | undefined {
-  if (text === undefined) return undefined
-  const count = number.parse(text, (message) => addMistake(`--${flag}: ${message}`))
-  if (count === undefined || count >= least) return count
-  addMistake(`--${flag}: Write at least ${least}.`)
-  return undefined
+function readTimes(text: string | undefined, addMistake: AddMistake): number {
+  if (text === undefined) return 1
+  const times = number.parse(text, (message) => addMistake(`--times: ${message}`))
+  if (times === 0) addMistake('--times: Write at least 1.')
+  return times ?? 1
 }
 
 /** The words of a line, with `***` for the values of headers: for the log and the recording, which is parsed again. */

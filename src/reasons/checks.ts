@@ -16,8 +16,6 @@ interface RequestDetail {
   readonly scheme: 'http' | 'https'
   /** The declared ports of the pod: `8080 ("http")`. */
   readonly declared: string
-  /** With `--max-errors`: how many of all requests failed. */
-  readonly counted?: { readonly errors: number; readonly asked: number; readonly maxErrors: number } | undefined
 }
 
 interface MissingAnswer extends RequestDetail {
@@ -60,7 +58,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     sentence: ({ detail, count }) => {
       const { request, error } = detail
       if (error === undefined) return predicate(`has not answered ${request}`)
-      return predicate(`does not answer ${request}: ${shortText(error)}${repeated(detail, count)}`)
+      return predicate(`does not answer ${request}: ${shortText(error)}${timesNow(count)}`)
     },
     hint: missingHint,
     readsLogs: true,
@@ -78,7 +76,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       const expected =
         expectBody === undefined ? `not ${expectStatus}` : `without ${JSON.stringify(shortText(expectBody))}`
       const shown = body === '' ? '' : `: ${shortText(body)}`
-      return predicate(`answers ${request} with ${status}, ${expected}${repeated(detail, count)}${shown}`)
+      return predicate(`answers ${request} with ${status}, ${expected}${timesNow(count)}${shown}`)
     },
     hint: wrongHint,
     readsLogs: true,
@@ -94,27 +92,17 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
   },
 }
 
-function repeated({ counted: all }: RequestDetail, count: number): string {
-  if (all === undefined) return timesNow(count)
-  return ` (${all.errors} of ${all.asked} requests failed, more than ${all.maxErrors})`
-}
-
 function shortText(text: string): string {
   return withoutMiddle(text, bodyLimit)
 }
 
 const addScheme = 'If it serves TLS, add --scheme=https to the line.'
 
-/** Hint for some failed requests among right ones: pods that end too early. */
-const endingHint =
-  'Other requests were answered, so look when these failed. If it was when an old pod ended: the pod must answer until no more requests reach it. Give its container a preStop hook that waits some seconds, let the process complete its requests after SIGTERM, and set terminationGracePeriodSeconds to more than both take.'
-
 /** Hint for a request without an answer: the way to the process, step by step. */
 function missingHint(facts: HintFacts<MissingAnswer>): string {
   const { problem } = facts
   const wayOut = 'Look whether the address is right, and whether this runner can reach it.'
   if (problem === undefined) return wayOut
-  if (areSomeRight(problem.detail)) return endingHint
   const { port, declared, error, cause, scheme } = problem.detail
   if (error === undefined && port === undefined)
     return 'See whether its pods are ready, and serve on the port of the line.'
@@ -132,13 +120,6 @@ function missingHint(facts: HintFacts<MissingAnswer>): string {
   return `The connection to port ${port} of the pod failed; its containers ${ports}. ${addScheme}`
 }
 
-function areSomeRight({ counted: all }: RequestDetail): boolean {
-  return all !== undefined && all.errors < all.asked
-}
-
-/** A proxy answers so if it does not reach a pod. */
-const gatewayStatuses: ReadonlySet<number> = new Set([502, 503, 504])
-
 function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
   const { subject } = problem ?? {}
   return subject === undefined || !isPodSubject(subject)
@@ -150,7 +131,6 @@ function logAdvice({ problem, ...facts }: HintFacts<unknown>): string {
 function wrongHint(facts: HintFacts<WrongAnswer>): string {
   const { problem } = facts
   if (problem === undefined) return 'Compare the answer with the one that the line expects.'
-  if (areSomeRight(problem.detail) && gatewayStatuses.has(problem.detail.status)) return endingHint
   const { status, expectsTls, expectBody, location } = problem.detail
   if (expectBody !== undefined)
     return 'Its status is right, but not its body: another version may run there, or the text of --expect-body is wrong.'

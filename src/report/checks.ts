@@ -1,6 +1,5 @@
 import { duration } from '../duration.ts'
 import type { AnswerRecord, CheckRecords, RequestRecord, Timeline } from '../gate/timeline.ts'
-import { counted } from '../reasons/wording.ts'
 import { maxShownAnswers } from '../thresholds.ts'
 import { code, fence, markdown, plain, shortenWords } from './escape.ts'
 import { formatElapsed } from './target-record.ts'
@@ -9,21 +8,18 @@ import { formatElapsed } from './target-record.ts'
 const cellLimit = 100
 /** The maximum length of a word in a table: a longer one would make the table wider than the page. */
 const maxWordWidth = 48
-const barCells = 60
 
 /**
- * The checks after the targets were ready, as Markdown: the requests with their last answers and the errors while the gate ran.
+ * The checks after the targets were ready, as Markdown: the requests with their last answers.
  * Empty if there were no checks. All texts are hostile.
  */
 export function renderChecks(timeline: Timeline): string[] {
   const { checks } = timeline
   if (checks === undefined) return []
-  const during = checks.httpChecks.filter(({ isDuring }) => isDuring)
-  const asked = checks.httpChecks.filter(({ isDuring, asked }) => !isDuring && asked > 0)
+  const asked = checks.httpChecks.filter(({ asked }) => asked > 0)
   return [
     ...holdLine(checks, timeline),
     ...(asked.length === 0 ? [] : [requestTable(asked)]),
-    ...during.flatMap((request) => duringBlock(request, timeline)),
     ...wrongAnswers(checks, timeline),
   ]
 }
@@ -33,7 +29,7 @@ type Times = Pick<Timeline, 'startedAt' | 'finishedAt'>
 function holdLine({ hold, httpChecks }: CheckRecords, { startedAt, finishedAt, verdict }: Timeline): string[] {
   if (hold?.since === undefined) return []
   const { holdMs, since } = hold
-  const answered = httpChecks.some(({ isDuring }) => !isDuring) ? ' and had answered' : ''
+  const answered = httpChecks.length > 0 ? ' and had answered' : ''
   const ready = `Everything was ready${answered} at ${formatElapsed(since - startedAt)}`
   // The gate may have seen nothing of the hold.
   if (verdict?.outcome === 'unknown') return [`${ready}; then its hold of ${duration(holdMs)} began.`]
@@ -64,35 +60,6 @@ function answerCell({ status, seconds, pod, error, body }: AnswerRecord): string
   const shown = text === '' ? '' : `: ${markdown(shortenWords(text, maxWordWidth))}`
   const took = seconds === undefined ? '' : ` in ${Math.round(seconds * 1_000)} ms`
   return `${status ?? 'no answer'}${took}${who}${shown}`
-}
-
-/** `0 of 214 requests failed while it rolled out`, and the errors on the time of the gate. */
-function duringBlock({ text, asked, errors, errorsAt, maxErrors }: RequestRecord, times: Times): string[] {
-  const isTooMany = maxErrors !== undefined && errors > maxErrors
-  const icon = errors === 0 ? '✅' : isTooMany ? '❌' : '⚠️'
-  const limit = maxErrors === undefined ? '' : `, ${maxErrors} allowed`
-  const line = `${icon} ${errors} of ${counted(asked, 'request')} failed while it rolled out${limit} · ${code(shortenWords(text, maxWordWidth))}`
-  return errors === 0 ? [line] : [line, fence([errorBar(errorsAt, times)])]
-}
-
-/** `0:00 ····▇▂··· 0:42`: how many requests failed in each part of the time. */
-function errorBar(errorsAt: readonly number[], { startedAt, finishedAt }: Times): string {
-  const total = Math.max(1, finishedAt - startedAt)
-  const counts = new Array<number>(barCells).fill(0)
-  for (const at of errorsAt) {
-    const cell = Math.min(barCells - 1, Math.floor(((at - startedAt) / total) * barCells))
-    counts[cell] = (counts[cell] ?? 0) + 1
-  }
-  const most = Math.max(...counts)
-  const bar = counts.map((count) => (count === 0 ? '·' : levelOf(count / most))).join('')
-  return `errors ${formatElapsed(0)} ${bar} ${formatElapsed(total)}`
-}
-
-const levels = '▁▂▃▄▅▆▇█'
-
-/** @param part from 0 to 1 */
-function levelOf(part: number): string {
-  return levels[Math.min(levels.length - 1, Math.max(0, Math.ceil(part * levels.length) - 1))] ?? ''
 }
 
 /** The latest wrong and missing answers with the beginning of their bodies. */

@@ -1,7 +1,6 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
 import { fullNames } from '../plan/target.ts'
-import { counted } from '../reasons/wording.ts'
-import { errorGapMs, shortestDiagramMs } from '../thresholds.ts'
+import { shortestDiagramMs } from '../thresholds.ts'
 import { mermaidName, mermaidTask } from './escape.ts'
 import { urgency } from './headline.ts'
 import { beginOf, beginOfAll, endOf, openMilestone, outcomeLabels, stepsOf } from './target-record.ts'
@@ -14,7 +13,6 @@ const characterLimit = 50_000
 const sectionNameLimit = 34
 /** The minimum length of a bar, as a part of the whole diagram: a shorter bar is not visible. */
 const shortestBar = 1 / 150
-const maxErrorBars = 6
 
 interface Gantt {
   readonly diagram: string
@@ -54,30 +52,7 @@ export function renderGantt(timeline: Timeline): Gantt | undefined {
     diagram += `\n${text}`
     drawn += 1
   }
-  const errors = errorBars(timeline, begin).map(({ label, from, to }) => {
-    return `    ${mermaidTask(label)} :crit, ${scale(from)}, ${scale(to)}`
-  })
-  const section = ['', '    section errors', ...errors].join('\n')
-  if (errors.length > 0 && diagram.length + section.length <= characterLimit) diagram += section
   return { diagram, drawn }
-}
-
-/** The times in which requests with `--during` failed, with the number of these: the longest few, because each is a row. */
-function errorBars({ checks, startedAt, finishedAt }: Timeline, begin: number): readonly Omit<Bar, 'tag'>[] {
-  const moments = (checks?.httpChecks ?? []).flatMap(({ isDuring, errorsAt }) => (isDuring ? errorsAt : []))
-  const shortest = (finishedAt - startedAt) * shortestBar
-  const bars: { from: number; to: number; count: number }[] = []
-  for (const at of moments.toSorted((a, b) => a - b)) {
-    const from = at - begin
-    const last = bars.at(-1)
-    if (last !== undefined && from - last.to <= errorGapMs) Object.assign(last, { to: from, count: last.count + 1 })
-    else bars.push({ from, to: from, count: 1 })
-  }
-  return bars
-    .toSorted((a, b) => b.count - a.count)
-    .slice(0, maxErrorBars)
-    .toSorted((a, b) => a.from - b.from)
-    .map(({ from, to, count }) => ({ label: `✗ ${counted(count, 'error')}`, from, to: Math.max(to, from + shortest) }))
 }
 
 /** At most twelve ticks: the default draws too many. */

@@ -63,9 +63,8 @@ export function renderReport(timeline: EndedTimeline, run?: ReportRun): string {
 
 function reportChecks({ httpChecks, hold }: CheckRecords): Partial<Report> {
   return {
-    httpChecks: httpChecks.map(({ text, isDuring, asked, errors, answers }) => ({
+    httpChecks: httpChecks.map(({ text, asked, errors, answers }) => ({
       request: text,
-      during: isDuring,
       asked,
       errors,
       answers: answers.map(({ at, pod, status, seconds: took, body, error, isRight }) => ({

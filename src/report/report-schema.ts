@@ -132,7 +132,6 @@ const gate = z
 const request = z
   .object({
     request: z.string().describe('The line as written, with `***` for the values of headers'),
-    during: z.boolean().describe('Whether it was asked from the start to the end'),
     asked: z.number().int().nonnegative().describe('How many answers came or were missing'),
     errors: z.number().int().nonnegative().describe('How many of them were wrong or missing'),
     answers: z

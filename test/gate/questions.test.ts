@@ -53,14 +53,15 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
   ['a URL once everything is ready', { 'http-checks': 'GET https://shop.example/' }, [], ['URL at 1 s']],
 ])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
 
-it.each<[string, Raw, boolean]>([
-  ['with --during the pods are watched and asked', { 'http-checks': `${requests} --during` }, true],
-  ['without it they are not', { 'http-checks': requests }, false],
-])('while the change of a target is awaited, %s', (_, raw, isAsked) => {
+it('while the change of a target is awaited, its pods are neither watched nor asked', () => {
   const targets = [createTarget()]
   const settings = { awaitChangeMs: 60_000 }
-  const gate = createGate([ready], { targets, settings, afterReady: createChecks(raw, targets) })
+  const gate = createGate([ready], {
+    targets,
+    settings,
+    afterReady: createChecks({ 'http-checks': requests }, targets),
+  })
   for (const event of ready) gate.handle(event)
-  expect(gate.requests.some(({ kind }) => kind === 'Pod')).toBe(isAsked)
-  expect(gate.questions).toHaveLength(isAsked ? 1 : 0)
+  expect(gate.requests.some(({ kind }) => kind === 'Pod')).toBe(false)
+  expect(gate.questions).toEqual([])
 })

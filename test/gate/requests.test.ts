@@ -319,23 +319,6 @@ it('a Deployment that is scaled to zero is not asked, which is reported', () => 
   expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
 })
 
-it('requests with --during prove no answers, and count errors of all pods', () => {
-  const steps = [answers([0.5], { status: 503 }, 'web-0-a'), readyServer(), answers([2])]
-  const result = check({ 'http-checks': `${requests} --during` }, steps)
-  expect(ending(result)).toBe('ready 1')
-  expect(result.timeline.targets[0]?.milestones.map(({ name }) => name)).not.toContain('answers')
-})
-
-it.each([
-  [0, 'failed wrong-answer 2'],
-  [1, 'ready 9'],
-])('more errors than --max-errors=%d fail the target with the reason of the last', (max, expected) => {
-  const steps = [readyServer(), answers([2], { status: 503, check: 1 }), answers([9])]
-  expect(ending(check({ 'http-checks': `${requests}\n${requests} --during --max-errors=${max}` }, steps))).toBe(
-    expected,
-  )
-})
-
 it.each<[string, readonly FeedEvent[], string]>([
   ['answers', answers([3], { pod: undefined }), 'ready 3'],
   ['answers wrongly', answers([3, 13, 23, 33], { pod: undefined, status: 502 }), 'failed wrong-answer 33'],
@@ -724,7 +707,6 @@ describe('requests to the pods behind a custom resource', () => {
   it.each<[string, string, string, string, readonly KubeObject[]]>([
     ['cluster/web:8080 GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0')]],
     ['service/web GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0'), createService()]],
-    ['service/web GET / --during', 'Pod', '', 'pods', [podOf(cluster, 'web-0'), createService()]],
     ['service/web GET /', 'Deployment', 'apps', 'deployments', [createService(), workload, set, podOf(set, 'db-1-a')]],
   ])('the line %s is refused without access to each %s', async (line, kind, group, resource, others) => {
     const isReadable = (each: { readonly kind?: string }) => each.kind !== kind
@@ -754,13 +736,5 @@ describe('requests to the pods behind a custom resource', () => {
     const watching = createGate([found], await prepare(cluster, { hold: '1m' }))
     for (const event of found) watching.handle(event)
     expect(watching.requests.some(({ kind }) => kind === 'Pod')).toBe(true)
-  })
-
-  it('--during asks the pods behind a custom resource', async () => {
-    const line = 'cluster/web:8080 GET / --during --max-errors=0'
-    const result = await gate(cluster, line, [podOf(cluster, 'web-0')], answers([2], { status: 500 }, 'web-0'), {
-      hold: '5s',
-    })
-    expect(ending(result)).toBe('failed wrong-answer 2')
   })
 })

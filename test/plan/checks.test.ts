@@ -27,7 +27,6 @@ const defaults = {
   timeoutMs: 5_000,
   times: 1,
   eachPod: false,
-  during: false,
 }
 
 it.each([
@@ -63,7 +62,6 @@ it.each([
       ],
     },
   ],
-  ['service/web GET /healthz --during --max-errors=0', { during: true, maxErrors: 0 }],
   ['service/web GET /a//b?x=/../y&z=//', { path: '/a//b?x=/../y&z=//' }],
   ["service/web GET / --header 'X-A: é'", { headers: [['X-A', 'é']] }],
   [
@@ -136,8 +134,6 @@ it.each([
   ['service/web GET / --expect-status=299-200', /^http-checks 1: --expect-status: "299-200" is no status/],
   ['service/web GET / --expect-body=', /^http-checks 1: --expect-body has no value\.$/],
   ['service/web GET / --scheme=ftp', /^http-checks 1: --scheme: "ftp" is not one of http, https\.$/],
-  ['service/web GET / --max-errors=0', /^http-checks 1: --max-errors has no effect without --during\. Leave it out\.$/],
-  ['service/web GET / --during --each-pod', /^http-checks 1: --each-pod has no effect with --during/],
   ['service/web GET / -n Shop', /^http-checks 1: "Shop" cannot be a namespace/],
   ['GET https://shop.example/ -n shop', /^http-checks 1: --namespace has no effect on a URL\. Leave it out\.$/],
   ['GET https://me:pw@shop.example/', /^http-checks 1: The URL contains a password/],

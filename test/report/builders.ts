@@ -123,5 +123,5 @@ export function createTimeline<P extends ProblemRecord = GateProblem>(
 
 export function createRequest(overrides: Partial<RequestRecord> = {}): RequestRecord {
   const text = 'service/web GET /healthz'
-  return { text, isDuring: false, asked: 0, errors: 0, errorsAt: [], answers: [], ...overrides }
+  return { text, asked: 0, errors: 0, answers: [], ...overrides }
 }

@@ -44,33 +44,6 @@ async function beforeChange(fixture: Fixture, options: ContainerOptions, spec: o
   await fixture.apply(service('web'))
 }
 
-/** One pod is replaced by one of the next version while slow requests are under way. */
-function during(
-  options: ContainerOptions = {},
-): Pick<Scenario, 'inputs' | 'setup' | 'during' | 'decidedBy' | 'withinSeconds' | 'takesSeconds'> {
-  const of = (version: string) => web(version, ['-slow=2s'], options)
-  const spec = (version: string) => ({
-    replicas: 1,
-    ...template('web', of(version), { terminationGracePeriodSeconds: 20 }),
-  })
-  return {
-    inputs: {
-      resources: 'deployment/web',
-      'http-checks': 'service/web GET / --during --max-errors=0 --timeout=20s',
-      'await-change': '1m',
-      hold: '10s',
-    },
-    setup: (fixture) => beforeChange(fixture, {}, spec('v1')),
-    during: async (fixture) => {
-      await fixture.wait(5)
-      await fixture.apply(deployment('web', {}, spec('v2')))
-    },
-    decidedBy: deploymentComplete('web'),
-    withinSeconds: 45,
-    takesSeconds: 40,
-  }
-}
-
 const forwarding = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }
 const proxying = { apiGroups: [''], resources: ['pods/proxy'], verbs: ['get'] }
 const podLists = { apiGroups: [''], resources: ['pods', 'services', 'events'], verbs: ['get', 'list', 'watch'] }
@@ -389,19 +362,6 @@ export const requests: Scenario[] = [
     inputs: lines(`GET http://${registryAddress}/v2/`),
     setup: change(web('v2')),
     expect: ready,
-  },
-  {
-    // The old pod ends at once and cuts a request; with a preStop hook it does not.
-    ...during(),
-    name: 'requests-during-cut',
-    expect: { outcome: 'failed', reason: 'no-answer' },
-    contains: { message: [/1 of \d+ requests failed/], summary: ['preStop'] },
-  },
-  {
-    ...during({ lifecycle: { preStop: { exec: { command: ['sleep', '6'] } } } }),
-    name: 'requests-during-drained',
-    expect: ready,
-    contains: { summary: [/0 of \d+ requests failed/] },
   },
   {
     // The container dies after some answers, when everything was ready.
