@@ -29,7 +29,7 @@ import { plain, plainLines } from './report/escape.ts'
 import { title } from './report/headline.ts'
 import { renderReport } from './report/json-report.ts'
 import { LogPrinter, renderMergedLog } from './report/log.ts'
-import { forPlace } from './report/public-logs.ts'
+import { forReaders } from './report/public-logs.ts'
 import { renderSummary } from './report/summary.ts'
 import { isManifest } from './report/target-details.ts'
 import { gateRollout } from './rollout/rollout.ts'
@@ -286,10 +286,10 @@ async function openExtras(
 }
 
 /** The timeline with the logs that may be in a report: outside of a workflow, nothing is published. */
-function timelineOfReport(timeline: EndedTimeline, { read, run }: Job): EndedTimeline {
+function timelineOfReport(timeline: EndedTimeline, { run }: Job): EndedTimeline {
   // Reports that are merged contain only such logs.
   const isMerged = timeline.gates !== undefined
-  return isMerged || run instanceof Error ? timeline : forPlace(timeline, 'report', read.inputs.logLines, run)
+  return isMerged || run instanceof Error ? timeline : forReaders(timeline, run)
 }
 
 /**

@@ -55,27 +55,6 @@ export const number: ValueType<number> = {
   },
 }
 
-/** Where container logs may be shown besides the job log and the job summary. */
-export const logPlaces = ['comment', 'report'] as const
-export type LogPlace = (typeof logPlaces)[number]
-
-/** How many lines of a container's log are shown, and where besides the job log and the job summary. */
-export interface LogLines {
-  readonly count: number
-  readonly places: readonly LogPlace[]
-}
-
-/** `25`, or `25, check, report` with the places. */
-export const logLines: ValueType<LogLines> = {
-  placeholder: number.placeholder,
-  parse: (written, addMistake) => {
-    const [first = '', ...places] = written.split(/[,\r\n]/)
-    const count = number.parse(first.trim(), addMistake)
-    const shown = listOf(...logPlaces).parse(places.join(','), addMistake) ?? []
-    return count === undefined ? undefined : { count, places: shown }
-  },
-}
-
 /** One of some words. */
 export function oneOf<const W extends string>(...words: W[]): ValueType<W> {
   return {

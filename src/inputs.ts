@@ -6,7 +6,6 @@ import {
   jobValues,
   lines,
   listOf,
-  logLines,
   number,
   oneOf,
   optionalDuration,
@@ -366,13 +365,14 @@ const definitions = {
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
     details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler or a custom resource, may be not ready meanwhile: only a failure ends the gate, or that it is not ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
   }),
-  logLines: input(logLines, {
+  logLines: input(number, {
     name: 'log-lines',
     group: 'Log and files',
     default: String(defaultLogLines),
     isReplayed: false,
     description: 'Number of last log lines to show of each failing container, for its current and its previous run.',
-    details: `\`0\` shows none and requests none. They are shown in the job log and the job summary; in a comment and the report only if the repository is private, or if they are added here: \`${defaultLogLines}, check, comment, report\`.`,
+    details:
+      '`0` shows none and requests none. They are shown in the job log and the job summary; in a comment and the report only if the repository is private.',
   }),
   streamLogs: input(lines, {
     name: 'stream-logs',

@@ -53,7 +53,7 @@ const table: Record<
   awaitChangeMs: ['await-change', 0, '5m', 300_000],
   requireChangeMs: ['require-change', 0, '30m', 1_800_000],
   healthCheckExprs: ['health-check-exprs', undefined, 'checks.yaml', 'checks.yaml'],
-  logLines: ['log-lines', { count: 25, places: [] }, '9, comment, report', { count: 9, places: ['comment', 'report'] }],
+  logLines: ['log-lines', 25, '9', 9],
   httpChecks: ['http-checks', '', 'service/web GET /healthz', 'service/web GET /healthz'],
   holdMs: ['hold', 0, '5m', 300_000],
   streamLogs: ['stream-logs', '', '# the migration\njob/migrate -n shop', '# the migration\njob/migrate -n shop'],

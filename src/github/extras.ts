@@ -3,7 +3,7 @@ import type { Clock } from '../cluster/clock.ts'
 import type { EndedTimeline, Timeline } from '../gate/timeline.ts'
 import type { ExtraName, Inputs } from '../inputs.ts'
 import type { Reference } from '../plan/reference.ts'
-import { forPlace } from '../report/public-logs.ts'
+import { forReaders } from '../report/public-logs.ts'
 import { outcomeLimitMs, outcomeLimitWhenCancelledMs } from '../thresholds.ts'
 import { version } from '../version.ts'
 import type { TrackedFiles } from '../workspace.ts'
@@ -119,7 +119,7 @@ export function openExtras(
     }
     const onFailure = (failure: Failure) => onWarning(describeFailure(failure, name, run))
     const extra = makers[name]()
-    const show: Extra['show'] = (timeline, signal) => extra.show(forPlace(timeline, name, inputs.logLines, run), signal)
+    const show: Extra['show'] = (timeline, signal) => extra.show(forReaders(timeline, run), signal)
     return [[name, new UpdateThrottle({ name, show }, clock, onFailure)] as const]
   })
   const extras = new Extras(new Map(throttles), clock, onClosed)

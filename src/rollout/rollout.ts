@@ -279,7 +279,7 @@ export async function followGate(
     },
     onWarning: exit.onWarning,
   })
-  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines.count)
+  evidence = new EvidenceReader(gate, cluster, (read) => follower.observe(read), inputs.logLines)
   const cancel = () => (consumerOf !== undefined ? follower.stop() : follower.observe({ type: 'CANCEL' }))
   if (cancelled.aborted) cancel()
   cancelled.addEventListener('abort', cancel)

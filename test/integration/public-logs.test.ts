@@ -33,12 +33,11 @@ afterEach(async () => {
 })
 
 /** What the action leaves in each place. */
-async function shown({ logLines = '25', isPrivate = false }: { logLines?: string; isPrivate?: boolean }) {
+async function shown({ isPrivate }: { isPrivate: boolean }) {
   const inputs = {
     kubeconfig: server.kubeconfig(),
     namespace: 'shop',
     resources: 'pod/migrate',
-    'log-lines': logLines,
     'github-token': 'token-of-the-job',
     'report-to': 'comment',
   }
@@ -58,22 +57,13 @@ const placesOf = (places: Readonly<Record<string, string>>, text: string) =>
   Object.keys(places).filter((place) => places[place]?.includes(text))
 
 test('container logs are in the job log and the summary alone if the repository is public', async () => {
-  const places = await shown({})
+  const places = await shown({ isPrivate: false })
   expect(placesOf(places, line)).toEqual(['log', 'summary'])
   expect(placesOf(places, 'Shown in the job log and the job summary only')).toEqual(['comment', 'report'])
 })
 
 test('container logs are everywhere if the repository is private', async () => {
   expect(placesOf(await shown({ isPrivate: true }), line)).toEqual(['log', 'summary', 'comment', 'report'])
-})
-
-test('container logs are where log-lines asks for them', async () => {
-  expect(placesOf(await shown({ logLines: '25, comment, report' }), line)).toEqual([
-    'log',
-    'summary',
-    'comment',
-    'report',
-  ])
 })
 
 test('passwords in URLs and texts with the shape of a token are shown nowhere, also if this program prints them', async () => {
