@@ -595,7 +595,7 @@ function end(
   const text = verdictText(verdict, logText)
   const failure = assessment?.failure ?? problems[0]
   // The controller's deadline passed: what is wrong with the pods is the cause.
-  const isDeadline = failure?.reason === 'progress-deadline-exceeded'
+  const isDeadline = failure !== undefined && traitsOf(failure).yieldsToPods === true
   const problem = (isDeadline && problems.find((each) => each.reason !== failure.reason)) || failure
   const undo =
     verdict.outcome === 'failed' && object !== undefined

@@ -97,6 +97,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-rate-limited': {
     class: 'slow',
+    isOutsideTemplate: true,
     when: 'the registry answered 429: it accepts pulls again later',
     title: 'the registry limits the rate of pulls',
     headline: imageHeadline((image) => `the registry limits pulls of image ${image}`),
@@ -107,6 +108,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
   },
   'image-registry-unreachable': {
     class: 'slow',
+    isOutsideTemplate: true,
     when: 'the registry could not be reached: network, name, certificate, or it was down',
     title: 'image registry unreachable',
     headline: imageHeadline((image) => `the registry of image ${image} cannot be reached`),

@@ -146,6 +146,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   'sandbox-failed': {
     class: 'slow',
+    isOutsideTemplate: true,
     when: "the node cannot set up the pod's sandbox, most often its network, and tries again",
     title: 'the pod sandbox could not be created',
     sentence: ({ detail: { message, handler } }) =>
@@ -177,6 +178,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   'node-unresponsive': {
     node: ({ node, state }) => ({ name: node, isLost: state === 'lost' }),
     class: 'slow',
+    isOutsideTemplate: true,
     mayOnlyNeedTime: true,
     when: `the kubelet has not acknowledged a pod ${duration(acknowledgedMs)} after its assignment (its node may not exist), or the node of a running pod no longer reports`,
     title: 'a node does not respond',
@@ -206,6 +208,7 @@ export const podReasons: ReasonFamily<PodDetails> = {
   },
   evicted: {
     class: 'terminal',
+    isOutsideTemplate: true,
     when: 'the node evicted a pod that no controller replaces; slow where one does',
     title: 'pods were evicted',
     sentence: (problem) => endedSentence('was evicted', problem.detail.message, problem),

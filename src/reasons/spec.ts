@@ -153,6 +153,8 @@ interface ReasonTraits {
   readonly leavesCauseOpen?: true
   /** Answers to `http-checks` prove the problem. If it breaks the hold, it is the reason in place of `not-held`. */
   readonly isAnswer?: true
+  /** No pod template causes it: it is about the node, the registry or a webhook. */
+  readonly isOutsideTemplate?: true
   /** The hint is the one of the target's problem. */
   readonly isOfProblem?: true
   /** A clock ended a target that has no problem. */

@@ -155,6 +155,7 @@ export const workloadReasons: ReasonFamily<WorkloadDetails> = {
   },
   'webhook-unavailable': {
     class: 'slow',
+    isOutsideTemplate: true,
     when: 'an admission webhook does not answer',
     title: 'an admission webhook is unavailable',
     sentence: refusalSentence,

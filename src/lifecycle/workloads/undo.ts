@@ -205,16 +205,6 @@ function strategyObstacle({ kind, spec }: KubeObject): string | undefined {
   return undefined
 }
 
-/** Reasons that no template causes: they are about the node, the registry or a webhook. */
-const outerReasons: ReadonlySet<string> = new Set<ReasonCode>([
-  'evicted',
-  'image-rate-limited',
-  'image-registry-unreachable',
-  'node-unresponsive',
-  'sandbox-failed',
-  'webhook-unavailable',
-])
-
 /** Why the failure is no proof about the change between two templates. */
 function changeObstacle(
   before: PodTemplate | undefined,
@@ -224,8 +214,8 @@ function changeObstacle(
   const innermost = innermostOf(problem)
   if (innermost === undefined) return undefined
   const { container: name, reason } = innermost
-  if (outerReasons.has(reason)) return `what fails (${reason}) is not in its template`
-  const missing = reason === 'config-missing' ? innermost.detail.missing : undefined
+  if (traitsOf(innermost).isOutsideTemplate) return `what fails (${reason}) is not in its template`
+  const { missing } = innermost.detail as Partial<Problem<'config-missing'>['detail']>
   if (missing !== undefined && needs(before, missing)) return `both revisions need ${missing.kind} ${missing.name}`
   if (name === undefined) {
     const fields = podFieldsOf(reason)
