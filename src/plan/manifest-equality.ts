@@ -37,7 +37,7 @@ export function findDifferences(manifest: ManifestObject, live: KubeObject): rea
   const { apiVersion, kind, metadata, status, ...rest } = manifest
   const { labels, annotations } = metadata
   const theirs = { labels: {}, annotations: {}, ...live.metadata }
-  const comparison = isBuiltInGroup(groupOf(apiVersion)) ? new Comparison() : new CustomComparison(live)
+  const comparison = isBuiltInGroup(groupOf(apiVersion)) ? new Comparison(kind) : new CustomComparison(live)
   comparison.compare({ metadata: { labels, annotations }, ...rest }, { ...live, metadata: theirs }, [])
   return comparison.found
 }
@@ -104,8 +104,9 @@ const assigned =
 const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
-/** Selectors, of which an empty one selects all: it differs from one with content. */
-const selectors = /^(?:podSelector|namespaceSelector|labelSelector|objectSelector|clusterSelector)$/
+/** Selectors, of which an empty one selects all, and maps to which nobody else adds: an empty one differs from one with content. */
+const ownMaps =
+  /^(?:(?:pod|namespace|label|object|cluster|node)Selector|selector|matchLabels|data|binaryData|emptyDir)$/
 
 /** Maps whose values are texts as they were written: `""` differs from an absent value. */
 const textMaps = /^(?:labels|annotations|matchLabels|nodeSelector|data|binaryData|parameters)$/
@@ -124,6 +125,11 @@ const toolAnnotations =
 /** Compares objects of built-in kinds. */
 class Comparison {
   readonly found: Difference[] = []
+  readonly #kind: string
+
+  constructor(kind: string) {
+    this.#kind = kind
+  }
 
   compare(ours: unknown, theirs: unknown, path: Path): void {
     if (ours === null || ours === undefined || isElsewhere(path)) return
@@ -141,7 +147,7 @@ class Comparison {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
     const isAbsent = theirs === undefined && !this.isOmittedMap(path)
-    const selectsAll = fields.length === 0 && selectors.test(String(path.at(-1)))
+    const selectsAll = fields.length === 0 && ownMaps.test(String(path.at(-1)))
     if (isAbsent || !isObject(live) || (selectsAll && Object.keys(live).length > 0)) {
       this.add(path, ours, theirs)
     } else {
@@ -149,6 +155,9 @@ class Comparison {
       if (path.at(-1) === 'properties')
         for (const name of Object.keys(live))
           if (!Object.hasOwn(ours, name)) this.add([...path, name], undefined, live[name])
+      // A variable without a value in place of one with a source.
+      if (path.at(-2) === 'env' && (ours['value'] ?? '') === '' && !ours['valueFrom'] && live['valueFrom'])
+        this.add([...path, 'valueFrom'], undefined, live['valueFrom'])
       for (const [name, value] of fields)
         if (!isIgnored(path, name))
           this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name])
@@ -203,6 +212,8 @@ class Comparison {
   protected isSame(ours: unknown, live: unknown, path: Path): boolean {
     if (ours === live) return true
     const name = String(path.at(-1))
+    // Of a claim, it is a pointer.
+    if (name === 'storageClassName' && this.#kind === 'PersistentVolume' && ours === '') return live === undefined
     const isInMap = path.length > 1 && textMaps.test(String(path.at(-2)))
     if (isZero(ours) && !isInMap && Object.hasOwn(omittedZeros, name)) {
       // A variable without a value may have a source in its place; then it has no field `value`.
@@ -222,7 +233,7 @@ class CustomComparison extends Comparison {
   readonly #applied: Readonly<Record<string, string>>
 
   constructor(live: KubeObject) {
-    super()
+    super('')
     this.#applied = live.metadata.applied ?? {}
   }
 
@@ -245,13 +256,14 @@ class CustomComparison extends Comparison {
   protected override isSame(ours: unknown, live: unknown): boolean {
     if (ours === live) return true
     if (typeof ours !== 'string' || typeof live !== 'string') return false
-    return (hasUnit(ours) && hasUnit(live) && isSameQuantity(ours, live)) || isSameDuration(ours, live)
+    const isMoment = /^\d{4}-\d\d-\d\dT/.test(ours) && isSameMoment(ours, live)
+    return isMoment || (hasUnit(ours) && hasUnit(live) && isSameQuantity(ours, live)) || isSameDuration(ours, live)
   }
 }
 
-/** Values that only the file or only the server has: encrypted ones, certificates of authorities. */
+/** Values that only the file or only the server has: certificates of authorities. */
 function isElsewhere(path: Path): boolean {
-  return path[0] === 'sops' || path.at(-1) === 'caBundle'
+  return path.at(-1) === 'caBundle'
 }
 
 function isIgnored(path: Path, name: string): boolean {
@@ -457,6 +469,7 @@ function removed(beyond: readonly string[], ours: readonly string[]): readonly s
  * applier itself was changed by admission, if the record says the same as the file.
  */
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
+  if (isEncrypted(manifest)) return []
   const found = findDifferences(manifest, live)
   const { differences, applier } = compareRecord(manifest, live) ?? {}
   if (differences?.length !== 0 || applier?.ownedFields === undefined) return found
@@ -507,6 +520,11 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
   )
 }
 
+/** Whether SOPS has encrypted values of the file (https://github.com/getsops/sops). */
+function isEncrypted(manifest: ManifestObject): boolean {
+  return isObject((manifest as unknown as Json)['sops'])
+}
+
 /**
  * Adds the comparable manifest to each target, for `await-change` in a live run and a replay. `redact` must be that of the
  * live objects, to compare hashed values.
@@ -514,7 +532,8 @@ function mapStrings(values: unknown, map: (text: string) => string): Readonly<Re
 export function withComparableManifests<P extends ResolvedPlan>(plan: P, redact: Redactor): P {
   const pairs = plan.targets.map((target) => {
     const manifest = plan.manifests.get(target)
-    if (manifest === undefined) return [target, target] as const
+    // What SOPS encrypts cannot be compared: any new generation is the change.
+    if (manifest === undefined || isEncrypted(manifest.object)) return [target, target] as const
     return [target, { ...target, manifest: comparableManifest(manifest.object, redact) }] as const
   })
   const awaited = new Map(pairs)
