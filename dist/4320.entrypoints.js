@@ -1,1 +1,0 @@
-export const id=4320;export const ids=[4320];export const modules={74320:((e,o,t)=>{Object.defineProperty(o,"__esModule",{value:!0}),o.getMachineId=void 0;let d=t(63914);o.getMachineId=async function(){d.diag.debug("could not read machine-id: unsupported platform")}})};
