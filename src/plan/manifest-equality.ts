@@ -147,21 +147,25 @@ class Comparison {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
     const isAbsent = theirs === undefined && !this.isOmittedMap(path)
-    const selectsAll = fields.length === 0 && ownMaps.test(String(path.at(-1)))
-    if (isAbsent || !isObject(live) || (selectsAll && Object.keys(live).length > 0)) {
+    const isEmptied = fields.length === 0 && ownMaps.test(String(path.at(-1)))
+    if (isAbsent || !isObject(live) || (isEmptied && Object.keys(live).length > 0)) {
       this.add(path, ours, theirs)
-    } else {
-      // The server adds no property to a schema.
-      if (path.at(-1) === 'properties')
-        for (const name of Object.keys(live))
-          if (!Object.hasOwn(ours, name)) this.add([...path, name], undefined, live[name])
-      // A variable without a value in place of one with a source.
-      if (path.at(-2) === 'env' && (ours['value'] ?? '') === '' && !ours['valueFrom'] && live['valueFrom'])
-        this.add([...path, 'valueFrom'], undefined, live['valueFrom'])
-      for (const [name, value] of fields)
-        if (!isIgnored(path, name))
-          this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name])
+      return
     }
+    this.compareRemoved(ours, live, path)
+    for (const [name, value] of fields)
+      if (!isIgnored(path, name))
+        this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name])
+  }
+
+  /** What the file does not contain, and nobody but its applier can have added. */
+  private compareRemoved(ours: Json, live: Json, path: Path): void {
+    // The server adds no property to a schema.
+    const properties = path.at(-1) === 'properties' ? Object.keys(live) : []
+    // A variable without a value in place of one with a source.
+    const isBare = path.at(-2) === 'env' && (ours['value'] ?? '') === '' && !ours['valueFrom']
+    const names = isBare && live['valueFrom'] ? ['valueFrom'] : properties
+    for (const name of names) if (!Object.hasOwn(ours, name)) this.add([...path, name], undefined, live[name])
   }
 
   /** Whether an absent map may be one whose fields are all zeros. */
