@@ -50,8 +50,12 @@ export function decodedTexts(text: string): readonly DecodedText[] {
     found.push(...stripped)
     for (const source of stripped.length === 0 ? [form] : stripped) {
       if (depth === maxDecodings || !mayBeEncoded.test(source.text)) continue
-      const decoded = replaceParts(source, encodedParts, decode)
-      if (decoded !== source) add(decoded, depth + 1)
+      const shown = withoutHidden(source)
+      // Such a part may stand between two bytes of an encoded character, or be the start of an octal escape.
+      for (const each of shown === source ? [source] : [shown, source]) {
+        const decoded = replaceParts(each, encodedParts, decode)
+        if (decoded !== source) add(decoded, depth + 1)
+      }
     }
   }
   add({ text, originOf: (start, end) => [start, end] }, 0)
@@ -125,6 +129,17 @@ const encodedParts = new RegExp(
     .join('|'),
   'g',
 )
+
+/** Escapes of one character. */
+const characterParts =
+  /\\(?:[0abfv]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8})|&#(?:\d{1,7}|[xX][0-9A-Fa-f]{1,6});/g
+
+/** The text without escapes of characters that nobody sees. */
+function withoutHidden(source: DecodedText): DecodedText {
+  if (!/\\|&#/.test(source.text)) return source
+  const shown = replaceParts(source, characterParts, (part) => (strip(decode(part)) === '' ? '' : part))
+  return shown.text === source.text ? source : shown
+}
 
 /** What parts stand for. A control character that a text does not show is left out. */
 const decodedParts: Readonly<Record<string, string>> = {
