@@ -867,6 +867,12 @@ describe('a Kustomization at a revision', () => {
     expect(await gateOf(statuses)).toMatchObject(ready(240))
   })
 
+  it('is at another revision if only its name was attempted, and Ready is about the one before', async () => {
+    const begun = { 0: { ...both(older, older), ...isReady }, 10: { ...both(older, wanted), ...isReady } }
+    expect(await gateOf(begun)).toMatchObject({ outcome: 'stalled', reason: 'wrong-revision' })
+    expect(await gateOf({ ...begun, 20: { ...both(wanted, wanted), ...isReady } })).toMatchObject(ready(20))
+  })
+
   const creating = { 0: web.creating, 60: web.done }
   const applied = (revision: string, digest: string, first = -90) => ({
     lastAppliedRevision: revision,

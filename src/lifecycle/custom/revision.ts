@@ -45,8 +45,8 @@ interface Version {
 /** The latest attempt to deploy a version. */
 interface Attempt {
   readonly version: Version
-  /** `retried`: it failed, and the operator tries again by itself. */
-  readonly state: 'running' | 'retried' | 'failed' | 'succeeded'
+  /** `begun`: only its name shows it. `retried`: it failed, and the operator tries again by itself. */
+  readonly state: 'begun' | 'running' | 'retried' | 'failed' | 'succeeded'
   readonly message: string
   /** Since when it has failed, and how long a failure must persist. */
   readonly since?: string | undefined
@@ -173,12 +173,13 @@ const readApplication: Reader = (object, named) => {
   const isSynced =
     deployed?.version !== undefined && attempt !== undefined && isSameVersion(attempt.version, deployed.version)
   const isUnchanged = last === undefined || !isSynced || isSameVersion(last, deployed.version)
+  const { id, revision, revisions } = fieldsOf(status['history']).at(-1) ?? {}
   return {
     operator: 'Argo CD',
     wanted,
     deployed: deployed?.version,
     sameContent: last !== undefined && isUnchanged ? [last] : [],
-    content: isUnchanged ? `${history.length} syncs, ${last?.since}` : undefined,
+    content: isUnchanged ? JSON.stringify([history.length, id, revision, revisions]) : undefined,
     isSettled: isCurrent && !isQueued && !isUnderWay && deployed?.isSynced === true,
     isCurrent,
     attempt: isQueued ? undefined : attempt,
@@ -408,7 +409,7 @@ const readKustomization: Reader = (object, wanted) => {
   const {
     ready,
     isStalled: _,
-    isWorking: __,
+    isWorking,
     inventory,
     message,
     progress,
@@ -435,7 +436,13 @@ const readKustomization: Reader = (object, wanted) => {
     isSettled: !isAttempted,
     attempt: attempted && {
       version: attempted,
-      state: hasFailed ? 'failed' : isAttempted && ready?.status !== 'False' ? 'running' : 'succeeded',
+      state: hasFailed
+        ? 'failed'
+        : !isAttempted || ready?.status === 'False'
+          ? 'succeeded'
+          : isWorking || ready?.status === 'Unknown'
+            ? 'running'
+            : 'begun',
       message,
       since: ready?.lastTransitionTime,
       mustPersistMs: reportedFailureMs,
@@ -474,11 +481,11 @@ const readHelmRelease: Reader = (object, wanted) => {
   const hasFailed = ready?.status === 'False' && !waitingReasons.has(ready.reason)
   const deployed = releases.find(({ status }) => status === 'deployed')
   const version = front === undefined ? fluxVersion(texts(lastAppliedRevision)) : deployed?.version
-  // Until an action begins, and while it is no release, Ready is about the release before.
+  // While its action is no release yet, Ready is about the release before.
   const isBegun =
     attempted !== undefined &&
     common.next !== undefined &&
-    (isWorking || ready?.status !== 'False') &&
+    isWorking &&
     (version === undefined || !isSameVersion(attempted, version))
   const isOfOther = hasFailed && front && attempted && !isSameVersion(attempted, front.version)
   return {
@@ -523,7 +530,7 @@ type Standing =
   /** It is deployed, and its operator reports that something differs from it or is under way. */
   | { readonly type: 'unsettled' }
   /** The operator deploys it. */
-  | { readonly type: 'deploying'; readonly isRetried: boolean; readonly message: string }
+  | { readonly type: 'deploying'; readonly attempt: Attempt }
   | { readonly type: 'failed'; readonly attempt: Attempt }
   /** It was deployed, and is no longer. */
   | { readonly type: 'left'; readonly to: Version; readonly isOlder: boolean }
@@ -538,8 +545,8 @@ function standingOf(report: OperatorReport, facts: ArrivalFacts): Standing {
     isWanted(deployed) || sameContent.some(isWanted) || (content !== undefined && content === facts.known?.content)
   if (attempt?.state === 'failed' && isWanted(attempt.version)) return { type: 'failed', attempt }
   if (isDeployed && isSettled) return { type: 'deployed' }
-  if ((attempt?.state === 'running' || attempt?.state === 'retried') && isWanted(attempt.version))
-    return { type: 'deploying', isRetried: attempt.state === 'retried', message: attempt.message }
+  if (attempt !== undefined && ['begun', 'running', 'retried'].includes(attempt.state) && isWanted(attempt.version))
+    return { type: 'deploying', attempt }
   if (isDeployed) return { type: 'unsettled' }
   if (deployed !== undefined && isCurrent && !isWanted(next)) {
     const isOlder = isOlderThanWanted(deployed, report, facts)
@@ -716,12 +723,14 @@ function judge(
       return isOfOther ? open(own, own.message) : own
     }
     case 'deploying': {
-      const { isRetried, message } = standing
+      const { state, message } = standing.attempt
       const started = {
         ...open(own, message === '' ? `${report.operator} deploys ${describeWanted(wanted)}` : message),
         ...gatedToo(own, object, report.applied),
       }
-      return isRetried ? started : { ...started, stallHold: `${report.operator} is deploying it` }
+      if (state === 'begun')
+        return { ...started, problems: [wrongRevision(object, report, wanted, facts), ...started.problems] }
+      return state === 'retried' ? started : { ...started, stallHold: `${report.operator} is deploying it` }
     }
     case 'failed': {
       const problem = failureOf(object, standing.attempt, context)
