@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
+import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { inputDefinitions, readInputs } from '../inputs.ts'
 import { type KubectlLine, looksLikeManifests, readKubectlLines, splitWords } from '../plan/kubectl-output.ts'
@@ -39,7 +39,7 @@ export async function readCommandInputs(
   const { readStdin, cancelled, program } = context
   const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
   const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
-  const stdin = references.some(isStdin) ? stripVTControlCharacters(await readStdin()) : ''
+  const stdin = references.some(isStdin) ? withoutEscapes(await readStdin()) : ''
   if (cancelled.aborted) return undefined
 
   const fileFlag = files.length > 0 ? flagAsWritten(args, 'filename') : '--manifests'

@@ -1,5 +1,5 @@
-import { stripVTControlCharacters } from 'node:util'
 import { systemClock } from '../cluster/clock.ts'
+import { withoutEscapes } from '../cluster/decoded-text.ts'
 import type { Secrets } from '../cluster/secrets.ts'
 import { describeMistakes, UserError } from '../errors.ts'
 import { passes } from '../gate/outcome.ts'
@@ -157,7 +157,7 @@ export class Screen {
     if (this.#drawn.length === 0) return ''
     // A terminal that became narrower has wrapped the lines.
     const rows = this.#drawn.reduce((sum, line) => {
-      return sum + Math.max(1, Math.ceil(stripVTControlCharacters(line).length / this.columns))
+      return sum + Math.max(1, Math.ceil(withoutEscapes(line).length / this.columns))
     }, 0)
     return `\x1b[${rows}A\r${clearBelow}`
   }

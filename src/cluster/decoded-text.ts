@@ -12,6 +12,11 @@ const invisibles = /\r(?=\n)|(?![\t\n\v\f\r\x85])[\p{Cc}\p{Cf}\p{Default_Ignorab
 /** Most texts have nothing to strip: only ASCII, letters of Latin-1, punctuation, arrows and marks. */
 const mayNeedStripping = /[^\t\n -~\xa1-\xac\xae-\xff\u2010-\u2027\u2190-\u27ff]/
 
+/** A text without terminal escapes, such as colours. */
+export function withoutEscapes(text: string): string {
+  return escapeCharacter.test(text) ? text.replace(ansiEscapes, '') : text
+}
+
 /** A text without terminal escapes and invisible characters. White space stays. */
 export function strip(text: string): string {
   return mayNeedStripping.test(text) ? text.replace(ansiEscapes, '').replace(invisibles, '') : text

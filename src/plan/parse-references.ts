@@ -1,4 +1,4 @@
-import { stripVTControlCharacters } from 'node:util'
+import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { type AddMistake, type Mistake, quote } from '../errors.ts'
 import { writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
@@ -70,7 +70,7 @@ export function parseReferences(
   const references: Reference[] = []
   const invalid: Reference[] = []
   const skipped: SkippedLine[] = []
-  const plain = stripVTControlCharacters(text)
+  const plain = withoutEscapes(text)
   const all = plain.split(/\r\n|\r|\n/)
   const mistakes: Mistake[] = excludesInOutput(all).map((line) => ({ input, line, message: excludeInOutput }))
   const foreign = recognizeForeignOutput(all)
