@@ -6,8 +6,9 @@ import {
   pointerTo,
   stepsByKey,
 } from '../cluster/field-paths.ts'
-import { groupOf, isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
+import { isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
+import { isBuiltIn } from './kinds.ts'
 import type { ResolvedPlan } from './resolve-targets.ts'
 import type { ManifestObject } from './target.ts'
 
@@ -37,25 +38,10 @@ export function findDifferences(manifest: ManifestObject, live: KubeObject): rea
   const { apiVersion, kind, metadata, status, ...rest } = manifest
   const { labels, annotations } = metadata
   const theirs = { labels: {}, annotations: {}, ...live.metadata }
-  const comparison = isBuiltInGroup(groupOf(apiVersion)) ? new Comparison(kind) : new CustomComparison(live)
+  const comparison = isBuiltIn(apiVersion) ? new Comparison(kind) : new CustomComparison(live)
   comparison.compare({ metadata: { labels, annotations }, ...rest }, { ...live, metadata: theirs }, [])
   return comparison.found
 }
-
-/** Groups of Kubernetes itself have no dot, or end in `.k8s.io` and are not those of an add-on. */
-function isBuiltInGroup(group: string): boolean {
-  return !group.includes('.') || builtInGroups.has(group)
-}
-
-const builtInGroups: ReadonlySet<string> = new Set(
-  [
-    'admissionregistration apiextensions apiregistration authentication authorization certificates coordination',
-    'discovery events flowcontrol.apiserver networking node rbac.authorization resource scheduling storage',
-  ]
-    .join(' ')
-    .split(' ')
-    .map((group) => `${group}.k8s.io`),
-)
 
 /**
  * Scalars that are no pointers and `omitempty`: a zero is not stored. The value is the default that the server stores in its
@@ -208,7 +194,7 @@ class Comparison {
   }
 
   private contains(ours: unknown, theirs: unknown, path: Path): boolean {
-    const other = Object.create(this, { found: { value: [] } }) as Comparison
+    const other = new Comparison(this.#kind)
     other.compare(ours, theirs, path)
     return other.found.length === 0
   }

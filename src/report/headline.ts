@@ -26,7 +26,7 @@ export function title(timeline: Timeline, limit = titleLimit): string {
   return `${plain(headline(timeline), limit - note.length)}${note}`
 }
 
-/** The settings of files that changed what is gated, for the end of a title: whoever reads only the title must know of them. */
+/** The settings of files that changed what is gated, for the end of a title, which may be all that is read. */
 function settingsNote({ annotations = [], healthCheckKinds: kinds = [] }: Timeline): string {
   const all = [...annotations, ...kinds.map((kind) => `health-check-exprs for ${kind}`)]
   const [only = ''] = all

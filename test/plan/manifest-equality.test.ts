@@ -301,6 +301,12 @@ it('a volume without a class equals its manifest, and a claim does not', () => {
   expect(inKind('v1', 'PersistentVolumeClaim')(spec, { spec: {} })).toHaveLength(1)
 })
 
+it('an element of a list is compared by the same rules as a field', () => {
+  const toleration = { key: 'a', storageClassName: '' }
+  expect(inPod({ tolerations: [toleration] }, { tolerations: [toleration] })).toEqual([])
+  expect(inPod({ tolerations: [toleration] }, { tolerations: [{ key: 'a' }] })).toHaveLength(1)
+})
+
 it('a file that SOPS has encrypted is not compared', () => {
   const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a' } }
   const ours = comparableManifest(

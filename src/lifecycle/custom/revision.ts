@@ -384,7 +384,7 @@ function readFlux(object: KubeObject, wanted: readonly WantedRevision[], attempt
       : isObject(fields(object.status)['inventory'])
         ? inventoryOf(object)
         : ('unknown' as const),
-    // A suspension makes a generation that Flux does not observe: the conditions of before it stand.
+    // A suspension makes a generation that Flux does not observe, so the conditions of the generation before it still count.
     isHealthy: isSuspended && all.some(({ type, status }) => type === 'Ready' && status === 'True') ? true : undefined,
   }
 }
