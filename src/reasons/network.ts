@@ -44,8 +44,8 @@ export interface NetworkDetails {
   }
   readonly 'selector-matches-nothing': {
     readonly selector: string
-    /** The labels that are most similar to the selector: `pods` pods have them, or the template of `workload`. */
-    readonly similar?: { readonly labels: string; readonly pods: number; readonly workload?: string }
+    /** The labels of its keys that pods have, the most common first. */
+    readonly present: readonly string[]
   }
   readonly 'address-pending': {
     readonly isLoadBalancer: boolean
@@ -129,13 +129,11 @@ export function otherAddressText({ has, requested }: OtherAddress): string {
   return `${has.join(', ')}, and not ${requested.join(' or ')} as requested`
 }
 
-/** `selector app=wbe matches no pod; 3 pods carry app=web` */
-export function unmatchedSelector({ selector, similar }: NetworkDetails['selector-matches-nothing']): string {
+/** `selector app=wbe matches no pod; pods and templates have app=web or app=shop` */
+export function unmatchedSelector({ selector, present }: NetworkDetails['selector-matches-nothing']): string {
   const text = `selector ${selector} matches no pod`
-  if (similar === undefined) return text
-  const { labels, pods, workload } = similar
-  if (workload !== undefined) return `${text}; ${workload} makes pods with ${labels}`
-  return `${text}; ${counted(pods, 'pod')} ${pods === 1 ? 'carries' : 'carry'} ${labels}`
+  const shown = present.slice(0, 3).join(' or ')
+  return shown === '' ? text : `${text}; pods and templates have ${shown}${present.length > 3 ? ' or others' : ''}`
 }
 
 /** A finding as a sentence about the Service, and as a failed check with more details. */

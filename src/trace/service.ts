@@ -118,27 +118,13 @@ function selectorLines(service: Service, { slices, allPods, pods }: ServiceExpla
   if (pods.length === 0) {
     const all = allPods.length === 1 ? 'the only pod' : `any of the ${allPods.length} pods`
     const text = allPods.length === 0 ? 'matches nothing: there is no pod' : `does not match ${all}`
-    return [
-      line(2, mark('✗'), 'selector', selector, colored(`${text} in ${service.metadata.namespace ?? 'default'}`, '✗')),
-      ...(allPods.length === 0 ? [] : existingLabels(service, allPods).map((each) => line(4, dim(each)))),
-    ]
+    const { namespace = 'default' } = service.metadata
+    return [line(2, mark('✗'), 'selector', selector, colored(`${text} in ${namespace}`, '✗'))]
   }
   const served = pods.filter(({ getsTraffic }) => getsTraffic).length
   const as: Mark = served === 0 ? '✗' : served < pods.length ? '…' : '✓'
   const matched = pods.length === 1 ? 'matches 1 pod,' : `matches ${pods.length} pods,`
   return [line(2, mark(as), 'selector', selector, matched, colored(shareWords(served, pods.length), as))]
-}
-
-/** The values that pods have for each label of the selector: `pods have app=web (3)`. */
-function existingLabels({ spec }: Service, pods: readonly Pod[]): readonly string[] {
-  const maxValues = 3
-  return Object.keys(spec?.selector ?? {}).map((key) => {
-    const values = Map.groupBy(pods, ({ metadata }) => metadata.labels?.[key])
-    const named = [...values].filter(([value]) => value !== undefined).sort(([, a], [, b]) => b.length - a.length)
-    if (named.length === 0) return `no pod has a label ${key}`
-    const shown = named.slice(0, maxValues).map(([value, { length }]) => `${key}=${value} (${length})`)
-    return `pods have ${shown.join(', ')}${named.length > maxValues ? ' …' : ''}`
-  })
 }
 
 function shareWords(served: number, all: number): string {

@@ -62,15 +62,3 @@ describe('a Service without ready endpoints', () => {
     )
   })
 })
-
-it('a selector that matches nothing is compared with similar labels', () => {
-  const text = (similar?: { labels: string; pods: number; workload?: string }) =>
-    problemSentence(createProblem('selector-matches-nothing', { selector: 'app=wbe', similar }, onService))
-  expect(text()).toBe('service/web: its selector app=wbe matches no pod')
-  expect(text({ labels: 'app=web', pods: 1 })).toBe(
-    'service/web: its selector app=wbe matches no pod; 1 pod carries app=web',
-  )
-  expect(text({ labels: 'app=web', pods: 0, workload: 'deployment/web' })).toBe(
-    'service/web: its selector app=wbe matches no pod; deployment/web makes pods with app=web',
-  )
-})

@@ -1,4 +1,3 @@
-import leven from 'leven'
 import {
   type EndpointSlice,
   type KubeObject,
@@ -159,7 +158,7 @@ export function explainUnserved(
   const workloads = selected.length > 0 ? [] : standaloneWorkloads(service, context)
   const behind = workloads.filter((workload) => isSelectedBy(service, podsMetadata(workload)))
   if (selected.length === 0 && behind.length === 0) {
-    const detail = { selector, similar: similarLabels(service, allPods, workloads) }
+    const detail = { selector, present: presentLabels(service, allPods, workloads) }
     checks.push(failed(unmatchedSelector(detail)))
     return { ...own, reason: 'selector-matches-nothing', detail, checks }
   }
@@ -315,58 +314,15 @@ function portCheck(port: ServicePort, pods: readonly Pod[]): readonly Check[] {
   return pods.some((pod) => declaredPorts(pod) !== '') ? [passed(`port ${targetPort} is declared by the pods`)] : []
 }
 
-/**
- * The maximum length of a label's value (apimachinery, `LabelValueMaxLength`). Longer texts are not compared: that costs
- * the product of both lengths.
- */
-const maxLabelLength = 63
-
-/** 1 for equal words, 0 for words without common letters. */
-function similarity(a: string, b: string): number {
-  if (a.length > maxLabelLength || b.length > maxLabelLength) return 0
-  return a === b ? 1 : 1 - leven(a, b) / Math.max(a.length, b.length, 1)
-}
-
-/** The minimum similarity of a label that is suggested: that of `wbe` and `web` is 1/3. */
-const minSimilarity = 0.3
-
-/**
- * The labels that the selector probably means: of all pods and pod templates, those that agree most with the selector
- * and are spelt most similarly.
- */
-function similarLabels(
-  { spec }: Service,
-  pods: readonly Pod[],
-  workloads: readonly Workload[],
-): NetworkDetails['selector-matches-nothing']['similar'] {
-  const selector = Object.entries(spec?.selector ?? {})
-  const candidates = [
-    ...pods.filter((pod) => !isReplaced(pod)).map((of) => ({ labels: of.metadata.labels ?? {}, of })),
-    ...workloads.map((of) => ({ labels: podsMetadata(of).metadata.labels ?? {}, of })),
-  ]
-  // The pods of one workload have the same labels, so only distinct sets of labels are compared.
-  const groups = Map.groupBy(candidates, ({ labels }) => selector.map(([key]) => labels[key]).join())
-  const [best] = [...groups.values()]
-    .map((group) => ({ group, score: score(group[0]?.labels ?? {}, selector) }))
-    .toSorted((a, b) => b.score - a.score)
-  const [first] = best?.group ?? []
-  if (best === undefined || first === undefined || best.score < minSimilarity) return undefined
-  const shown = selector.flatMap(([key]): [string, string][] => {
-    const value = first.labels[key]
-    return value === undefined ? [] : [[key, value]]
-  })
-  const count = best.group.filter(({ of }) => of.kind === 'Pod').length
-  return {
-    labels: formatLabels(Object.fromEntries(shown)),
-    pods: count,
-    workload: count > 0 ? undefined : shortName(first.of),
-  }
-}
-
-function score(labels: Readonly<Record<string, string>>, selector: readonly (readonly [string, string])[]): number {
-  return selector.reduce((sum, [key, value]) => {
-    const label = labels[key]
-    // In a handwritten recording, either may be a number.
-    return sum + (label === undefined ? 0 : similarity(String(value), String(label)))
-  }, 0)
+/** The labels of its selector's keys that pods and the pod templates of workloads have, the most common first. */
+function presentLabels({ spec }: Service, pods: readonly Pod[], workloads: readonly Workload[]): readonly string[] {
+  const keys = Object.keys(spec?.selector ?? {})
+  const labels = [...pods.filter((pod) => !isReplaced(pod)), ...workloads.map(podsMetadata)]
+    .map(({ metadata }) =>
+      keys.flatMap((key) => (metadata.labels?.[key] === undefined ? [] : [[key, metadata.labels[key]]])),
+    )
+    .filter((present) => present.length > 0)
+    .map((present) => formatLabels(Object.fromEntries(present)))
+  const sets = Map.groupBy(labels, (each) => each)
+  return [...sets].sort(([, a], [, b]) => b.length - a.length).map(([each]) => each)
 }
