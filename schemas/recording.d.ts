@@ -130,9 +130,9 @@ export type Event =
        */
       check: number
       /**
-       * The pod that was asked; absent if a URL was asked
+       * The pod that was asked
        */
-      pod?: string
+      pod: string
       namespace?: string
       /**
        * The HTTP status

@@ -354,8 +354,7 @@ const definitions = {
     name: 'http-checks',
     group: 'After ready',
     placeholder: 'REQUEST',
-    description:
-      'HTTP requests that the new pods must answer, one per line: a reference, a method and a path, or a method and a URL.',
+    description: 'HTTP requests that the new pods must answer, one per line: a reference, a method and a path.',
     details: `For example \`service/web GET /healthz\` or \`deployment/web:8080 GET /version --each-pod --expect-body=v2\`. A reference is a gated resource with pods, also a custom one, or a Service that selects the pods of one; its port may be left out if it has only one. Only ready pods of the new revision are asked, through the API server, once the resource is ready. The resource is ready only after a right answer, and fails after ${answersProven} wrong or missing answers in a row by one pod in ${answersProvenMs / 1_000} seconds or more (\`wrong-answer\`, \`no-answer\`). Flags of a line: \`-n\`, \`--expect-status=200-299\`, \`--expect-body=TEXT\`, \`--header='Name: value'\` (a credential is masked), \`--scheme=https\`, \`--timeout=${formatDuration(defaultRequestTimeoutMs)}\`, \`--times=1\` (right answers in a row), \`--each-pod\`. Default: none.`,
   }),
   holdMs: input(duration, {

@@ -50,7 +50,7 @@ export const outputDefinitions = {
   'failed-resources': {
     description:
       'A JSON array with one object for every resource that was not ready at the end, each with `target`, `namespace`, `outcome`, `reason` and `message`.',
-    details: `A resource that only waits for another one has \`causedBy\`, like \`deployment.apps/web\`. A request to a URL is the target \`url\`. After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
+    details: `A resource that only waits for another one has \`causedBy\`, like \`deployment.apps/web\`. After a merge, \`gate\` names the gate. The one that decided the outcome comes first. Limited to ${failedResourcesBytes / 1024} KiB: the last entry is then \`{"more": N}\`, and \`report\` has all. An empty array if all are ready.`,
     value: failedResources,
   },
   'duration-seconds': {
@@ -124,12 +124,10 @@ export function setOutputs(outputs: Partial<Record<OutputName, string>>): void {
   for (const [name, value] of Object.entries(outputs)) setOutput(name, value)
 }
 
-/** The targets that are not ready, and a URL without an answer, as JSON: the deciding one first, then in input order. */
+/** The targets that are not ready, as JSON: the deciding one first, then in input order. */
 function failedResources(timeline: EndedTimeline): string {
   const deciding = decidingTarget(timeline)
-  const { urlVerdict } = timeline.checks ?? {}
-  const ofUrl = urlVerdict === undefined ? [] : [resourceEntry({ target: 'url' }, urlVerdict)]
-  const ofTargets = timeline.targets
+  const entries = timeline.targets
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((record) => {
@@ -145,7 +143,7 @@ function failedResources(timeline: EndedTimeline): string {
         causedByNamespace: causedByNamespace && plain(causedByNamespace),
       })
     })
-  return jsonArray([...ofUrl, ...ofTargets])
+  return jsonArray(entries)
 }
 
 /** The targets whose version is this change, as JSON in input order. */

@@ -1,4 +1,3 @@
-import type { RequestOptions } from 'node:https'
 import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Clock } from '../cluster/clock.ts'
@@ -11,7 +10,6 @@ import {
   isUnauthorized,
   unreachedPod,
 } from '../cluster/failures.ts'
-import { agentOfProxy } from '../cluster/kubeconfig.ts'
 import type { PodPort } from '../cluster/port-forward.ts'
 import { type Mistake, throwMistakes } from '../errors.ts'
 import type { Header, Scheme } from '../plan/checks.ts'
@@ -42,16 +40,12 @@ type AskedCluster = Pick<Cluster, 'forwardPort' | 'withCredentials' | 'permits' 
 export class Access {
   readonly #cluster: AskedCluster
   readonly #clock: Clock
-  readonly #env: NodeJS.ProcessEnv
   /** The namespaces where forwarding is forbidden. */
   readonly #proxied = new Set<string>()
-  readonly #agents = new Map<string, Promise<RequestOptions['agent']>>()
 
-  /** @param env its proxies are used for URLs */
-  constructor(cluster: AskedCluster, clock: Clock, env: NodeJS.ProcessEnv) {
+  constructor(cluster: AskedCluster, clock: Clock) {
     this.#cluster = cluster
     this.#clock = clock
-    this.#env = env
   }
 
   /**
@@ -115,20 +109,6 @@ export class Access {
       () => this.#askForwarded(pod, target, query, signal),
       () => this.#askThroughProxy(pod, target, query, signal),
     )
-  }
-
-  /**
-   * Asks a URL, and verifies its certificate.
-   * @throws MissingAnswer
-   */
-  async askUrl(url: URL, query: HttpQuery, signal: AbortSignal): Promise<HttpAnswer> {
-    try {
-      const agent = this.#agents.get(url.origin) ?? agentOfProxy(url.href, this.#env)
-      this.#agents.set(url.origin, agent)
-      return await exchange(url, { agent: (await agent) ?? false }, query, this.#clock, signal)
-    } catch (error) {
-      throw missingAnswer(error, query.timeoutMs)
-    }
   }
 
   async #unlessForbidden<T>(namespace: string, forward: () => Promise<T>, proxy: () => Promise<T>): Promise<T> {

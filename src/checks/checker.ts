@@ -21,8 +21,6 @@ interface CheckerOptions {
   readonly checks: Checks
   readonly cluster: Cluster
   readonly clock: Clock
-  /** The environment, whose proxies are used for URLs. */
-  readonly env: NodeJS.ProcessEnv
   /** Removes the secrets from a text before it is cut. */
   readonly redact: (text: string) => string
 }
@@ -51,7 +49,7 @@ export class Checker {
 
   constructor(options: CheckerOptions) {
     this.#options = options
-    this.#access = new Access(options.cluster, options.clock, options.env)
+    this.#access = new Access(options.cluster, options.clock)
   }
 
   /**
@@ -148,7 +146,7 @@ export class Checker {
   async #request({ check, pod }: Question, signal: AbortSignal): Promise<Answer> {
     const request = this.#options.checks.httpChecks.find(({ index }) => index === check)
     if (request === undefined) throw new Error(`there is no request ${check}`)
-    const asked = pod === undefined ? {} : { pod: pod.name, namespace: pod.namespace }
+    const asked = { pod: pod.name, namespace: pod.namespace }
     try {
       const answer = await this.#send(request, pod, signal)
       return { type: 'ANSWER', check, ...asked, ...this.#recorded(request, answer) }
@@ -158,10 +156,9 @@ export class Checker {
     }
   }
 
-  #send(request: RequestCheck, pod: AskedPod | undefined, signal: AbortSignal): Promise<HttpAnswer> {
-    const { method, headers, timeoutMs, url, path, scheme } = request
+  #send(request: RequestCheck, pod: AskedPod, signal: AbortSignal): Promise<HttpAnswer> {
+    const { method, headers, timeoutMs, path, scheme } = request
     const query = { method, headers: withDefaults(headers), timeoutMs, maxBytes: maxCheckedBodyBytes }
-    if (pod === undefined) return this.#access.askUrl(new URL(url ?? ''), query, signal)
     const { namespace, name, port } = pod
     return this.#access.askPod({ namespace, pod: name, port }, { scheme, path }, query, signal)
   }
@@ -194,7 +191,7 @@ export class Checker {
 }
 
 function keyOf({ check, pod }: Question): string {
-  return `${check} ${pod?.uid ?? ''} ${pod?.port ?? ''}`
+  return `${check} ${pod.uid} ${pod.port}`
 }
 
 /** The user's headers, and those of this program that he does not set. */
@@ -208,7 +205,10 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
 }
 
 function neededAccess({ httpChecks }: Checks): readonly NeededAccess[] {
-  return httpChecks.flatMap(({ line, reference, method, headers }) =>
-    reference === undefined ? [] : [{ line, namespace: reference.namespace ?? '', method, headers }],
-  )
+  return httpChecks.map(({ line, reference: { namespace = '' }, method, headers }) => ({
+    line,
+    namespace,
+    method,
+    headers,
+  }))
 }

@@ -100,10 +100,6 @@ const errors: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
   ECONNRESET: closedEarly,
   EPIPE: closedEarly,
-  ENOTFOUND: 'the name of the host does not exist',
-  EAI_AGAIN: 'the name of the host cannot be resolved',
-  EHOSTUNREACH: 'the host cannot be reached',
-  ENETUNREACH: 'the network cannot be reached',
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too long',
 }
 

@@ -91,8 +91,8 @@ export interface Answer {
   readonly type: 'ANSWER'
   /** Index of the line among `http-checks`, counted from 0. */
   readonly check: number
-  /** The pod that was asked, and its namespace; absent if a URL was asked. */
-  readonly pod?: string
+  /** The pod that was asked, and its namespace. */
+  readonly pod: string
   readonly namespace?: string
   /** The HTTP status. */
   readonly status?: number

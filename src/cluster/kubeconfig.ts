@@ -272,23 +272,6 @@ function throughLibrary(context: Entry, cluster: Entry, user: Entry, proxy: unkn
 }
 
 /**
- * The agent for requests to another server, if the environment has a proxy for it.
- * @throws UserError if the address of the proxy is invalid
- */
-export async function agentOfProxy(server: string, env: NodeJS.ProcessEnv): Promise<RequestOptions['agent']> {
-  const proxy = proxyFromEnvironment(server, env)
-  if (proxy === undefined) return undefined
-  hostOfProxy(proxy)
-  const request: RequestOptions = {}
-  const [empty, host] = [
-    { name: 'none', body: {} },
-    { name: 'server', body: { server } },
-  ]
-  await throughLibrary(empty, host, empty, proxy)(request)
-  return request.agent
-}
-
-/**
  * Omits the fields that client-node supports only in part: exec plugins (run without `KUBERNETES_EXEC_INFO`), `tokenFile`
  * and group impersonation. client-node refuses http:// unless verification is off.
  */

@@ -23,7 +23,7 @@ export function isCutShort({ outcome }: Verdict): boolean {
 
 /** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
 export function gateHint(
-  { verdict, targets, checks }: Timeline,
+  { verdict, targets }: Timeline,
   denied: HintDetails['denied'] = verdict?.denied,
 ): string | undefined {
   const [first] = targets
@@ -31,7 +31,7 @@ export function gateHint(
   const { outcome } = verdict
   if (!isCutShort(verdict) && targets.some((record) => record.outcome === outcome)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable, problem: checks?.urlProblem })
+  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable })
 }
 
 /** The hint of a target that is not ready. */

@@ -7,10 +7,8 @@ import {
   type AnswerBook,
   type Answers,
   addAnswer,
-  answersProblem,
   type ConcerningCheck,
   isRight,
-  missingDetail,
   podsOfTarget,
   requestOf,
   withAnswers,
@@ -23,14 +21,12 @@ import type { Rule, Serving } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
 import type { Target } from '../plan/target.ts'
-import { type Problem, problemSentence, sentenceOf, traitsOf } from '../reasons/reasons.ts'
-import { joinSubject } from '../reasons/spec.ts'
+import { type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
 import { noQuestions, type Question } from './questions.ts'
 import { examinePlace, type Parts, type Place, placeOf, podsOf, targetsAt } from './request-places.ts'
-import type { GateSettings } from './settings.ts'
 import { type GatedTarget, objectOf } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
 import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
@@ -38,12 +34,7 @@ import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './tim
 /** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
 export interface AfterReadyFactory {
   readonly holdMs: number
-  create(
-    targets: readonly Target[],
-    settings: GateSettings,
-    servingOf: (target: Target) => Serving | undefined,
-    parts: () => Parts,
-  ): AfterReady
+  create(targets: readonly Target[], servingOf: (target: Target) => Serving | undefined, parts: () => Parts): AfterReady
 }
 
 /** The checks of a gate. The gate itself does not import this file: without checks, it is not loaded. */
@@ -65,12 +56,11 @@ type TimedAnswer = Answer & { readonly at: number }
  */
 export class AfterReady implements AnswerBook {
   readonly #checks: Checks
-  readonly #settings: GateSettings
   #targets: readonly Target[]
   #places: readonly Place[]
   readonly #servingOf: (target: Target) => Serving | undefined
   readonly #history: CheckHistory
-  /** The answers by line and uid of the pod; a URL has the empty uid. */
+  /** The answers by line and uid of the pod. */
   readonly #answers = new Map<string, Answers>()
   /** Since when a pod is asked, by line and uid. */
   readonly #askedSince = new Map<string, number>()
@@ -86,9 +76,6 @@ export class AfterReady implements AnswerBook {
   #reachableSince: number | undefined = -Infinity
   /** The lines whose reference and port are known to be right. */
   readonly #checked = new Set<RequestCheck>()
-  /** Since when the URLs are asked: every target is ready. */
-  #urlsSince: number | undefined
-  #urlEnd: Pick<CheckRecords, 'urlVerdict' | 'urlProblem'> = {}
   #questions: readonly Question[] = noQuestions
 
   /**
@@ -98,12 +85,10 @@ export class AfterReady implements AnswerBook {
   constructor(
     checks: Checks,
     targets: readonly Target[],
-    settings: GateSettings,
     servingOf: (target: Target) => Serving | undefined,
     parts: () => Parts,
   ) {
     this.#checks = checks
-    this.#settings = settings
     this.#parts = parts
     this.#servingOf = servingOf
     this.#targets = targets
@@ -147,7 +132,7 @@ export class AfterReady implements AnswerBook {
 
   /** What was asked and answered so far. */
   get records(): CheckRecords {
-    return { ...this.#history.records, ...this.#urlEnd }
+    return this.#history.records
   }
 
   /** Records an answer. Returns the targets that it may affect. */
@@ -164,9 +149,8 @@ export class AfterReady implements AnswerBook {
     return concerned
   }
 
-  /** The pod of an answer, if it is one of the gated revision that is asked; the empty uid for a URL. */
+  /** The pod of an answer, if it is one of the gated revision that is asked. */
   #uidOf({ pod, namespace }: Answer, check: RequestCheck, concerned: readonly GatedTarget[]): string | undefined {
-    if (check.reference === undefined) return this.#urlsSince === undefined ? undefined : ''
     const asks = concerned
       .filter(({ target }) => namespace === undefined || namespace === target.namespace)
       .flatMap(({ state }) => state.assessment?.asks?.filter((ask) => ask.check === check.index) ?? [])
@@ -176,10 +160,6 @@ export class AfterReady implements AnswerBook {
   /** The targets that a line may concern. */
   #concernedBy({ index }: RequestCheck): readonly GatedTarget[] {
     return targetsAt(this.#places[index], this.#parts())
-  }
-
-  get #areAllReady(): boolean {
-    return this.#parts().all.every(({ state }) => state.type === 'ready')
   }
 
   /**
@@ -245,8 +225,7 @@ export class AfterReady implements AnswerBook {
 
   /** Whether something is asked before the gate may end as ready. */
   isWaiting(now: number): boolean {
-    if (this.#hold === undefined) return this.#openUrls.length > 0
-    return now < this.#hold.until || this.#openChecks.length > 0
+    return this.#hold !== undefined && (now < this.#hold.until || this.#openChecks.length > 0)
   }
 
   /** The lines that some pod still has to answer. */
@@ -302,7 +281,7 @@ export class AfterReady implements AnswerBook {
 
   /** What the gate waits for after ready, for a heartbeat. */
   describe(now: number): readonly string[] {
-    if (this.#hold === undefined) return this.#openUrls.map((check) => `waiting for the answer to ${requestOf(check)}`)
+    if (this.#hold === undefined) return []
     if (now >= this.#hold.until) return ['waiting for the last answers']
     return [`must stay so for ${duration(this.#hold.until - now)} more`]
   }
@@ -312,11 +291,7 @@ export class AfterReady implements AnswerBook {
    * @param isUnavailable whether a watch is unavailable: then the end of the hold waits
    */
   deadlines(now: number, isUnavailable: boolean): readonly Deadline[] {
-    if (this.#hold === undefined) {
-      const { stallTimeoutMs } = this.#settings
-      const stallAt = (this.#urlsSince ?? Infinity) + stallTimeoutMs
-      return stallTimeoutMs > 0 && this.#openUrls.length > 0 ? [{ at: stallAt, ends: 'gate' }] : []
-    }
+    if (this.#hold === undefined) return []
     const { until } = this.#hold
     this.#reachableSince = isUnavailable ? undefined : (this.#reachableSince ?? now)
     if (isUnavailable) return []
@@ -328,42 +303,18 @@ export class AfterReady implements AnswerBook {
 
   /** Updates the questions. Called after each event and deadline. */
   update(now: number): void {
-    if (this.#hold === undefined) this.#updateUrls(now)
     const next = this.#checks.httpChecks.flatMap((check) => this.#questionsOf(check, now))
     if (!isDeepStrictEqual(next, this.#questions)) this.#questions = next.length === 0 ? noQuestions : next
   }
 
-  /** URLs are asked once everything is ready; if it is no longer, they must answer again. */
-  #updateUrls(now: number): void {
-    const urls = this.#checks.httpChecks.filter(({ reference }) => reference === undefined)
-    if (this.#areAllReady) {
-      this.#urlsSince ??= now
-      return
-    }
-    this.#urlsSince = undefined
-    for (const { index } of urls) this.#answers.delete(keyOf(index, ''))
-  }
-
-  /** The URLs that have not answered. */
-  get #openUrls(): readonly RequestCheck[] {
-    if (this.#urlsSince === undefined) return []
-    return this.#checks.httpChecks.filter(
-      (check) => check.reference === undefined && (this.answers(check, '')?.right ?? 0) < check.times,
-    )
-  }
-
   #questionsOf(check: RequestCheck, now: number): readonly Question[] {
-    const questionFor = (uid: string, pod?: AskedPod): Question[] => {
-      const at = this.#dueAt(check, uid, now)
-      return at === undefined ? [] : [{ check: check.index, ...(pod && { pod }), at }]
-    }
-    if (check.reference === undefined) {
-      const isAsked = this.isHolding || this.#openUrls.includes(check)
-      return isAsked ? questionFor('') : []
+    const questionFor = (pod: AskedPod): Question[] => {
+      const at = this.#dueAt(check, pod.uid, now)
+      return at === undefined ? [] : [{ check: check.index, pod, at }]
     }
     return this.#concernedBy(check)
       .flatMap(({ state }) => (state.type === 'ended' ? [] : (state.assessment?.asks ?? [])))
-      .flatMap((each) => (each.check === check.index ? each.asked.flatMap((pod) => questionFor(pod.uid, pod)) : []))
+      .flatMap((each) => (each.check === check.index ? each.asked.flatMap(questionFor) : []))
   }
 
   /**
@@ -381,40 +332,9 @@ export class AfterReady implements AnswerBook {
     return last >= until ? undefined : Math.min(at, until)
   }
 
-  /** The gate's timeout has passed: what the URLs have not answered ends it. */
-  expire(now: number): void {
-    const [check] = this.#openUrls
-    if (this.#hold === undefined && check !== undefined) this.#endByUrl('timed-out', check, now)
-  }
-
-  #endByUrl(outcome: 'failed' | 'stalled' | 'timed-out', check: RequestCheck, now: number): void {
-    const own = { subject: urlSubject, count: 1, firstSeenAt: this.#urlsSince ?? now, proven: false } as const
-    const answers = this.answers(check, '')
-    const problem =
-      (answers && answersProblem(check, answers, urlSubject, { declared: '' })) ??
-      ({ ...own, reason: 'no-answer', detail: missingDetail(check) } satisfies Problem)
-    const { reason } = problem
-    if (this.#urlEnd.urlVerdict !== undefined) return
-    const message = joinSubject(urlSubject.name, sentenceOf(problem))
-    this.#urlEnd = { urlVerdict: { outcome, reason, message }, urlProblem: problem }
-  }
-
-  /** How the checks end the gate: a mistake in them, or a URL; undefined while they do not. */
-  verdict(now: number): Verdict | undefined {
-    return this.#mistakes() ?? this.#urlFailure(now) ?? (this.#hold && this.#unansweredVerdict(this.#hold))
-  }
-
-  #urlFailure(now: number): Verdict | undefined {
-    for (const check of this.#checks.httpChecks.filter(({ reference }) => reference === undefined)) {
-      const answers = this.answers(check, '')
-      const problem = answers && answersProblem(check, answers, urlSubject, { declared: '' })
-      if (problem?.proven) this.#endByUrl('failed', check, now)
-    }
-    const { stallTimeoutMs } = this.#settings
-    const [open] = this.#hold === undefined ? this.#openUrls : []
-    if (open !== undefined && stallTimeoutMs > 0 && now >= (this.#urlsSince ?? now) + stallTimeoutMs)
-      this.#endByUrl('stalled', open, now)
-    return this.#urlEnd.urlVerdict
+  /** How the checks end the gate: a mistake in them, or pods that cannot be reached; undefined while they do not. */
+  verdict(): Verdict | undefined {
+    return this.#mistakes() ?? (this.#hold && this.#unansweredVerdict(this.#hold))
   }
 
   /** The mistakes that only the cluster shows: a reference that reaches no gated pod, a port that does not exist. */
@@ -432,9 +352,6 @@ export class AfterReady implements AnswerBook {
     return { outcome: 'misconfigured', reason: 'input-invalid', message: describeMistakes(mistakes).join('\n') }
   }
 }
-
-/** The subject of requests to URLs, which belong to no target. */
-const urlSubject = { group: '', kind: '', name: 'the URL' } as const
 
 function keyOf(index: number, uid: string): string {
   return `${index} ${uid}`

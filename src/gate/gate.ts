@@ -116,7 +116,6 @@ export class Gate {
     this.#health = new ApiHealth(this.#watched)
     this.#after = afterReady?.create(
       targets,
-      this.#settings,
       (target) => targetRule(target, settings).serving,
       () => ({
         all: this.#targets.all,
@@ -371,7 +370,6 @@ export class Gate {
           this.#after?.isHolding ? this.#after.notReady(gated, at) : { type: 'end', verdict: verdict() },
         ),
       )
-    if (isTimeout) this.#after?.expire(at)
     if (due.some((deadline) => deadline.ends === 'hold')) this.#endHold(at)
     for (const gated of isTimeout ? this.#targets.open : [])
       this.#targets.judge(gated, () =>
@@ -530,7 +528,7 @@ export class Gate {
     if (this.isOver) return
     this.#after?.update(this.#now)
     const hasBroken = this.#after?.isHolding === true && unended.length < all.length
-    const asked = hasBroken ? undefined : this.#after?.verdict(this.#now)
+    const asked = hasBroken ? undefined : this.#after?.verdict()
     if (unknown !== undefined) this.#finish(unknown)
     else if (asked !== undefined) this.#finish(asked)
     else if (isDone || hasBroken || this.#now >= this.#failFastAt)

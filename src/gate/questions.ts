@@ -9,8 +9,7 @@ export type { AskedPod }
 export interface Question {
   /** Index among `http-checks`. */
   readonly check: number
-  /** Absent if the URL is asked. */
-  readonly pod?: AskedPod
+  readonly pod: AskedPod
   /** When it is due, milliseconds since the epoch on the clock of the feed. */
   readonly at: number
 }

@@ -153,8 +153,6 @@ const request = fields<RequestRecord>({
 const checks = fields<CheckRecords>({
   httpChecks: each(request),
   hold: kept,
-  urlVerdict: fields(verdict),
-  urlProblem: omitted,
 })
 
 const timeline = fields<Timeline>({

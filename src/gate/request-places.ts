@@ -20,7 +20,6 @@ export interface Parts {
 
 /** Where a line of `http-checks` asks. */
 export type Place =
-  | { readonly type: 'url' }
   | { readonly type: 'target'; readonly index: number; readonly target: Target; readonly serving: Serving }
   /** An object that selects the pods of some of these targets. */
   | {
@@ -41,11 +40,10 @@ const whatServes = 'Name a Service, or a resource that runs pods.'
  * @param servingOf how requests reach the pods of a target; undefined if it has none
  */
 export function placeOf(
-  reference: CheckReference | undefined,
+  reference: CheckReference,
   targets: readonly Target[],
   servingOf: (target: Target) => Serving | undefined,
 ): Place {
-  if (reference === undefined) return { type: 'url' }
   const name = { ...reference, apiVersion: reference.apiVersion ?? '' }
   const index = targets.findIndex((target) => nameKey(target) === nameKey(name))
   const target = targets[index]
@@ -89,7 +87,7 @@ export function podsOf(gated: GatedTarget | undefined, { contextOf }: Parts): re
 
 /** Whether a line reaches the pods of a target at a port that exists, as far as the objects are known. */
 export function examinePlace(check: RequestCheck, place: Place | undefined, parts: Parts): Examined {
-  if (place === undefined || place.type === 'url') return 'right'
+  if (place === undefined) return 'right'
   // An operator may still deploy the object that the line names.
   const mayDeploy = parts.all.some(({ rule, state }) => rule.arrival !== undefined && state.type !== 'ready')
   if (place.type === 'mistake') return mayDeploy ? 'unknown' : { message: place.message }

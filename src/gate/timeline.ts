@@ -205,10 +205,6 @@ export interface HoldRecord {
 export interface CheckRecords {
   readonly httpChecks: readonly RequestRecord[]
   readonly hold?: HoldRecord | undefined
-  /** The verdict of the requests to URLs, if they ended the gate: they belong to no target. */
-  readonly urlVerdict?: Verdict | undefined
-  /** The problem behind `urlVerdict`, for the hint. */
-  readonly urlProblem?: Problem | undefined
 }
 
 /** Everything that happened, and the gate's verdict: the only input of the renderers. */

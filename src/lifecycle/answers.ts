@@ -12,7 +12,7 @@ import { amended, type Rule, type ServedPort, type Serving } from './rule.ts'
 import type { RuleContext } from './rule-context.ts'
 import { isReady, isReplaced, portsOf } from './workloads/pod-fields.ts'
 
-/** The answers of one pod, or of a URL, to one line of `http-checks`. */
+/** The answers of one pod to one line of `http-checks`. */
 export interface Answers {
   /** Right answers in a row. */
   readonly right: number
@@ -255,9 +255,9 @@ function portIn(pod: Pod, { target }: ServedPort): number | undefined {
   return portsOf(pod).find(({ name, protocol = 'TCP' }) => name === target && protocol === 'TCP')?.containerPort
 }
 
-/** `GET /healthz`, or `GET https://shop.example/healthz`. */
-export function requestOf({ method, path, url }: RequestCheck): string {
-  return `${method} ${url ?? path}`
+/** `GET /healthz` */
+export function requestOf({ method, path }: RequestCheck): string {
+  return `${method} ${path}`
 }
 
 /** The pods that a line may ask, and those that it asks now. */
@@ -320,7 +320,7 @@ function declaredPorts(pod: Pod): string {
 }
 
 /** The problem of wrong or missing answers in a row; undefined after a right one. */
-export function answersProblem(
+function answersProblem(
   check: RequestCheck,
   { wrong, wrongSince, last, lastAt }: Answers,
   subject: Subject,
@@ -393,13 +393,8 @@ function unanswered({ check, pods, ports, right }: Asking, object: KubeObject, {
     ...ownProblem(object, context.now),
     subject,
     reason: 'no-answer',
-    detail: missingDetail(check, pod && ports.get(uidOf(pod))),
+    detail: { request: requestOf(check), scheme: check.scheme, port: pod && ports.get(uidOf(pod)), declared: '' },
   }
-}
-
-/** The detail of a request that nothing has answered yet. */
-export function missingDetail(check: RequestCheck, port?: number): CheckDetails['no-answer'] {
-  return { request: requestOf(check), scheme: check.scheme, port, declared: '' }
 }
 
 function milestoneOf(

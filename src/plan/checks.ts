@@ -36,11 +36,9 @@ export interface RequestCheck {
   /** The line as written, with `***` for the values of headers. */
   readonly text: string
   readonly method: string
-  /** With its query; of a URL too. */
+  /** With its query. */
   readonly path: string
-  /** `METHOD URL`: asked from outside, of no target. */
-  readonly url?: string | undefined
-  readonly reference?: CheckReference | undefined
+  readonly reference: CheckReference
   /** The name or number of the port of the reference, as written. */
   readonly port?: string | undefined
   readonly scheme: Scheme
@@ -98,27 +96,32 @@ const requestFlags = {
 /** The methods that a request may have. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const
 
-const forms =
-  'Write a reference, a method and a path, like service/web GET /healthz, or a method and a URL, like GET https://shop.example/healthz.'
+const form = 'Write a reference, a method and a path, like service/web GET /healthz.'
 
 function parseRequest(written: string, place: Place, addMistake: AddMistake): RequestCheck | undefined {
   const words = splitWords(written, addMistake)?.map(({ text }) => text)
   if (words === undefined) return undefined
   const { words: named, flags } = splitFlags(words, addMistake, requestFlags, 'request')
-  const isOutside = named.length < 3 && !named[0]?.includes('/')
-  const [first = '', method = '', path = '', ...more] = isOutside ? ['', ...named] : named
+  if (named.some((word) => /^https?:\/\//i.test(word))) {
+    addMistake(
+      `A URL cannot be asked, only the pods of what is gated. ${form} For an address outside, use curl in a step of its own.`,
+    )
+    return undefined
+  }
+  const [object = '', method = '', path = '', ...more] = named
   if (path === '' || more.length > 0) {
-    addMistake(more.length > 0 ? `${quote(more[0] ?? '')} is too much. ${forms}` : `Something is missing. ${forms}`)
+    addMistake(more.length > 0 ? `${quote(more[0] ?? '')} is too much. ${form}` : `Something is missing. ${form}`)
     return undefined
   }
   checkMethod(method, addMistake)
-  checkCombination(flags, isOutside, addMistake)
-  const target = isOutside ? readUrl(path, addMistake) : readTarget(first, path, flags, addMistake)
+  checkPath(path, addMistake)
   return {
     ...place,
     text: withoutValues(words),
     method,
-    ...target,
+    path,
+    ...readReference(object, flags.get('namespace'), addMistake),
+    scheme: readScheme(flags.get('scheme'), addMistake),
     headers: readHeaders(flags.get('header'), addMistake),
     expectStatus: readStatuses(flags.get('expect-status'), addMistake),
     expectBody: flags.get('expect-body'),
@@ -135,34 +138,21 @@ function checkMethod(method: string, addMistake: AddMistake): void {
   )
 }
 
-/** Flags that contradict each other, or have no effect. */
-function checkCombination(flags: ReadonlyMap<string, string>, isOutside: boolean, addMistake: AddMistake): void {
-  const rejectFlag = (name: string, why: string) => {
-    if (flags.has(name)) addMistake(`--${name} has no effect ${why}. Leave it out.`)
-  }
-  if (isOutside) {
-    rejectFlag('namespace', 'on a URL')
-    rejectFlag('scheme', 'on a URL, which contains its scheme')
-    rejectFlag('each-pod', 'on a URL, which reaches any pod')
-  }
-}
-
 /** `service/web:8080`. */
 function readReference(
   word: string,
-  flags: ReadonlyMap<string, string>,
+  namespace: string | undefined,
   addMistake: AddMistake,
-): Pick<RequestCheck, 'port'> & { readonly reference?: CheckReference } {
+): Pick<RequestCheck, 'port' | 'reference'> {
   const [object = '', port, ...rest] = word.split(':')
   const [kind = '', name = '', ...more] = object.split('/')
   if (kind === '' || name === '' || more.length > 0 || rest.length > 0 || kind.includes(',')) {
     addMistake(`${quote(word)} is no reference. Write a kind and a name, and a port if needed: service/web:8080.`)
-    return {}
+    return { reference: { kind, name } }
   }
   checkName(name, '', addMistake)
   if (port !== undefined && !isPort(port))
     addMistake(`${quote(port)} is no port. Write a number from 1 to 65535, or the name of a port.`)
-  const namespace = flags.get('namespace')
   if (namespace !== undefined) checkNamespace(namespace, addMistake)
   return { reference: { kind, name, namespace }, port }
 }
@@ -179,27 +169,13 @@ const otherPath = /^\/\/|^[^?]*(?:\\|\/(?:\.|%2e){1,2}(?:[/?]|$))/i
 /** The characters that the value of a header may have (RFC 9110, section 5.5). */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
 
-function readTarget(word: string, path: string, flags: ReadonlyMap<string, string>, addMistake: AddMistake) {
+function checkPath(path: string, addMistake: AddMistake): void {
   if (!/^\/[\x21-\x7e]*$/.test(path) || path.includes('#'))
     addMistake(`${quote(path)} is no path. Write one that begins with "/", with %20 for a blank and without "#".`)
   else if (otherPath.test(path))
     addMistake(
       `${quote(path)} asks another path, or another host. Write the path that is asked: without "//" at its start, "\\", "." and "..".`,
     )
-  return { ...readReference(word, flags, addMistake), path, scheme: readScheme(flags.get('scheme'), addMistake) }
-}
-
-/** Credentials belong into a header, whose value is masked. */
-function readUrl(text: string, addMistake: AddMistake): Pick<RequestCheck, 'url' | 'path' | 'scheme'> {
-  const url = /^https?:\/\//i.test(text) && !/[\s\p{Cc}]/u.test(text) && URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined) {
-    addMistake(`${quote(text)} is no URL. ${forms}`)
-    return { path: '/', scheme: 'https' }
-  }
-  if (url.username !== '' || url.password !== '')
-    addMistake("The URL contains a password. Write it in a header, whose value is masked: --header='Authorization: …'.")
-  url.hash = ''
-  return { url: url.href, path: `${url.pathname}${url.search}`, scheme: url.protocol === 'https:' ? 'https' : 'http' }
 }
 
 function readScheme(text: string | undefined, addMistake: AddMistake): Scheme {
@@ -280,8 +256,7 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
  * @throws UserError with every reference of an unknown kind
  */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
-  const resolve = ({ reference, line }: RequestCheck): CheckReference | undefined => {
-    if (reference === undefined) return undefined
+  const resolve = ({ reference, line }: RequestCheck): CheckReference => {
     const { kind, name, namespace } = reference
     const parsed = { line, exclude: false, kind, name, namespace, clocks: {} }
     const { resolved } = resolveReferences(
@@ -295,16 +270,16 @@ export function resolveCheckKinds(checks: Checks, resources: readonly ApiResourc
     return { ...reference, apiVersion: apiVersionOf(resource), kind: resource.kind }
   }
   const mistakes: Mistake[] = []
-  const attempt = (check: RequestCheck) => {
+  const attempt = (check: RequestCheck): RequestCheck[] => {
     try {
-      return resolve(check)
+      return [{ ...check, reference: resolve(check) }]
     } catch (error) {
       if (!(error instanceof UserError)) throw error
       mistakes.push(...error.mistakes)
-      return undefined
+      return []
     }
   }
-  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: attempt(check) }))
+  const httpChecks = checks.httpChecks.flatMap(attempt)
   if (mistakes.length > 0) throw new UserError(mistakes, 'kind-unknown')
   return { ...checks, httpChecks }
 }
@@ -338,9 +313,6 @@ export function placeChecks(checks: Checks, targets: readonly Target[], namespac
     const only = candidates.length === 1 ? candidates[0] : undefined
     return { ...reference, namespace: candidates.includes(namespace) ? namespace : (only ?? namespace) }
   }
-  const httpChecks = checks.httpChecks.map((check) => ({
-    ...check,
-    reference: check.reference && place(check.reference),
-  }))
+  const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: place(check.reference) }))
   return { ...checks, httpChecks }
 }

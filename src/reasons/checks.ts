@@ -11,7 +11,7 @@ const bodyLimit = 80
 interface RequestDetail {
   /** `GET /healthz` */
   readonly request: string
-  /** The port of the pod; absent for a URL. */
+  /** The port of the pod; absent if none is asked. */
   readonly port?: number | undefined
   readonly scheme: 'http' | 'https'
   /** The declared ports of the pod: `8080 ("http")`. */
@@ -101,12 +101,8 @@ const addScheme = 'If it serves TLS, add --scheme=https to the line.'
 /** Hint for a request without an answer: the way to the process, step by step. */
 function missingHint(facts: HintFacts<MissingAnswer>): string {
   const { problem } = facts
-  const wayOut = 'Look whether the address is right, and whether this runner can reach it.'
-  if (problem === undefined) return wayOut
-  const { port, declared, error, cause, scheme } = problem.detail
-  if (error === undefined && port === undefined)
-    return 'See whether its pods are ready, and serve on the port of the line.'
-  if (port === undefined) return wayOut
+  const { port, declared = '', error, cause, scheme } = problem?.detail ?? {}
+  if (port === undefined) return 'See whether its pods are ready, and serve on the port of the line.'
   if (error === undefined) return `No answer came from port ${port}: see whether its pods are ready and serve there.`
   const ports = declared === '' ? 'declare no port' : `declare ${declared}`
   if (cause === 'refused')

@@ -128,7 +128,7 @@ const event = z
         at,
         type: z.literal('ANSWER'),
         check: z.number().int().describe('Index of the line in the input `http-checks`, counted from 0'),
-        pod: z.string().optional().describe('The pod that was asked; absent if a URL was asked'),
+        pod: z.string().describe('The pod that was asked'),
         namespace: z.string().optional(),
         status: z.number().int().optional().describe('The HTTP status'),
         seconds: z.number().optional().describe('How long the answer took'),

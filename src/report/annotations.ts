@@ -22,8 +22,8 @@ const characterLimit = 1_500
 const maxLineLength = 500
 
 /**
- * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets, or
- * if the gate failed without a failed target. If there are too many, the last one counts the rest. None if the gate was cancelled or has no targets. Merged gates have one error in
+ * One error for each failed target, at its manifest line if known, and one error if the gate did not judge its targets.
+ * If there are too many, the last one counts the rest. None if the gate was cancelled or has no targets. Merged gates have one error in
  * all, because their jobs have annotated the targets.
  * @param tracked the files that GitHub can show; by default unknown
  */
@@ -32,10 +32,7 @@ export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new
   if (gates !== undefined) return verdict?.outcome === 'ready' ? [] : [ofGate(timeline)]
   const { outcome } = verdict ?? {}
   const deciding = decidingTarget(timeline)
-  // A URL belongs to no target.
-  const hasNoFailedTarget =
-    (outcome === 'failed' || outcome === 'stalled' || outcome === 'timed-out') && deciding === undefined
-  const isOwn = outcome === 'unknown' || outcome === 'misconfigured' || hasNoFailedTarget
+  const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []
   const names = fullNames(targets.map(({ target }) => target))
   const waiting = waitingLines(timeline)

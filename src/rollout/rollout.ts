@@ -208,7 +208,7 @@ async function openChecker(
 ): Promise<Checker | undefined> {
   if (checks === undefined || checks.httpChecks.length === 0) return undefined
   const { Checker } = await import('../checks/checker.ts')
-  const checker = new Checker({ checks, cluster, clock, env: process.env, redact: secrets.redact })
+  const checker = new Checker({ checks, cluster, clock, redact: secrets.redact })
   await checker.review()
   return checker
 }

@@ -34,7 +34,7 @@ async function start(options: ApiServerOptions = {}, token?: string) {
   const kubeconfig = server.kubeconfig({ namespace: 'shop', ...(token !== undefined && { token }) })
   const cluster = connect({ kubeconfig }, { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places })
   endings.push(() => cluster.close())
-  return { server, access: new Access(cluster, systemClock, {}) }
+  return { server, access: new Access(cluster, systemClock) }
 }
 
 /** A pod `web-1` in `shop` with this application on port 8080. */
@@ -100,17 +100,6 @@ test('a refused forwarding leaves no connection open', async () => {
   const refused = server.ports.untilRefusedIsClosed()
   await access.askPod(pod, plain, query, signal)
   await refused
-})
-
-test('a request that asks to keep its connection leaves none open', async () => {
-  const { access } = await start()
-  const closed = Promise.withResolvers<void>()
-  const server = createServer((_, response) => response.end('v2')).on('connection', (socket) =>
-    socket.on('close', closed.resolve),
-  )
-  const url = new URL(`http://127.0.0.1:${await listen(server)}/`)
-  await access.askUrl(url, { ...query, headers: [['Connection', 'keep-alive']] }, signal)
-  await closed.promise
 })
 
 test('the missing access of all lines is one error with the rules to add', async () => {
@@ -230,17 +219,12 @@ test('a path cannot leave the proxy', async () => {
   expect(server.requests.at(-1)?.url).toBe('/api/v1/namespaces/shop/pods/web-1:8080/proxy/secrets')
 })
 
-test('the certificate of a URL is verified, and the certificate of a pod is not', async () => {
+test('the certificate of a pod is not verified', async () => {
   const { server, access } = await start()
   const port = await listen(createTlsServer(await selfSignedCertificate(), (_, response) => response.end('v2')))
   server.ports.listen({ namespace: 'shop', name: 'web-1' }, 8443, port)
   const secure = { scheme: 'https', path: '/' } as const
   expect(await access.askPod({ ...pod, port: 8443 }, secure, query, signal)).toMatchObject({ body: 'v2' })
-  const outside = access.askUrl(new URL(`https://127.0.0.1:${port}/`), query, signal)
-  expect(await failure(outside)).toMatchObject({
-    name: 'MissingAnswer',
-    message: expect.stringMatching(/^TLS fails: self-signed certificate/),
-  })
 })
 
 test('TLS to a port without TLS is a missing answer', async () => {
@@ -248,19 +232,4 @@ test('TLS to a port without TLS is a missing answer', async () => {
   await runPod(server, (_, response) => response.end('v2'))
   const asked = access.askPod(pod, { scheme: 'https', path: '/' }, query, signal)
   expect(await failure(asked)).toMatchObject({ name: 'MissingAnswer', message: 'the server does not use TLS' })
-})
-
-test('a URL is asked directly, and its host is the only one', async () => {
-  const { access } = await start()
-  const requests: IncomingMessage[] = []
-  const port = await listen(
-    createServer((request, response) => {
-      requests.push(request)
-      response.writeHead(301, { Location: 'http://169.254.169.254/latest' }).end()
-    }),
-  )
-  expect(await access.askUrl(new URL(`http://127.0.0.1:${port}/a?b=c`), query, signal)).toMatchObject({ status: 301 })
-  expect(requests.map(({ url }) => url)).toEqual(['/a?b=c'])
-  const nowhere = access.askUrl(new URL('http://nowhere.invalid/'), query, signal)
-  expect(await failure(nowhere)).toMatchObject({ message: expect.stringMatching(/^the name of the host/) })
 })

@@ -35,17 +35,20 @@ async function startApp(answer?: (asked: Asked) => void) {
     app.closeAllConnections()
   })
   const { port } = app.address() as AddressInfo
-  return { asked, port, url: `http://127.0.0.1:${port}` }
+  return { asked, port }
 }
 
 interface Starting {
   readonly httpChecks?: string
   readonly secrets?: Secrets
+  /** What the pod `web-0` runs on port 8080. */
+  readonly app?: { readonly port: number }
 }
 
-async function start({ httpChecks = '', secrets = new Secrets() }: Starting) {
+async function start({ httpChecks = line(), secrets = new Secrets(), app }: Starting = {}) {
   const server = await startApiServer()
   endings.push(() => server.close())
+  if (app !== undefined) server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
   const places = { env: {}, home: '/nowhere', serviceAccount: '/nowhere' }
   const options = { mask: () => {}, userAgent: 'rollout-gate/1.2.3', places, secrets }
   const cluster = connect({ kubeconfig: server.kubeconfig() }, options)
@@ -53,7 +56,7 @@ async function start({ httpChecks = '', secrets = new Secrets() }: Starting) {
   const parsed = parseChecks({ httpChecks, holdMs: 0 })
   expect(parsed.mistakes).toEqual([])
   const clock = new ManualClock(1_000_000)
-  const checker = new Checker({ checks: parsed, cluster, clock, env: {}, redact: secrets.redact })
+  const checker = new Checker({ checks: parsed, cluster, clock, redact: secrets.redact })
   const observations: Observation[] = []
   const warnings: string[] = []
   let onAnswer = () => {}
@@ -68,7 +71,7 @@ async function start({ httpChecks = '', secrets = new Secrets() }: Starting) {
   let questions: readonly Question[] = []
   const remaining = (observation: Observation) => {
     const answers = (question: Question) =>
-      observation.type === 'ANSWER' && question.check === observation.check && question.pod?.name === observation.pod
+      observation.type === 'ANSWER' && question.check === observation.check && question.pod.name === observation.pod
     questions = questions.filter((question) => !answers(question))
     return questions
   }
@@ -102,23 +105,34 @@ async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await nextTurn()
 }
 
-const url = (check = 0, at = 0): Question => ({ check, at })
-const ofPod = (name: string, port = 8080, at = 0): Question => ({
+const ofPod = (name = 'web-0', port = 8080, at = 0): Question => ({
   check: 0,
   pod: { namespace: 'shop', name, uid: `uid of ${name}`, port },
   at,
 })
 
 /** A line with the reference `deployment/web` in `shop`. Its timeout is not the time of a retry. */
-const line = (flags = '') => `deployment/web GET / -n shop --timeout=7s ${flags}`
+function line(flags = '', request = 'GET /'): string {
+  return `deployment/web ${request} -n shop --timeout=7s ${flags}`
+}
 
 describe('http-checks', () => {
   test('an answer has the status, the duration and the start of the body', async () => {
     const app = await startApp(({ response }) => response.writeHead(404).end('x'.repeat(300)))
-    const gate = await start({ httpChecks: `GET ${app.url}/healthz` })
-    gate.ask(url())
+    const gate = await start({ httpChecks: line('', 'GET /healthz'), app })
+    gate.ask(ofPod())
     await gate.answers(1)
-    expect(gate.observations).toEqual([{ type: 'ANSWER', check: 0, status: 404, seconds: 0, body: 'x'.repeat(200) }])
+    expect(gate.observations).toEqual([
+      {
+        type: 'ANSWER',
+        check: 0,
+        pod: 'web-0',
+        namespace: 'shop',
+        status: 404,
+        seconds: 0,
+        body: 'x'.repeat(200),
+      },
+    ])
     expect(app.asked[0]?.request).toMatchObject({
       url: '/healthz',
       headers: { 'user-agent': expect.stringMatching(/^rollout-gate\//), accept: '*/*' },
@@ -127,8 +141,8 @@ describe('http-checks', () => {
 
   test('a redirect has its address', async () => {
     const app = await startApp(({ response }) => response.writeHead(302, { Location: '/login' }).end())
-    const gate = await start({ httpChecks: `GET ${app.url}` })
-    gate.ask(url())
+    const gate = await start({ app })
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ status: 302, location: '/login' }])
   })
@@ -139,8 +153,8 @@ describe('http-checks', () => {
     ['is not searched behind 64 KiB', `${'x'.repeat(64 << 10)}sha-123`, false],
   ])('the text of --expect-body %s', async (_, body, matches) => {
     const app = await startApp(({ response }) => response.end(body))
-    const gate = await start({ httpChecks: `GET ${app.url} --expect-body=sha-123` })
-    gate.ask(url())
+    const gate = await start({ httpChecks: line('--expect-body=sha-123'), app })
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ matches }])
   })
@@ -149,8 +163,8 @@ describe('http-checks', () => {
     const app = await startApp(({ response }) => response.end(`${'x'.repeat(195)}correct-horse-battery`))
     const secrets = new Secrets()
     secrets.add('correct-horse-battery')
-    const gate = await start({ httpChecks: `GET ${app.url}`, secrets })
-    gate.ask(url())
+    const gate = await start({ app, secrets })
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(JSON.stringify(gate.observations)).not.toContain('corre')
   })
@@ -158,9 +172,10 @@ describe('http-checks', () => {
   test('are sent with the headers of the user, which replace the same headers of this program', async () => {
     const app = await startApp(({ response }) => response.end())
     const gate = await start({
-      httpChecks: `POST ${app.url} --header='Authorization: Bearer of-app' --header='Accept: text/plain'`,
+      httpChecks: line("--header='Authorization: Bearer of-app' --header='Accept: text/plain'", 'POST /'),
+      app,
     })
-    gate.ask(url())
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(app.asked[0]?.request).toMatchObject({
       method: 'POST',
@@ -170,8 +185,8 @@ describe('http-checks', () => {
 
   test('are sent when they are due', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ httpChecks: `GET ${app.url}` })
-    gate.ask(url(0, gate.clock.now() + 10_000))
+    const gate = await start({ app })
+    gate.ask(ofPod('web-0', 8080, gate.clock.now() + 10_000))
     expect(gate.clock.pending).toEqual([10_000])
     gate.clock.advance(9_999)
     await nextTurn()
@@ -182,7 +197,7 @@ describe('http-checks', () => {
 
   test('run 16 at a time, the earliest first', async () => {
     const app = await startApp()
-    const gate = await start({ httpChecks: line() })
+    const gate = await start()
     const pods = Array.from({ length: 40 }, (_, index) => `web-${index}`)
     for (const name of pods) gate.server.ports.listen({ namespace: 'shop', name }, 8080, app.port)
     gate.ask(...pods.map((name, index) => ofPod(name, 8080, 40 - index)))
@@ -213,10 +228,10 @@ describe('http-checks', () => {
 
   test('are not repeated while one is under way', async () => {
     const app = await startApp()
-    const gate = await start({ httpChecks: `GET ${app.url}` })
-    gate.ask(url())
+    const gate = await start({ app })
+    gate.ask(ofPod())
     await until(() => app.asked.length === 1)
-    gate.ask(url())
+    gate.ask(ofPod())
     app.asked[0]?.response.end()
     await gate.answers(1)
     expect(app.asked).toHaveLength(1)
@@ -226,8 +241,8 @@ describe('http-checks', () => {
     'one that %s is aborted without an answer',
     async (how) => {
       const app = await startApp()
-      const gate = await start({ httpChecks: `GET ${app.url}` })
-      gate.ask(url())
+      const gate = await start({ app })
+      gate.ask(ofPod())
       await until(() => app.asked.length === 1)
       const closed = once(app.asked[0]?.response as ServerResponse, 'close')
       if (how === 'is no longer asked') gate.ask()
@@ -239,11 +254,10 @@ describe('http-checks', () => {
 
   test('a pod of the same name with another identity is asked anew', async () => {
     const app = await startApp()
-    const gate = await start({ httpChecks: line() })
-    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
-    gate.ask(ofPod('web-0'))
+    const gate = await start({ app })
+    gate.ask(ofPod())
     await until(() => app.asked.length === 1)
-    const replaced = ofPod('web-0')
+    const replaced = ofPod()
     gate.ask({ ...replaced, pod: { namespace: 'shop', name: 'web-0', port: 8080, uid: 'another' } } as Question)
     await until(() => app.asked.length === 2)
     app.asked[0]?.response.end('old')
@@ -253,7 +267,7 @@ describe('http-checks', () => {
   })
 
   test('a pod that refuses the connection is a missing answer', async () => {
-    const gate = await start({ httpChecks: line() })
+    const gate = await start()
     gate.ask(ofPod('web-0', 9999))
     await gate.answers(1)
     expect(gate.observations).toEqual([
@@ -274,10 +288,9 @@ describe('the API server', () => {
     ['no longer has the pod', (server: ApiServer) => failWith(server, 404)],
   ])('%s: the pod is asked again after 5 s, and nothing is reported', async (_, fail) => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ httpChecks: line() })
-    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    const gate = await start({ app })
     await fail(gate.server)
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     await gate.clock.untilPending(5_000)
     expect(gate.observations).toEqual([])
     await gate.server.start()
@@ -288,21 +301,20 @@ describe('the API server', () => {
 
   test('reports an error: a pod that is not asked any more, and then again, need not wait for the 5 s', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ httpChecks: line() })
-    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    const gate = await start({ app })
     failWith(gate.server, 500)
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     await gate.clock.untilPending(5_000)
     gate.ask()
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ type: 'ANSWER', status: 200 }])
   })
 
   test('warns once that it reports errors', async () => {
-    const gate = await start({ httpChecks: line() })
+    const gate = await start()
     gate.server.failNext(2, 500, { filter: ({ url }) => url.includes('portforward') })
-    gate.ask(ofPod('web-0'), ofPod('web-1'))
+    gate.ask(ofPod(), ofPod('web-1'))
     await gate.clock.untilPending(5_000)
     expect(gate.warnings).toEqual([
       'Pods cannot be asked, because the API server reports an error: Internal error occurred',
@@ -310,9 +322,9 @@ describe('the API server', () => {
   })
 
   test('that withdraws the access for 30 s is reported as a refusal', async () => {
-    const gate = await start({ httpChecks: line() })
+    const gate = await start()
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 5_000) {
       await gate.clock.untilPending(5_000)
       expect(gate.observations).toEqual([])
@@ -331,10 +343,9 @@ describe('the API server', () => {
 
   test('that grants the access again lets the pod be asked', async () => {
     const app = await startApp(({ response }) => response.end())
-    const gate = await start({ httpChecks: line() })
-    gate.server.ports.listen({ namespace: 'shop', name: 'web-0' }, 8080, app.port)
+    const gate = await start({ app })
     for (const resource of ['pods/portforward', 'pods/proxy']) gate.server.deny({ verb: '*', resource })
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     await gate.clock.untilPending(5_000)
     gate.server.allowAll()
     gate.server.deny({ verb: '*', resource: 'pods/proxy' })
@@ -344,9 +355,9 @@ describe('the API server', () => {
   })
 
   test('that refuses the credentials after they were read again is reported as a refusal', async () => {
-    const gate = await start({ httpChecks: line() })
+    const gate = await start()
     gate.server.refuseTokens()
-    gate.ask(ofPod('web-0'))
+    gate.ask(ofPod())
     await gate.answers(1)
     expect(gate.observations).toMatchObject([{ type: 'REFUSED', what: 'credentials', final: true }])
   })

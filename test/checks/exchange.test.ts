@@ -143,6 +143,16 @@ describe('answers of any server', () => {
     )
   })
 
+  test('a request that asks to keep its connection leaves none open', async () => {
+    const closed = Promise.withResolvers<void>()
+    const answer = (socket: Socket) => {
+      socket.on('close', () => closed.resolve())
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nv2')
+    }
+    expect(await ask(answer, { headers: [['Connection', 'keep-alive']] })).toMatchObject({ body: 'v2' })
+    await closed.promise
+  })
+
   test('a header may be given several times', async () => {
     let received = ''
     const url = await startServer((socket, request) => {

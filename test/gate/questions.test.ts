@@ -19,10 +19,7 @@ function asked(raw: Raw, ...events: readonly (readonly FeedEvent[])[]): readonly
     // The watches have answered.
     gate.advance(event.at)
   }
-  return gate.questions.map((question) => {
-    const who = question.pod?.name ?? 'URL'
-    return `${who} at ${(question.at - start) / 1_000} s`
-  })
+  return gate.questions.map(({ pod, at }) => `${pod.name} at ${(at - start) / 1_000} s`)
 }
 
 const requests = 'deployment/web GET /healthz'
@@ -50,7 +47,6 @@ it.each<[string, Raw, readonly FeedEvent[], readonly string[]]>([
     [...answers([3]), ...answers([4], {}, 'web-1-b')],
     ['web-1-a at 13 s', 'web-1-b at 14 s'],
   ],
-  ['a URL once everything is ready', { 'http-checks': 'GET https://shop.example/' }, [], ['URL at 1 s']],
 ])('the gate asks %s', (_, raw, events, expected) => expect(asked(raw, events)).toEqual(expected))
 
 it('while the change of a target is awaited, its pods are neither watched nor asked', () => {

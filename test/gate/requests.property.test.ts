@@ -1,5 +1,4 @@
 import fc from 'fast-check'
-import type { Answer } from '../../src/cluster/feed.ts'
 import { moment } from '../lifecycle/builders.ts'
 import { runs } from '../support/thorough.ts'
 import { createGate, createTarget } from './builders.ts'
@@ -45,8 +44,9 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
     handled = cluster.events.length
     gate.advance(moment(cluster.now))
   }
-  const answer = (fields: Partial<Answer>) => {
-    gate.handle({ type: 'ANSWER', check: 0, status: 200, namespace: 'shop', ...fields, at: moment(cluster.now) })
+  const answer = (name: string) => {
+    const event = { type: 'ANSWER', check: 0, status: 200, namespace: 'shop', pod: name } as const
+    gate.handle({ ...event, at: moment(cluster.now) })
     for (const { pod } of gate.timeline().checks?.httpChecks[0]?.answers ?? []) accepted.add(imageOf.get(pod))
   }
   const left = steps.toSorted((a, b) => a.after - b.after)
@@ -60,12 +60,11 @@ function gateUpdate({ kind, eachPod, replicas, steps }: typeof updates extends f
       // A pod of a StatefulSet keeps its name: an answer of its predecessor is ended with its question.
       const image = pod.object.spec?.containers?.[0]?.image ?? ''
       imageOf.set(name, image)
-      answer({ pod: name })
+      answer(name)
     }
     for (const question of gate.questions) {
-      if (question.pod === undefined) continue
       asked.add(imageOf.get(question.pod.name))
-      if (question.at <= moment(cluster.now)) answer({ pod: question.pod.name })
+      if (question.at <= moment(cluster.now)) answer(question.pod.name)
     }
     if (gate.verdict === undefined) observe()
   }

@@ -319,17 +319,6 @@ it('a Deployment that is scaled to zero is not asked, which is reported', () => 
   expect(result.timeline.targets[0]?.milestones.at(-1)).toMatchObject({ name: 'answers', state: 'skipped' })
 })
 
-it.each<[string, readonly FeedEvent[], string]>([
-  ['answers', answers([3], { pod: undefined }), 'ready 3'],
-  ['answers wrongly', answers([3, 13, 23, 33], { pod: undefined, status: 502 }), 'failed wrong-answer 33'],
-  ['does not answer', [], 'stalled no-answer 301'],
-])('a URL that %s decides about the gate', (_, events, expected) => {
-  const result = check({ 'http-checks': 'GET https://shop.example/healthz' }, [readyServer(), events])
-  expect(ending(result)).toBe(expected)
-  expect(result.targets.map(({ outcome }) => outcome)).toEqual(['ready'])
-  expect(result.timeline.checks?.urlVerdict?.outcome).toBe(result.outcome === 'ready' ? undefined : result.outcome)
-})
-
 const unready: PodStatus = {
   ...readyStatus(1),
   conditions: [condition('Ready', 'False', { lastTransitionTime: iso(20) })],

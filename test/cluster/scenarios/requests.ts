@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from 'node:net'
 import { all, deploymentComplete, secondsAfterStart, setComplete } from '../cluster-states.ts'
 import { applyWidget, removeWidgetDefinition, widgetDefinition, widgetGroup } from '../custom-resources.ts'
 import type { Fixture } from '../fixture.ts'
-import { registryAddress, webImage } from '../images.ts'
+import { webImage } from '../images.ts'
 import { withProxy, withToken } from '../kubeconfig.ts'
 import { type ContainerOptions, coreObject, deployment, pod, service, statefulSet, template } from '../objects.ts'
 import type { Scenario } from '../scenario.ts'
@@ -354,13 +354,6 @@ export const requests: Scenario[] = [
     after: async ({ namespace }) => {
       proxies.get(namespace)?.close()
     },
-    expect: ready,
-  },
-  {
-    ...complete,
-    name: 'requests-to-a-url',
-    inputs: lines(`GET http://${registryAddress}/v2/`),
-    setup: change(web('v2')),
     expect: ready,
   },
   {
