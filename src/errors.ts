@@ -106,7 +106,12 @@ export type AddMistake = (message: string) => void
 
 /** The user's text in quotes, shortened for a message. */
 export function quote(text: string): string {
-  return `"${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
+  return `"${cutText(text, 80)}"`
+}
+
+/** The start of a long text. In a text that is redacted later, a part of a secret is found only before such a mark. */
+export function cutText(text: string, limit: number): string {
+  return text.length > limit ? `${text.slice(0, limit)}…` : text
 }
 
 /** A mistake with the reason that the outcome gets; by default `input-invalid`. */

@@ -1,7 +1,7 @@
 import { type Mistake, quote } from '../errors.ts'
-import type { Part } from '../trace/changes.ts'
+import { type ObjectChange, type Part, redactChange } from '../trace/changes.ts'
 import type { ChangeListener } from '../trace/follow.ts'
-import { type Line, paintLine } from '../trace/line.ts'
+import { type Line, type Paint, paintLine } from '../trace/line.ts'
 import { overviewLines } from '../trace/overview.ts'
 import { changeJson, changeLines } from '../trace/render-changes.ts'
 import type { Arguments } from './arguments.ts'
@@ -9,9 +9,8 @@ import { flagAsWritten } from './inputs.ts'
 import { type CommandContext, usesColor } from './output.ts'
 
 /** How changes are printed. */
-export interface ChangePrinting {
+export interface ChangePrinting extends Paint {
   readonly format: string
-  readonly color: boolean
 }
 
 /** Reads the flags `-o` and `--color`. */
@@ -23,21 +22,26 @@ export function readFormat(
   const message = `${quote(format)} is not one of text, json.`
   return {
     mistakes: ['text', 'json'].includes(format) ? [] : [{ input: flagAsWritten(args, 'output'), message }],
-    printing: { format, color: usesColor(stdout, args.flags.get('color')) },
+    printing: { format, color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact },
   }
 }
 
-/** Prints changes. Before changes of the status as text, it also prints an overview. */
+/**
+ * Prints changes. Before changes of the status as text, it also prints an overview.
+ * @param print calls the function once the secrets in the lines are known
+ */
 export function changePrinter(
   part: Part,
   startedAt: number,
-  { format, color }: ChangePrinting,
-  print: (lines: readonly string[]) => void,
+  printing: ChangePrinting,
+  print: (lines: () => readonly string[]) => void,
 ): Pick<ChangeListener, 'onChange' | 'onOverview'> {
-  const paint = (lines: readonly Line[]) => print(lines.map((line) => paintLine(line, { color })))
-  if (format === 'json') return { onChange: (change) => print([changeJson(change, startedAt)]) }
+  const redacted = (change: ObjectChange) => redactChange(change, printing.redact)
+  if (printing.format === 'json')
+    return { onChange: (change) => print(() => [changeJson(redacted(change), startedAt)]) }
+  const paint = (lines: () => readonly Line[]) => print(() => lines().map((line) => paintLine(line, printing)))
   return {
-    onChange: (change) => paint(changeLines(change, startedAt)),
-    ...(part === 'status' ? { onOverview: (look) => paint(overviewLines(look)) } : {}),
+    onChange: (change) => paint(() => changeLines(redacted(change), startedAt)),
+    ...(part === 'status' ? { onOverview: (look) => paint(() => overviewLines(look)) } : {}),
   }
 }

@@ -1,5 +1,6 @@
 import { systemClock } from '../cluster/clock.ts'
 import { type Mistake, throwMistakes } from '../errors.ts'
+import { redactTimeline } from '../gate/redact-timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { mergeReports } from '../merge/merge-reports.ts'
 import { readReportFiles } from '../merge/report-files.ts'
@@ -28,7 +29,8 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
         ? [{ input: 'REPORT', message: `No report is named. Write one for each gate: ${example}` }]
         : []
     throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
-    const timeline = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
+    const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
+    const timeline = redactTimeline(merged, stdout.redact)
     const log = isJson || isSummary ? stderr : stdout
     const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
     printLines(log, renderMergedLog(timeline, { color: usesColor(log, flags.get('color')), groups }))

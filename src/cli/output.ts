@@ -16,10 +16,15 @@ export interface Output {
   hasColors?(): boolean
 }
 
+/** An output in which secrets are replaced. What cuts, folds or quotes a text redacts it before. */
+export interface RedactedOutput extends Output {
+  readonly redact: (text: string) => string
+}
+
 /** What a command gets from the process. */
 export interface CommandContext {
-  readonly stdout: Output
-  readonly stderr: Output
+  readonly stdout: RedactedOutput
+  readonly stderr: RedactedOutput
   readonly env: Readonly<Record<string, string | undefined>>
   /** The name of the program: `rollout-gate`, `kubectl rollout-gate`. */
   readonly program: string
@@ -33,8 +38,9 @@ export interface CommandContext {
 }
 
 /** Redacts secrets in everything written to a stream. */
-export function redactOutput(output: Output, { redact }: Secrets): Output {
+export function redactOutput(output: Output, { redact }: Secrets): RedactedOutput {
   return {
+    redact,
     write: (text) => output.write(redact(text)),
     get isTTY() {
       return output.isTTY
@@ -65,8 +71,8 @@ export function printLines(output: Output, lines: readonly string[]): void {
 }
 
 /** Prints text as one line that is safe in a terminal. */
-export function printMessage(output: Output, text: string): void {
-  output.write(`${plain(text)}\n`)
+export function printMessage(output: RedactedOutput, text: string): void {
+  output.write(`${plain(output.redact(text))}\n`)
 }
 
 /** The secrets, notices and clock of a command's connection to the cluster, and that its user writes flags. */

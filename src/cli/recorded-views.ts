@@ -89,10 +89,11 @@ export function traceRecording(args: Arguments, context: CommandContext): Promis
     const existing = index.namesOf({ apiVersion, kind, namespace })
     // The recording contains only what its gate has watched.
     if (existing.length > 0) trace.existing = existing
-    const color = usesColor(context.stdout, args.flags.get('color'))
+    const { stdout } = context
+    const paint = { color: usesColor(stdout, args.flags.get('color')), redact: stdout.redact }
     printLines(
-      context.stdout,
-      renderTrace(trace.state(until)).map((line) => paintLine(line, { color })),
+      stdout,
+      renderTrace(trace.state(until)).map((line) => paintLine(line, paint)),
     )
     return 0
   })
@@ -111,7 +112,7 @@ export function showRecordedChanges(
     const { settings, index, references, targets, namespace, until, play } = recorded
     const objects =
       references === undefined ? followTargets(targets) : followedObjects(references, index.kinds, namespace)
-    const print = (lines: readonly string[]) => printLines(context.stdout, lines)
+    const print = (lines: () => readonly string[]) => printLines(context.stdout, lines())
     const listener = changePrinter(part, settings.startedAt, printing, print)
     const gate = new FollowedGate(objects, settings, (request) => index.hasAnswer(request))
     const view = new ChangesView(objects, part, listener, { gate })

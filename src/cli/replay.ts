@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
+import { redactEntry, redactTimeline } from '../gate/redact-timeline.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, emptyTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
@@ -67,7 +68,7 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
 function endWithCrash(file: string, error: unknown, { isJson }: ReplayOptions, context: CommandContext): number {
   const message = `Rollout Gate itself failed on ${file}`
   printMessage(context.stderr, `${message}. Please report it with the lines below.`)
-  printLines(context.stderr, plainLines(inspect(error)))
+  printLines(context.stderr, plainLines(context.stderr.redact(inspect(error))))
   if (isJson) printReport(context.stdout, emptyTimeline({ outcome: 'unknown', reason: '', message }, 0, 0))
   return 1
 }
@@ -76,7 +77,7 @@ async function gateRecording(
   file: string,
   header: RecordingHeader,
   { flags, overrides, speed, isJson }: ReplayOptions,
-  { stdout, stderr, env, cancelled }: CommandContext,
+  { stdout, stderr, env, cancelled, secrets: { redact } }: CommandContext,
 ): Promise<{ timeline: EndedTimeline; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
   const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn)
@@ -91,12 +92,12 @@ async function gateRecording(
     afterReady,
     correctNamespace: plan.correctNamespace,
     cancelled,
-    onEntry: log.onEntry,
+    onEntry: (entry) => log.onEntry(redactEntry(entry, redact)),
     onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
     onSkipped: (line, why) => skipped.add(line, why),
     ...(time && {
       waitUntil: (at) => time.waitUntil(at),
-      onGate: (gate) => log.onStart(() => gate.timeline(time.now)),
+      onGate: (gate) => log.onStart(() => redactTimeline(gate.timeline(time.now), redact)),
     }),
   }
   try {
@@ -105,7 +106,7 @@ async function gateRecording(
     const gate = await replayRecording(file, plan.targets, settings, hooks)
     const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
     if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
-    const timeline = { ...rest, verdict }
+    const timeline = redactTimeline({ ...rest, verdict }, redact)
     log.end(timeline)
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {

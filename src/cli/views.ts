@@ -144,14 +144,14 @@ export function openDrawing(
   { flags }: Pick<Arguments, 'flags'>,
   { stdout, env }: Pick<CommandContext, 'stdout' | 'env'>,
 ): Drawing {
-  const color = usesColor(stdout, flags.get('color'))
+  const paint = { color: usesColor(stdout, flags.get('color')), redact: stdout.redact }
   if (isInteractive(stdout, env)) {
     const screen = new Screen(stdout)
     let last: readonly string[] = []
     return {
       draw(state) {
         const { columns, rows } = screen
-        last = renderTrace(state, rows - 1).map((line) => paintLine(line, { color, columns }))
+        last = renderTrace(state, rows - 1).map((line) => paintLine(line, { ...paint, columns }))
         screen.print([], last)
       },
       close() {
@@ -166,7 +166,7 @@ export function openDrawing(
       if (state.isLoading) return
       const lines = renderTrace(state)
       const text = stableText(lines)
-      if (text !== printed) printLines(stdout, [...lines.map((line) => paintLine(line, { color })), ''])
+      if (text !== printed) printLines(stdout, [...lines.map((line) => paintLine(line, paint)), ''])
       printed = text
     },
     close() {},
@@ -198,7 +198,7 @@ async function showChanges(name: string, part: Part, args: Arguments, given: Com
     )
     const endsWhenReady = args.flags.has('until-ready')
     const texts = new TextQueue(systemClock)
-    const print = (lines: readonly string[]) => texts.push(() => printLines(context.stdout, lines))
+    const print = (lines: () => readonly string[]) => texts.push(() => printLines(context.stdout, lines()))
     const listener = { ...messagesTo(context, cluster), ...changePrinter(part, settings.startedAt, printing, print) }
     const gate = endsWhenReady || listener.onOverview !== undefined ? new FollowedGate(objects, settings) : undefined
     const view = new ChangesView(objects, part, listener, { gate, endsWhenReady })

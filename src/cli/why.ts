@@ -8,6 +8,7 @@ import type { Reporter } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
 import { eventKind } from '../gate/gated-targets.ts'
 import { lookAt } from '../gate/look.ts'
+import { redactTimeline } from '../gate/redact-timeline.ts'
 import { lookSettings } from '../gate/settings.ts'
 import type { GateProblem, Timeline } from '../gate/timeline.ts'
 import { isJudged } from '../lifecycle/rules.ts'
@@ -42,7 +43,8 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
       const gate = new Gate(targets, lookSettings(settings), (request) => index.hasAnswer(request))
       await play((event) => gate.handle(event))
       gate.advance(until)
-      return print(explain(lookAt(gate, until), gate.store, settings.serverOffsetMs, new Map(), true), args, context)
+      const look = explain(lookAt(gate, until), gate.store, settings.serverOffsetMs, new Map(), true)
+      return print(redactTimeline(look, context.secrets.redact), args, context)
     })
   }
   const startedAt = systemClock.now()

@@ -3,7 +3,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { pipeline, type Readable } from 'node:stream'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { errorText, UserError } from '../errors.ts'
+import { cutText, errorText, UserError } from '../errors.ts'
 import { maxAnswerBytes, maxErrorBytes, requestMs } from '../thresholds.ts'
 import { type Clock, ServerOffset, withTimeout } from './clock.ts'
 import { parseJson } from './compact.ts'
@@ -322,7 +322,7 @@ function retryAfter(header: string | undefined, now: number): number | undefined
 }
 
 function credentialsUnreadable(user: string, error: unknown): UserError {
-  const cause = errorText(error).replace(/\s+/g, ' ').slice(0, 500)
+  const cause = cutText(errorText(error).replace(/\s+/g, ' '), 500)
   const message = `The credentials of user "${user}" cannot be used: ${cause}`
   return new UserError([{ input: 'kubeconfig', message }], 'credentials-expired')
 }

@@ -67,22 +67,32 @@ export function decodedTexts(text: string): readonly DecodedText[] {
   return found
 }
 
-/** The text without invisible characters; and without escape sequences, if there may be some. */
+const indentation = /\n[ \t]+/g
+
+/** The text without invisible characters, without escape sequences if there may be some, and without indentation. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
-  if (!mayNeedStripping.test(source.text)) return []
-  const sources = escapeCharacter.test(source.text) ? [source, replaceParts(source, ansiEscapes, nothing)] : [source]
-  return sources.map((each) => replaceParts(each, invisibles, nothing)).filter((form) => form !== source)
+  const isPlain = !mayNeedStripping.test(source.text)
+  const escaped = escapeCharacter.test(source.text) ? [replaceParts(source, ansiEscapes, nothing)] : []
+  return [source, ...escaped]
+    .map((each) => (isPlain ? each : replaceParts(each, invisibles, nothing)))
+    .map((each) => replaceParts(each, indentation, () => '\n'))
+    .filter((form) => form !== source)
 }
 
 function nothing(): string {
   return ''
 }
 
-function replaceParts(source: DecodedText, pattern: RegExp, replace: (part: string) => string): DecodedText {
+/** @param replace gets each part, and whether the text is cut after it */
+function replaceParts(
+  source: DecodedText,
+  pattern: RegExp,
+  replace: (part: string, isCut: boolean) => string,
+): DecodedText {
   const edits: Edit[] = []
   let growth = 0
   const text = source.text.replace(pattern, (part: string, from: number) => {
-    const replacement = replace(part)
+    const replacement = replace(part, source.text[from + part.length] === '…')
     edits.push({ at: from + growth, length: replacement.length, from, to: from + part.length })
     growth += replacement.length - part.length
     return replacement
@@ -114,8 +124,9 @@ function lastUntil(edits: readonly Edit[], place: number): Edit | undefined {
 /** As in JSON that contains a text of JSON. */
 const maxDecodings = 3
 
-/** Quotes within quotes. Those beside signs may be an empty text, or the end of a quoted one. */
-const doubledQuote = /(?<=[^\s"'=:,({[])(?:''|"")(?=[^"',)}\]])|(?:''|"")(?=[^\s"'=:,)}\]])/
+/** Quotes within quotes, also of those. Those beside signs may be an empty text, or the end of a quoted one. */
+const doubledQuote =
+  /(?<=[^\s"'=:,({[])(?:(?:''){1,4}|(?:""){1,4})(?=[^"',)}\]])|(?:(?:''){1,4}|(?:""){1,4})(?=[^\s"'=:,)}\]])/
 const mayBeEncoded = new RegExp(`[%\\\\&]|${doubledQuote.source}`)
 /**
  * Characters that are written in another way: in URLs, in strings of JSON, Go, Python, JavaScript, PHP and C, in HTML, and
@@ -123,7 +134,8 @@ const mayBeEncoded = new RegExp(`[%\\\\&]|${doubledQuote.source}`)
  */
 const encodedParts = new RegExp(
   [
-    /(?:%HEX{2})+|(?:\\xHEX{2})+|(?:\\[0-3][0-7]{2})+|\\uHEX{4}|\\u\{HEX{1,6}\}|\\UHEX{8}/,
+    /(?:%HEX{2})+(?:%HEX?(?=…))?|(?:\\xHEX{2})+(?:\\(?:xHEX?)?(?=…))?/,
+    /(?:\\[0-3][0-7]{2})+(?:\\[0-3]?[0-7]?(?=…))?|\\uHEX{4}|\\u\{HEX{1,6}\}|\\UHEX{8}/,
     /&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,7}|#[xX]HEX{1,6});/,
     /'\\''/,
     doubledQuote,
@@ -153,12 +165,13 @@ const decodedParts: Readonly<Record<string, string>> = {
   ...{ '\\0': '', '\\a': '', '\\b': '', '\\f': '', '\\v': '' },
 }
 
-function decode(part: string): string {
+function decode(part: string, isCut = false): string {
   const known = decodedParts[part]
   if (known !== undefined) return known
-  if (/^['"]/.test(part)) return part.slice(0, 1)
-  if (/^(?:%|\\x)[0-9A-Fa-f]{2}/.test(part)) return decodeBytes(part.split(/%|\\x/), 16)
-  if (/^\\\d{3}/.test(part)) return decodeBytes(part.split('\\'), 8)
+  if (part === "'\\''") return "'"
+  if (/^['"]/.test(part)) return part.slice(0, part.length / 2)
+  if (/^(?:%|\\x)[0-9A-Fa-f]{2}/.test(part)) return decodeBytes(part.match(/(?<=[%x])../g) ?? [], 16, isCut)
+  if (/^\\\d{3}/.test(part)) return decodeBytes(part.match(/\d{3}/g) ?? [], 8, isCut)
   const [, hex] = /^(?:\\u(?=.{4}$)|\\u\{(?=.*\}$)|\\U(?=.{8}$)|&#[xX](?=.*;$))(\w+)/.exec(part) ?? []
   if (hex !== undefined) return decodeCharacter(Number.parseInt(hex, 16))
   const [, decimal] = /^&#(\d+);$/.exec(part) ?? []
@@ -166,10 +179,10 @@ function decode(part: string): string {
   return /^\\[^\dUux]/.test(part) ? part.slice(1) : ''
 }
 
-/** As UTF-8, otherwise as Latin-1: Python writes `é` as `\xe9`. */
-function decodeBytes([, ...digits]: readonly string[], base: number): string {
+/** As UTF-8, otherwise as Latin-1: Python writes `é` as `\xe9`. The start of a character before a cut is left out. */
+function decodeBytes(digits: readonly string[], base: number, isCut: boolean): string {
   const bytes = Buffer.from(digits.map((each) => Number.parseInt(each, base)))
-  const text = bytes.toString()
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: isCut })
   return text.includes('\uFFFD') ? bytes.toString('latin1') : text
 }
 

@@ -1,6 +1,9 @@
 import { execFile } from 'node:child_process'
-import { UserError, withoutEnd } from '../errors.ts'
+import { cutText, UserError, withoutEnd } from '../errors.ts'
 import { credentialPluginMs } from '../thresholds.ts'
+
+/** The maximum length of a program's output in an error. */
+const outputLimit = 500
 
 /** The `exec` section of a kubeconfig's user (client.authentication.k8s.io/v1). */
 export interface ExecPlugin {
@@ -89,11 +92,18 @@ function explain(error: Error & { code?: unknown; killed?: boolean }, plugin: Ex
         `does it wait for a login? Log in to the cloud in a step before this one.`,
     )
   }
-  const output = withoutEnd(oneLine(stderr.trim().slice(-500)))
+  const output = withoutEnd(oneLine(lastLines(stderr.trim())))
   return refused(
     `The kubeconfig's credential program "${command}" failed${typeof error.code === 'number' ? ` with exit code ${error.code}` : ''}` +
       `${output ? `: ${output}` : ''}. Log in to the cloud in a step before this one.`,
   )
+}
+
+/** The last lines of an output. Only its end is cut, because a secret is not found by its end alone. */
+function lastLines(output: string): string {
+  if (output.length <= outputLimit) return output
+  const lineEnd = output.indexOf('\n', output.length - outputLimit)
+  return lineEnd < 0 ? cutText(output.slice(output.lastIndexOf('\n') + 1), outputLimit) : output.slice(lineEnd + 1)
 }
 
 /** Errors must not quote the output: it is a credential. */

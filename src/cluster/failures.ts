@@ -1,4 +1,4 @@
-import { errorText } from '../errors.ts'
+import { cutText, errorText } from '../errors.ts'
 import type { Failure, WatchRequest } from './feed.ts'
 
 /** The API server answered with an error. */
@@ -24,7 +24,7 @@ export function errorFromStatus(body: unknown, status: number, message: string, 
   const { message: written } = Object(body) as { message?: unknown }
   return new ApiError(
     status,
-    typeof written === 'string' && written !== '' ? written.slice(0, 1000) : message,
+    typeof written === 'string' && written !== '' ? cutText(written, 1000) : message,
     retryAfterMs,
   )
 }

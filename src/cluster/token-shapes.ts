@@ -55,20 +55,20 @@ const privateKey =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g
 
 /** The end of a private key, if the text begins within it, as the last lines of a log may. */
-const endOfKey = /(?:(?<=^|\n)[A-Za-z0-9+/=]{16,76}\r?\n){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
+const endOfKey = /(?:(?<=^|\s)[A-Za-z0-9+/=]{16,76}\s{1,16}){1,250}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/g
 
 /** A part of a text: its first character, and the character after it. */
 export type Span = readonly [start: number, end: number]
 
-/** What precedes the password of a URL: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
-const beforePassword = /:\/\/[^\s:@/?#"'<>]{0,128}:/g
+/** What precedes the password of a URL, not a digest: https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1. */
+const beforePassword = /:\/\/(?!sha\d{3}:)[^\s:@/?#"'<>]{0,128}:/g
 /** Digits before a path are a port. */
-const port = /^\d{1,5}[/?#]/
+const port = /^\d{1,5}[/?#…]/
 const maxPasswordLength = 512
 
 /**
  * Where the passwords of URLs are in a text. A password ends at the last `@` before a blank or a quote, since people also
- * write `/` and `@` in it.
+ * write `/` and `@` in it, or where the text is cut.
  */
 function urlPasswordsIn(text: string): readonly Span[] {
   const found: Span[] = []
@@ -76,7 +76,7 @@ function urlPasswordsIn(text: string): readonly Span[] {
   while (beforePassword.exec(text) !== null) {
     const start = beforePassword.lastIndex
     const [rest = ''] = /^[^\s"'<>]*/.exec(text.slice(start, start + maxPasswordLength + 1)) ?? []
-    const length = rest.lastIndexOf('@')
+    const length = rest.includes('@') ? rest.lastIndexOf('@') : rest.indexOf('…')
     if (length < 1 || port.test(rest)) continue
     found.push([start, start + length])
     beforePassword.lastIndex = start + length
@@ -92,7 +92,7 @@ export function urlPasswords(text: string): readonly string[] {
 /** Where passwords in URLs, private keys, and texts with the shape of a token are in a text. */
 export function findTokens(text: string): readonly Span[] {
   const keys = text.includes('PRIVATE KEY') ? [...matches(text, privateKey), ...matches(text, endOfKey)] : []
-  const passwords = text.includes('://') && text.includes('@') ? urlPasswordsIn(text) : []
+  const passwords = text.includes('://') && /[@…]/.test(text) ? urlPasswordsIn(text) : []
   return [...keys, ...passwords, ...(text.length < minTokenLength ? [] : matches(text, anyToken))]
 }
 

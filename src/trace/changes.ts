@@ -19,6 +19,12 @@ export interface ObjectChange {
   readonly after?: unknown
 }
 
+/** The change without secrets: its texts are redacted before they are quoted as YAML or JSON and compared by lines. */
+export function redactChange(change: ObjectChange, redact: (text: string) => string): ObjectChange {
+  const redacted = ({ before, after, by }: ObjectChange) => mapTexts({ before, after, by }, redact)
+  return { ...change, ...(redacted(change) as Pick<ObjectChange, 'before' | 'after' | 'by'>) }
+}
+
 /** Finds changes in the followed part of objects. Ignores fields that change with every write. */
 export class Changes {
   readonly #part: Part
@@ -68,15 +74,19 @@ const ignoredMetadata: ReadonlySet<string> = new Set(['managedFields', 'resource
 
 /** The part of an object without ignored fields, and with short hashes of redacted values. */
 function partOf(object: KubeObject, part: Part): unknown {
-  if (part === 'status') return shortenHashes(object.status ?? {})
+  if (part === 'status') return mapTexts(object.status ?? {}, shortenHash)
   const metadata = Object.fromEntries(Object.entries(object.metadata).filter(([name]) => !ignoredMetadata.has(name)))
-  return shortenHashes({ ...object, metadata })
+  return mapTexts({ ...object, metadata }, shortenHash)
 }
 
 /** Redacted values are keyed hashes (cluster/redact). Six characters are enough to show that a value changed. */
-function shortenHashes(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
-  if (Array.isArray(value)) return value.map(shortenHashes)
+function shortenHash(text: string): string {
+  return text.replace(/^hmac:([\w-]{6})[\w-]{37}$/, '(hidden, $1)')
+}
+
+function mapTexts(value: unknown, map: (text: string) => string): unknown {
+  if (typeof value === 'string') return map(value)
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, map))
   if (!isObject(value)) return value
-  return Object.fromEntries(Object.entries(value).map(([name, child]) => [name, shortenHashes(child)]))
+  return Object.fromEntries(Object.entries(value).map(([name, child]) => [map(name), mapTexts(child, map)]))
 }

@@ -30,20 +30,25 @@ export function line(indent: number, ...spans: readonly (Span | string | undefin
 
 export const emptyLine: Line = { indent: 0, spans: [] }
 
-interface Paint {
+export interface Paint {
   readonly color: boolean
+  /** Replaces secrets, before the text is cut. */
+  readonly redact: (text: string) => string
   /** The width of the terminal; longer lines end in `…`. */
   readonly columns?: number
 }
 
 /** A line as escaped text, coloured and cut to the width of the terminal. */
-export function paintLine({ indent, spans }: Line, { color, columns = Number.POSITIVE_INFINITY }: Paint): string {
+export function paintLine(
+  { indent, spans }: Line,
+  { color, redact, columns = Number.POSITIVE_INFINITY }: Paint,
+): string {
   let text = ' '.repeat(indent)
   let left = columns - indent
   for (const [index, span] of spans.entries()) {
     if (left <= 0) break
     const isLast = index === spans.length - 1
-    const shown = plain(span.text)
+    const shown = plain(redact(span.text))
     const full = isLast ? shown : `${shown.padEnd(span.width ?? 0)} `
     const piece = cut(full, left)
     left -= piece.length

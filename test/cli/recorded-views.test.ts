@@ -131,7 +131,7 @@ describe.each(recordings)('the recording %s', (name) => {
       (at) =>
         live.push(
           renderTrace(trace.state(at))
-            .map((line) => paintLine(line, { color: false }))
+            .map((line) => paintLine(line, { color: false, redact: String }))
             .join('\n'),
         ),
     )

@@ -80,6 +80,11 @@ test('the error of a failing plugin contains the end of its output', async () =>
   expect(error.message.length).toBeLessThan(900)
 })
 
+test('the output of a failing plugin is cut only after its start, where a part of a secret is found', async () => {
+  const error = await refusal(plugin("console.error('refused:\\nlogin with ' + 'x1'.repeat(999)); process.exit(1)"))
+  expect(error.message).toMatch(/exit code 1: login with (?:x1)+x?…\. Log in/)
+})
+
 test('a plugin that needs a terminal is refused at once', async () => {
   expect((await refusal(plugin('', { interactiveMode: 'Always' }))).message).toContain('requires a terminal')
 })

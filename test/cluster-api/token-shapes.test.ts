@@ -28,6 +28,7 @@ test.each([
   ['a password in a URL', 'open-sesame', 'postgres://user:', '@db:5432/shop'],
   ['a password in a URL with other characters', 'o/p@n?s:#', 'amqp://user:', '@mq'],
   ['a password in a URL without a user', 'open-sesame', 'redis://:', '@cache'],
+  ['a password in a URL that is cut', 'open-ses', 'invalid: "postgres://user:', '…"'],
   ['a token in the query of a URL', 'open-sesame', 'https://api.example/v1?user=jo&access_token=', '&page=2'],
   ['a signature of a URL', letters, 'https://shop.blob.example/file?sv=2024&sig=', ' is expired'],
 ])('%s is replaced', (_, secret, before = 'token ', after = ' is invalid') => {
@@ -38,13 +39,16 @@ test('a private key is replaced, also if it is cut', () => {
   for (const kind of ['PRIVATE KEY', 'RSA PRIVATE KEY', 'OPENSSH PRIVATE KEY', 'PGP PRIVATE KEY BLOCK']) {
     expect(redact(['a', ...blockOf(kind), 'b'].join('\n'))).toBe('a\n***\nb')
     expect(redact(['a', ...blockOf(kind).slice(0, 2)].join('\n'))).toBe('a\n***')
-    expect(redact([...blockOf(kind).slice(1), 'b'].join('\n'))).toBe('***\nb')
+    for (const between of ['\n', '\n       ', ' '])
+      expect(redact([...blockOf(kind).slice(1), 'b'].join(between))).toBe(`***${between}b`)
   }
 })
 
 test.each([
   ['a certificate', blockOf('CERTIFICATE').join('\n')],
   ['a URL with a port and an address', 'http://web:8080/users?mail=a@b.example'],
+  ['a URL with a port that is cut', 'http://web:8080…'],
+  ['an id that is shortened', 'docker://sha256:0123456789ab…89abcdef'],
   ['a URL without a password', 'https://user@web.example/path'],
   ['an image with a digest', `registry.example:5000/shop/web@sha256:${'0123456789abcdef'.repeat(4)}`],
   ['a pod', 'pod/sk-learn-training-7f9c4d5b6d-abcde'],

@@ -67,7 +67,7 @@ export function createTrace(target: Target, ...steps: readonly Step[]): Trace {
 }
 
 export function textOf(lines: readonly Line[]): string[] {
-  return lines.map((each) => paintLine(each, { color: false }))
+  return lines.map((each) => paintLine(each, { color: false, redact: String }))
 }
 
 /** The view of a target when these objects exist. */

@@ -1,30 +1,37 @@
 import { stripVTControlCharacters } from 'node:util'
 import { line, paintLine, stableText } from '../../src/trace/line.ts'
 
+const plain = { color: false, redact: String }
+
 describe('painting a line', () => {
   test('joins pieces with a blank and aligns columns', () => {
-    expect(paintLine(line(2, '✓', { text: 'web', width: 5 }, 'ready'), { color: false })).toBe('  ✓ web   ready')
+    expect(paintLine(line(2, '✓', { text: 'web', width: 5 }, 'ready'), plain)).toBe('  ✓ web   ready')
   })
 
   test('leaves the indentation of a text as it is', () => {
-    expect(paintLine(line(0, '+', '    image: a'), { color: false })).toBe('+     image: a')
+    expect(paintLine(line(0, '+', '    image: a'), plain)).toBe('+     image: a')
   })
 
   test('escapes text from the cluster', () => {
     const hostile = '\x1b[2J\u202eevil\n::error::boo \x07'
-    const painted = paintLine(line(0, { text: hostile, style: 'red' }), { color: true })
+    const painted = paintLine(line(0, { text: hostile, style: 'red' }), { ...plain, color: true })
     expect(stripVTControlCharacters(painted)).toBe('evil ::error::boo')
     expect(painted.startsWith('\x1b[31m')).toBe(true)
   })
 
   test('cuts text that is wider than the terminal, not counting colours', () => {
     const wide = line(2, { text: 'abc', style: 'green' }, { text: 'defghijk', style: 'red' })
-    const painted = paintLine(wide, { color: true, columns: 10 })
+    const painted = paintLine(wide, { ...plain, color: true, columns: 10 })
     expect(stripVTControlCharacters(painted)).toBe('  abc def…')
   })
 
+  test('redacts text before it is cut', () => {
+    const redact = (text: string) => text.replace('it,s secret', '***')
+    expect(paintLine(line(0, 'login it,s secret'), { color: false, columns: 10, redact })).toBe('login ***')
+  })
+
   test('has no colours without the option', () => {
-    expect(paintLine(line(0, { text: 'abc', style: 'green' }), { color: false })).toBe('abc')
+    expect(paintLine(line(0, { text: 'abc', style: 'green' }), plain)).toBe('abc')
   })
 })
 

@@ -9,7 +9,8 @@ const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
 
 function open(isTTY: boolean, color?: string) {
   const written: string[] = []
-  const stdout = { write: (text: string) => written.push(text), isTTY, columns: 60, rows: 20, hasColors: () => true }
+  const write = (text: string) => written.push(text)
+  const stdout = { write, redact: String, isTTY, columns: 60, rows: 20, hasColors: () => true }
   const flags = new Map(color === undefined ? [] : [['color', color]])
   return { drawing: openDrawing({ flags }, { stdout, env: {} }), written }
 }
