@@ -2,7 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { redactOutput } from '../src/cli/output.ts'
+import { changePrinter } from '../src/cli/change-printer.ts'
+import { printLines, printMessage, redactOutput } from '../src/cli/output.ts'
 import { TerminalLog } from '../src/cli/terminal-log.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { Secrets, secretsInHeader } from '../src/cluster/secrets.ts'
@@ -18,7 +19,6 @@ import { LogPrinter } from '../src/report/log.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { renderLook } from '../src/report/why.ts'
 import { line, paintLine } from '../src/trace/line.ts'
-import { changeJson, changeLines } from '../src/trace/render-changes.ts'
 import { ManualClock } from './cluster-api/manual-clock.ts'
 import {
   createEntry,
@@ -31,7 +31,7 @@ import {
   createTimeline,
   start,
 } from './report/builders.ts'
-import { parameters, sampled } from './support/thorough.ts'
+import { parameters, runs, sampled } from './support/thorough.ts'
 
 /** Made up. Each part of eight characters is found in no other text. */
 const secretTexts = [
@@ -96,6 +96,8 @@ const forms: Readonly<Record<string, (secret: string) => readonly [before: strin
   ],
   'in HTML by numbers': (secret) => ['<b>', coded(secret, /[^\w ]/g, (code) => `&#x${code.toString(16)};`), '</b>'],
   'in quotes of YAML': (secret) => ["password: '", secret.replaceAll("'", "''"), "'"],
+  'in quotes of YAML in YAML': (secret) => ["note: 'password: ''", secret.replaceAll("'", "''''"), "'''"],
+  'in lines of a list': (secret) => ['  0:05  Failed: ', secret.replaceAll(' ', '\n         '), '\n'],
   'in quotes of CSV': (secret) => ['1,"', secret.replaceAll('"', '""'), '",2'],
   'in quotes of a shell': (secret) => ["login '", secret.replaceAll("'", "'\\''"), "'"],
   'in a shell without quotes': (secret) => ['login ', secret.replace(/[&/"<'%\\ ]/g, '\\$&'), ''],
@@ -147,7 +149,7 @@ function leaksOf(form: string, text: string): string[] {
   const parts = Array.from({ length: Math.max(0, hidden.length - 11) }, (_, index) =>
     hidden.slice(index + 2, index + 10),
   )
-  return parts.filter((part) => !/^(?:\\u00..)?(?:\\|%|&)/.test(part) && shown.includes(part))
+  return parts.filter((part) => !/^(?:\\u00..)?(?:\\|%|&)|\s{6}/.test(part) && shown.includes(part))
 }
 
 function withEveryText(text: string): EndedTimeline {
@@ -208,10 +210,8 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
     onWarning: (warning) => log?.push(warning),
     end: (ended) => printer.end(ended),
   })
-  // The views of the command line are redacted as they are written.
   const views = new TerminalLog(output(terminal ?? []), { color: true, drawsState: false, groups: false })
   await run(views)
-  views.end(timeline)
   const styles = ['green', 'red', undefined] as const
   const object = {
     apiVersion: 'example.com/v1',
@@ -230,13 +230,18 @@ async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Recor
     after: object,
   } as const
   const shown = output(view ?? [])
-  for (const style of styles)
-    shown.write(`${paintLine(line(2, { text, ...(style && { style }) }, 'more'), { color: true })}\n`)
-  for (const each of changeLines(change, start)) shown.write(`${paintLine(each, { color: true, columns: 100 })}\n`)
-  shown.write(changeJson(change, start))
-  shown.write(renderLook(timeline, { color: true } as never).join('\n'))
-
+  for (const columns of [20, 30, 40, undefined])
+    for (const style of styles) {
+      const paint = { color: true, redact: secrets.redact, ...(columns && { columns }) }
+      shown.write(`${paintLine(line(2, { text, ...(style && { style }) }, 'more'), paint)}\n`)
+    }
+  for (const length of [0, 960, 970, 980]) printMessage(shown, `${' x'.repeat(length / 2)} ${text}`)
+  for (const format of ['text', 'json']) {
+    const print = (lines: () => readonly string[]) => printLines(shown, lines())
+    changePrinter('object', start, { format, color: true, redact: secrets.redact }, print).onChange(change)
+  }
   const redacted = exit.redact(timeline)
+  shown.write(renderLook(redacted, { color: true } as never).join('\n'))
   const links = {
     run: { repositoryUrl: 'https://github.example/a/b' },
     headSha: 'abcdef0123',
@@ -305,13 +310,26 @@ describe('a secret that a text', () => {
     expect(leaking.slice(0, 3)).toEqual([])
   })
 
+  test.each(cases)(
+    'contains %s is replaced, cut after eight characters or more: %s',
+    (name, secret, [before, form]) => {
+      const [, shortest = ''] = forms[name]?.(secret.slice(0, 8)) ?? []
+      const leaking = Array.from(form.slice(shortest.length), (_, index) => index).flatMap((more) => {
+        const cut = form.slice(0, shortest.length + more)
+        return leaksOf(form, secretsKnown.redact(`${before}${cut}…`)).map((part) => [part, cut])
+      })
+      expect(leaking).toEqual([])
+    },
+  )
+
   test('contains is in nothing that leaves', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...cases),
         fc.array(fc.tuple(fc.constantFrom(...removed), fc.nat(60)), { maxLength: 3 }),
         async ([, , [before, form, after]], breaks) => {
-          const broken = breaks.reduce(
+          const fromTheEnd = breaks.toSorted(([, one], [, other]) => other - one)
+          const broken = fromTheEnd.reduce(
             (text, [character, place]) => `${text.slice(0, place)}${character}${text.slice(place)}`,
             form,
           )
@@ -322,8 +340,7 @@ describe('a secret that a text', () => {
           expect(leaks).toEqual([])
         },
       ),
-      // With more runs, a terminal view is found that shows a part of a secret which it has cut before it is redacted.
-      { ...parameters, numRuns: 60 },
+      runs(200),
     )
   })
 })
@@ -386,6 +403,51 @@ describe('what is no secret stays readable', () => {
         },
       ),
       parameters,
+    )
+  })
+
+  /** What objects of Kubernetes, their events and their logs consist of. */
+  const label = fc.stringMatching(/^[a-z]{3,12}(?:-[a-z0-9]{2,10}){0,3}$/)
+  const number = fc.nat()
+  const hash = fc.stringMatching(/^[0-9a-f]{64}$/)
+  const image = fc.tuple(label, label, number, hash).map(([host, name, tag, digest]) => ({
+    tagged: `${host}.example:5000/${name}/${name}:v${tag}.1-rc.2`,
+    pinned: `${host}.example/${name}@sha256:${digest}`,
+    id: `docker://sha256:${digest.slice(0, 12)}…${digest.slice(0, 8)}`,
+  }))
+  const ordinary = fc.oneof(
+    label,
+    fc
+      .tuple(label, fc.stringMatching(/^[bcdfghjklmnpqrstvwxz2456789]{10}-[bcdfghjklmnpqrstvwxz2456789]{5}$/))
+      .map((parts) => parts.join('-')),
+    image.chain((images) => fc.constantFrom(...Object.values(images))),
+    number.map(String),
+    number.map((some) => `${some}Mi`),
+    fc.double({ noNaN: true }).map(String),
+    fc.uuid(),
+    fc.ipV4().map((address) => `${address}:8080`),
+    fc.ipV6(),
+    fc.date({ noInvalidDate: true }).map((date) => date.toISOString()),
+    fc.array(label, { minLength: 2, maxLength: 6 }).map((parts) => `/${parts.join('/')}.yaml`),
+    label.map((name) => `https://${name}.shop.svc.cluster.local:8443/${name}?page=2&sort=${name}`),
+    label.map((name) => `http://${name}:8080…`),
+    fc.tuple(label, label).map(([name, value]) => `--${name}=${value}`),
+    fc.tuple(label, label).map(([name, value]) => `${name}.example.com/${value}: "true"`),
+  )
+  const sentence = fc.array(ordinary, { minLength: 1, maxLength: 12 })
+
+  test('generated names, numbers, paths, images and addresses, beside settings with others', () => {
+    fc.assert(
+      fc.property(sentence, sentence, fc.constantFrom(' ', '\n', ', ', '": "'), (settings, words, between) => {
+        const secrets = new Secrets()
+        for (const secret of secretTexts) secrets.learnSecret('password', secret)
+        for (const value of [...settings, settings.join('\n'), settings.join(' '), JSON.stringify({ name: settings })])
+          for (const name of ['LOG_LEVEL', 'config.json', 'ENDPOINT'])
+            for (const learn of [secrets.learnSetting, secrets.learnText]) learn(name, value)
+        const text = [...words, ...settings].join(between)
+        expect(secrets.redact(text)).toBe(text)
+      }),
+      runs(300),
     )
   })
 

@@ -384,9 +384,12 @@ export function secretsIn(name: string, value: string): string[] {
   return [...own, ...secretsInside(value, lines)]
 }
 
-/** What is secret in a setting: its whole value if its name looks secret (`DB_PASSWORD`), and what it contains. */
+/**
+ * What is secret in a setting: its whole value if its name looks secret (`DB_PASSWORD`), and what it contains. Settings
+ * contain names, images and paths of 24 characters too, so that a text without a name must look like a key.
+ */
 export function secretsInSetting(name: string, value: string): string[] {
-  const found = secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value))
+  const found = secretVariable.test(name) ? secretsIn(name, value) : secretsInside(value, linesOf(value), isRandomKey)
   return found.filter((text) => !isPlace(text))
 }
 
@@ -440,6 +443,13 @@ function isWords(text: string): boolean {
 
 function isKey(text: string): boolean {
   return text.length >= minKeyLength && !/\s/.test(text) && !/:\/\//.test(text) && !isWords(text)
+}
+
+/** A key that is neither the id of an object nor a digest. */
+function isRandomKey(text: string): boolean {
+  return (
+    isKey(text) && looksSecret(text.replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|sha\d{3}:[0-9a-f]+/gi, ''))
+  )
 }
 
 function parseJson(text: string): unknown {
