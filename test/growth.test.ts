@@ -20,18 +20,8 @@ import { code, html, markdown, mermaidName, plain, plainLines, prose, shortenWor
 import { renderReport } from '../src/report/json-report.ts'
 import { renderSummary } from '../src/report/summary.ts'
 import { changeJson, changeLines } from '../src/trace/render-changes.ts'
-import {
-  added,
-  allSynced,
-  at,
-  createGate,
-  createTarget,
-  createWorkload,
-  run,
-  runUntil,
-  synced,
-} from './gate/builders.ts'
-import { createEvent, iso, moment } from './lifecycle/builders.ts'
+import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
+import { iso, make, moment } from './kit/objects.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
 import { recordedEvents, recordingPath } from './support/recordings.ts'
@@ -173,7 +163,7 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
     const { target, pod, creating } = createWorkload('web')
     expectGrowth((count) => {
       const events = numbers(count).map((index) => ({
-        ...createEvent(pod(), { reason: 'Unhealthy', message: `${index}`, lastTimestamp: iso(index % 60) }),
+        ...make.event(pod(), { reason: 'Unhealthy', message: `${index}`, lastTimestamp: iso(index % 60) }),
         metadata: { name: `e-${index}`, namespace: 'shop', resourceVersion: `${index}` },
       }))
       run([at(0, creating, allSynced), at(60, added(...events))], { targets: [target] })

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
 import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
 

@@ -13,8 +13,8 @@ import {
   report,
   synced,
   unavailable,
-} from '../gate/builders.ts'
-import { complete, createBarePod, deadStatus, readyStatus, start } from '../lifecycle/builders.ts'
+} from '../kit/gate.ts'
+import { complete, make, podIs, start } from '../kit/objects.ts'
 import { ManualClock } from './manual-clock.ts'
 
 const web = createWorkload('web')
@@ -84,11 +84,11 @@ describe('the gate is followed', () => {
 
   it('to ready only after its watches have answered: a target may have failed on a connection that is dead', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
+    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(0))))
     await pass(10)
     expect(cluster.refreshed).toEqual([['Deployment', 'ReplicaSet', 'Pod']])
     await pass(2)
-    cluster.report(modified(web.pod(deadStatus(1, 9))))
+    cluster.report(modified(web.pod(podIs.dead(1, 9))))
     cluster.refreshes[0]?.()
     await pass(30)
     expect(gate.verdict).toBeUndefined()
@@ -96,10 +96,10 @@ describe('the gate is followed', () => {
 
   it('to ready without another list of many pods if one of them has just changed', async () => {
     const { cluster, pass } = follow()
-    const others = Array.from({ length: 100 }, (_, index) => createBarePod({ metadata: { name: `other-${index}` } }))
-    cluster.report(allSynced, added(...others, web.deployment(), web.replicaSet, web.pod(readyStatus(0))))
+    const others = Array.from({ length: 100 }, (_, index) => make.barePod({ metadata: { name: `other-${index}` } }))
+    cluster.report(allSynced, added(...others, web.deployment(), web.replicaSet, web.pod(podIs.ready(0))))
     await pass(30)
-    cluster.report(modified(web.pod(readyStatus(0)), web.deployment(complete())))
+    cluster.report(modified(web.pod(podIs.ready(0)), web.deployment(complete())))
     await settled()
     await pass(1)
     expect(cluster.refreshed).toEqual([['Deployment', 'ReplicaSet']])
@@ -107,7 +107,7 @@ describe('the gate is followed', () => {
 
   it('to an outcome that time alone brings', async () => {
     const { cluster, gate, pass } = follow()
-    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))))
+    cluster.report(allSynced, added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(0))))
     await pass(10)
     expect(gate.isOver).toBe(false)
     cluster.refreshes[0]?.()

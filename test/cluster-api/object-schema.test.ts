@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createDeployment, createEvent, createPod, createReplicaSet, readyStatus } from '../lifecycle/builders.ts'
+import { make, podIs } from '../kit/objects.ts'
 
 /** The object with other fields, of any type. */
 function having(object: KubeObject, fields: Record<string, unknown>): KubeObject {
   return { ...object, ...fields } as KubeObject
 }
 
-const deployment = createDeployment()
-const pod = createPod({ status: readyStatus() })
+const deployment = make.deployment()
+const pod = make.pod({ status: podIs.ready() })
 const custom: KubeObject = { apiVersion: 'acme.io/v1', kind: 'Widget', metadata: { name: 'w' } }
 
 describe('an object that no API server wrote', () => {
@@ -48,8 +48,8 @@ describe('an object that no API server wrote', () => {
       having(custom, { metadata: { name: 'w', ownerReferences: [{ apiVersion: 'v1', name: 'a', uid: 'u' }] } }),
     ],
     ['metadata.labels', having(custom, { metadata: { name: 'w', labels: 'app=web' } })],
-    ['involvedObject', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: null })],
-    ['involvedObject.fieldPath', having(createEvent(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
+    ['involvedObject', having(make.event(pod, { reason: 'Failed' }), { involvedObject: null })],
+    ['involvedObject.fieldPath', having(make.event(pod, { reason: 'Failed' }), { involvedObject: { fieldPath: 7 } })],
   ])('is reported with the field of another type: %s', (path, object) => {
     expect(objectMistake(object)).toBe(`its object is invalid: ${path} has the wrong type`)
   })
@@ -64,9 +64,9 @@ test('a field that is null is absent, as for the API', () => {
 describe('an object may', () => {
   it.each<[string, KubeObject]>([
     ['lack all but its name', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'web' } }],
-    ['be a healthy one', createReplicaSet()],
+    ['be a healthy one', make.replicaSet()],
     ['leave a list null', having(pod, { status: { containerStatuses: null, conditions: null } })],
-    ['leave a moment null', having(createEvent(pod, { reason: 'Failed' }), { firstTimestamp: null, series: null })],
+    ['leave a moment null', having(make.event(pod, { reason: 'Failed' }), { firstTimestamp: null, series: null })],
     [
       'have its version or a label as a number',
       having(custom, { metadata: { name: 'w', resourceVersion: 7, generation: '2', labels: { v: 1 } } }),

@@ -4,8 +4,8 @@ import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import type { Manifest } from '../../src/plan/reference.ts'
+import { toSubject } from '../kit/subject.ts'
 import { at, createProblem, createTarget, createTargetRecord, createTimeline, start } from '../report/builders.ts'
-import { toSubject } from '../support/subject.ts'
 
 const target = createTarget()
 const owner = (kind: string, name: string, uid: string) => [

@@ -5,19 +5,9 @@ import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
 import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
-import { createTarget } from '../gate/builders.ts'
-import {
-  createDeployment,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  iso,
-  moment,
-  podStatus,
-  start,
-  waiting,
-} from '../lifecycle/builders.ts'
-import { toSubject } from '../support/subject.ts'
+import { createTarget } from '../kit/gate.ts'
+import { is, iso, make, moment, podIs, start } from '../kit/objects.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
@@ -64,7 +54,7 @@ describe('the events of objects that are named after a custom resource', () => {
     metadata: { name, namespace: 'shop', uid: name },
   })
   const failing = (about: KubeObject, reason: string, type: string) =>
-    createEvent(about, { reason, type, message: `${reason} of ${about.metadata.name}`, lastTimestamp: iso(3) })
+    make.event(about, { reason, type, message: `${reason} of ${about.metadata.name}`, lastTimestamp: iso(3) })
   const evidenceOf = (apiVersion: string, objects: readonly KubeObject[], kind = 'Certificate', name = 'tls') => {
     const subject = { group: groupOf(apiVersion), kind, name, namespace: 'shop' }
     const store = new Store(() => false)
@@ -113,7 +103,7 @@ describe('the evidence for a problem', () => {
       kind: 'Job',
       metadata: { name: 'migrate', namespace: 'shop', uid: 'u' },
     }
-    const refused = createEvent(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
+    const refused = make.event(job, { reason: 'FailedCreate', message: 'no', lastTimestamp: iso(3) })
     for (const object of [job, refused]) store.apply({ at: moment(3), type: 'ADDED', object })
     const [record] = explain(
       timeline({ reason: 'admission-denied', subject: toSubject('job/migrate') }),
@@ -146,17 +136,17 @@ it('the chain of a pod that waits for its claim ends in the claim, even if claim
 
 describe('a target that a clock ended without a known problem', () => {
   const web = createTarget({ apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' })
-  const deployment = createDeployment()
-  const waitingPod = createPod({
+  const deployment = make.deployment()
+  const waitingPod = make.pod({
     metadata: { name: 'web-x' },
-    status: podStatus({ state: waiting('ImageInspectError', 'the store is damaged') }, { phase: 'Pending' }),
+    status: podIs.unready({ state: is.waiting('ImageInspectError', 'the store is damaged') }, { phase: 'Pending' }),
   })
   const warning = (reason: string, message: string, at: number) =>
-    createEvent(waitingPod, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
+    make.event(waitingPod, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
 
   const explained = (reason: 'no-progress' | 'still-running', ...events: KubeObject[]) => {
     const store = new Store(() => false)
-    for (const object of [deployment, createReplicaSet(), waitingPod, ...events])
+    for (const object of [deployment, make.replicaSet(), waitingPod, ...events])
       store.apply({ at: moment(3), type: 'ADDED', object })
     const whole = timeline({ reason: 'crash-loop', subject: toSubject('') })
     const outcome = reason === 'no-progress' ? 'stalled' : 'timed-out'

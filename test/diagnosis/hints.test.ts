@@ -3,11 +3,11 @@ import { deniedVerdict, type Outcome, type Verdict, verdictOf } from '../../src/
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import type { Target, WaitFor } from '../../src/plan/target.ts'
 import { type ReasonCode, reasonCodes } from '../../src/reasons/reasons.ts'
-import { createTarget } from '../gate/builders.ts'
-import { createEvent } from '../lifecycle/builders.ts'
-import { createProblem } from '../reasons/builders.ts'
+import { createTarget } from '../kit/gate.ts'
+import { make } from '../kit/objects.ts'
+import { createProblem } from '../kit/problems.ts'
+import { toSubject } from '../kit/subject.ts'
 import { createTargetRecord, createTimeline } from '../report/builders.ts'
-import { toSubject } from '../support/subject.ts'
 
 it.each(reasonCodes)('the hint for %s consists of sentences, even without facts', (reason) => {
   const words = hintFor(createTarget(), reason)
@@ -44,7 +44,7 @@ describe('the hint for a Job that is not found', () => {
     [undefined, /^Was it applied/],
   ])('whose last event is %s', (lastEvent, words) => {
     const object = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate' } }
-    const events = lastEvent === undefined ? [] : [createEvent(object, { reason: lastEvent })]
+    const events = lastEvent === undefined ? [] : [make.event(object, { reason: lastEvent })]
     const hasEnded = jobRule.lastState?.(object, events) !== undefined
     expect(hintFor(job, 'not-found', { hasEnded })).toMatch(words)
   })

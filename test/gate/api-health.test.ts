@@ -1,8 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { gateHint } from '../../src/diagnosis/hints.ts'
 import type { Verdict } from '../../src/gate/timeline.ts'
-import { complete, createEvent, iso, moment, readyStatus, terminated } from '../lifecycle/builders.ts'
-import { createTargetRecord, createTimeline } from '../report/builders.ts'
 import {
   added,
   alive,
@@ -17,7 +15,9 @@ import {
   runUntil,
   synced,
   unavailable,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
 const web = createWorkload('web')
 const widget = { apiVersion: 'acme.io/v1', kind: 'Widget', namespace: 'shop' }
@@ -31,7 +31,7 @@ const createWidget = (status: object, resourceVersion = '1') => ({
 const readyWidget = createWidget({ conditions: [{ type: 'Ready', status: 'True' }] })
 const widgetsSynced = { type: 'SYNCED', ...widget } as const
 const widgetsFail = { ...failed(500, undefined, 'conversion webhook failed'), ...widget, lastSuccessAt: moment(0) }
-const webReady = (second: number) => at(second, modified(web.pod(readyStatus(second - 60)), web.deployment(complete())))
+const webReady = (second: number) => at(second, modified(web.pod(podIs.ready(second - 60)), web.deployment(complete())))
 const both = { targets: [widgetTarget, web.target] }
 const start: FeedEvent[] = at(0, added(readyWidget), widgetsSynced, web.creating, allSynced)
 
@@ -81,7 +81,7 @@ describe('the server answers again after an outage', () => {
     20,
     kinds.map((kind) => unavailable(kind, 5)),
   )
-  const pulls = createEvent(web.pod(), {
+  const pulls = make.event(web.pod(), {
     container: 'app',
     reason: 'Failed',
     message: 'Failed to pull image "acme/web:v1": failed to resolve reference "acme/web:v1": acme/web:v1: not found',
@@ -89,7 +89,7 @@ describe('the server answers again after an outage', () => {
     firstTimestamp: iso(6),
     lastTimestamp: iso(21),
   })
-  const running = modified(web.pod(readyStatus(45)), web.deployment(complete()))
+  const running = modified(web.pod(podIs.ready(45)), web.deployment(complete()))
 
   it('and old events that arrive before the pods fail nothing', () => {
     const eventsBack = at(60, added(pulls), back('Event'))
@@ -207,7 +207,7 @@ describe('a refusal concerns the request that was refused', () => {
       at(
         1,
         { ...synced('Pod')[0], name: 'web-1-a' } as never,
-        added(web.pod(readyStatus(-60), { ownerReferences: [] })),
+        added(web.pod(podIs.ready(-60), { ownerReferences: [] })),
       ),
       at(2, forbidden),
     ]
@@ -218,7 +218,7 @@ describe('a refusal concerns the request that was refused', () => {
   it('and a refused watch of a namespace is replaced by narrow ones', () => {
     const names = [...Array(9)].map((_, index) => `p${index}`)
     const targets = names.map((name) => createTarget({ apiVersion: 'v1', kind: 'Pod', name }))
-    const pod = (name: string) => ({ ...web.pod(readyStatus(-60)), metadata: { name, namespace: 'shop', uid: name } })
+    const pod = (name: string) => ({ ...web.pod(podIs.ready(-60)), metadata: { name, namespace: 'shop', uid: name } })
     const steps = [
       at(1, forbidden),
       ...names.map((name) => at(2, added(pod(name)), { type: 'SYNCED', ...pods, name } as const)),
@@ -242,7 +242,7 @@ it('a pod that died is reported although its kind is unreadable now', () => {
   const dead = web.pod({
     phase: 'Running',
     containerStatuses: [
-      { name: 'app', ready: false, restartCount: 0, image: '', imageID: '', state: terminated(1, 1) },
+      { name: 'app', ready: false, restartCount: 0, image: '', imageID: '', state: is.terminated(1, 1) },
     ] as never,
   })
   const { entries } = runUntil(6, [at(0, web.creating, allSynced), at(3, modified(dead)), at(5, failed(0, 'Pod'))])

@@ -3,20 +3,12 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { comparableManifest } from '../../src/plan/manifest-equality.ts'
 import type { ManifestObject } from '../../src/plan/target.ts'
-import {
-  complete,
-  createContainer,
-  createPod,
-  createReplicaSet,
-  createTemplate,
-  iso,
-  readyStatus,
-} from '../lifecycle/builders.ts'
-import { added, allSynced, at, createTarget, createWorkload, deleted, modified, run, runUntil } from './builders.ts'
+import { added, allSynced, at, createTarget, createWorkload, deleted, modified, run, runUntil } from '../kit/gate.ts'
+import { complete, iso, make, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const settings = { awaitChangeMs: 120_000 }
-const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
+const next = make.template({ containers: [make.container({ image: 'acme/web:v2' })] })
 const applied = (metadata: object = {}, status = complete()) =>
   web.deployment(status, { metadata: { generation: 2, ...metadata }, spec: { template: next } })
 const digest = (letter: string) => `sha256:${letter.repeat(64)}`
@@ -27,8 +19,8 @@ const scaledBy = (manager: string) =>
   })
 const rolledOut = (() => {
   const deployment = applied({}, complete(1, { observedGeneration: 2 }))
-  const set = createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, deployment)
-  const pod = createPod({ metadata: { name: 'web-2-a', creationTimestamp: iso(50) }, status: readyStatus(51) }, set)
+  const set = make.replicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, deployment)
+  const pod = make.pod({ metadata: { name: 'web-2-a', creationTimestamp: iso(50) }, status: podIs.ready(51) }, set)
   return [...modified(deployment), ...added(set, pod)]
 })()
 
@@ -69,7 +61,7 @@ describe('a gate that awaits a change', () => {
   it('treats a change after the awaited one as another change', () => {
     const later = web.deployment(complete(), {
       metadata: { generation: 3 },
-      spec: { template: createTemplate({ containers: [createContainer({ image: 'acme/web:v3' })] }) },
+      spec: { template: make.template({ containers: [make.container({ image: 'acme/web:v3' })] }) },
     })
     expect(
       run([at(0, web.done, allSynced), at(50, modified(applied())), at(52, modified(later))], { settings }),
@@ -95,7 +87,7 @@ describe('a gate that awaits a change', () => {
   // An autoscaler increases the generation, and the healthy state would be the one of before.
   it('is not ready when only an autoscaler has changed the number of replicas', () => {
     const scaled = scaledBy('kube-controller-manager')
-    const pod = createPod({ metadata: { name: 'web-1-b' }, status: readyStatus(-60) }, web.replicaSet)
+    const pod = make.pod({ metadata: { name: 'web-1-b' }, status: podIs.ready(-60) }, web.replicaSet)
     const steps = [at(0, web.done, allSynced), at(30, modified(scaled), added(pod))]
     expect(run(steps, { settings })).toMatchObject({ reason: 'change-not-seen', seconds: 120 })
     expect(run([...steps, at(50, modified(applied()))], { settings }).entries).toContain(
@@ -183,7 +175,7 @@ describe('a gate that awaits a change', () => {
   })
 
   describe('with a manifest', () => {
-    const image = (name: string) => createTemplate({ containers: [createContainer({ image: name })] })
+    const image = (name: string) => make.template({ containers: [make.container({ image: name })] })
     const manifest = (spec: object): ManifestObject => ({
       apiVersion: 'apps/v1',
       kind: 'Deployment',
@@ -202,7 +194,7 @@ describe('a gate that awaits a change', () => {
       managedFields: [{ manager, operation: 'Update', time: iso(30), ...(subresource && { subresource }) }],
     })
     const restarted = {
-      ...createTemplate(),
+      ...make.template(),
       metadata: { labels: { app: 'web' }, annotations: { 'reloader.stakater.com/last-reloaded-from': 'x' } },
     }
     const begin = at(0, web.done, allSynced)
@@ -233,8 +225,8 @@ describe('a gate that awaits a change', () => {
       redact.keepRecordsOf([{ apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web' }])
       const env = (...names: string[]) => ({
         replicas: 1,
-        template: createTemplate({
-          containers: [createContainer({ image: 'acme/web:v1', env: names.map((name) => ({ name, value: 'x' })) })],
+        template: make.template({
+          containers: [make.container({ image: 'acme/web:v1', env: names.map((name) => ({ name, value: 'x' })) })],
         }),
       })
       const applied = (generation: number, last: object, live: object) => {

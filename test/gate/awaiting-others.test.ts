@@ -1,18 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
-import {
-  complete,
-  condition,
-  createAutoscaler,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createSlice,
-  podStatus,
-  readyStatus,
-  running,
-} from '../lifecycle/builders.ts'
-import { added, allSynced, at, createTarget, modified, progressing, run, synced } from './builders.ts'
+import { added, allSynced, at, createTarget, modified, progressing, run, synced } from '../kit/gate.ts'
+import { complete, condition, is, make, podIs } from '../kit/objects.ts'
 
 const service = {
   apiVersion: 'v1',
@@ -21,13 +9,13 @@ const service = {
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
 }
 
-const slice = (ready: boolean) => createSlice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], ready)
+const slice = (ready: boolean) => make.slice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], ready)
 
 // Its startup probe gives it a quarter of an hour; it takes 7 minutes.
 const startupProbe = { periodSeconds: 10, failureThreshold: 90 }
-const slow = podStatus({ state: running(1), ready: false, started: false })
-const pod = (status = slow) => createPod({ spec: { containers: [createContainer({ startupProbe })] }, status })
-const workload = [createDeployment({ status: progressing }), createReplicaSet(), pod()]
+const slow = podIs.unready({ state: is.running(1), ready: false, started: false })
+const pod = (status = slow) => make.pod({ spec: { containers: [make.container({ startupProbe })] }, status })
+const workload = [make.deployment({ status: progressing }), make.replicaSet(), pod()]
 
 const targets = {
   deployment: createTarget(),
@@ -41,8 +29,8 @@ const lists: Observation[] = [
   { type: 'SYNCED', apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', namespace: 'shop' },
   { type: 'SYNCED', apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler', namespace: 'shop' },
 ]
-const begin = at(0, added(service, slice(false), createAutoscaler('False'), ...workload), lists)
-const up = at(420, modified(pod(readyStatus(1, { started: true })), createDeployment({ status: complete() })))
+const begin = at(0, added(service, slice(false), make.autoscaler('False'), ...workload), lists)
+const up = at(420, modified(pod(podIs.ready(1, { started: true })), make.deployment({ status: complete() })))
 
 describe('a target that cannot be ready without another one', () => {
   it('does not stall while the Deployment behind a Service starts as slowly as its probe allows', () => {
@@ -59,7 +47,7 @@ describe('a target that cannot be ready without another one', () => {
   })
 
   it('does not stall while an autoscaler has no metric because its pods are not ready', () => {
-    const steps = [begin, up, at(450, modified(createAutoscaler('True')))]
+    const steps = [begin, up, at(450, modified(make.autoscaler('True')))]
     expect(run(steps, { targets: [targets.deployment, targets.autoscaler] })).toMatchObject({
       outcome: 'ready',
       seconds: 450,
@@ -78,7 +66,7 @@ describe('a target that cannot be ready without another one', () => {
 
   it('does not stall when the other target, its cause, stalls', () => {
     const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable', message: '0/1 nodes' })
-    const pending = createPod({ spec: { nodeName: '' }, status: { conditions: [unschedulable] } })
+    const pending = make.pod({ spec: { nodeName: '' }, status: { conditions: [unschedulable] } })
     const steps = [at(0, added(service, ...workload.slice(0, 2), pending), lists)]
     const { outcome, reason, targets: ends } = run(steps, { targets: [targets.service, targets.deployment] })
     expect({ outcome, reason }).toEqual({ outcome: 'stalled', reason: 'unschedulable' })
@@ -93,7 +81,7 @@ describe('a target that cannot be ready without another one', () => {
 })
 
 describe('a Service whose pods are not ready yet', () => {
-  const allUp = modified(slice(true), pod(readyStatus(1, { started: true })), createDeployment({ status: complete() }))
+  const allUp = modified(slice(true), pod(podIs.ready(1, { started: true })), make.deployment({ status: complete() }))
   const steps = [begin, at(420, allUp)]
   const problems = (over: readonly (typeof targets)[keyof typeof targets][]) =>
     run(steps, { targets: [...over] }).entries.filter((entry) => entry.includes(' problem '))

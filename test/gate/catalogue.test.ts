@@ -2,7 +2,7 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheckEntry } from '../../src/plan/health-check-entries.ts'
-import { added, at, createTarget, modified, run } from './builders.ts'
+import { added, at, createTarget, modified, run } from '../kit/gate.ts'
 
 const kind = { apiVersion: 'example.com/v1', kind: 'Widget' }
 const entry: HealthCheckEntry = {

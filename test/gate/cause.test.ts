@@ -8,20 +8,6 @@ import { compileEntry, type HealthCheck, type HealthCheckEntry } from '../../src
 import type { Target } from '../../src/plan/target.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import {
-  condition,
-  crashLoopStatus,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  iso,
-  moment,
-  ownedBy,
-  podStatus,
-  readyStatus,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   at,
   createGate,
@@ -33,7 +19,8 @@ import {
   type RunOptions,
   run,
   runUntil,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { condition, is, iso, make, moment, ownedBy, podIs } from '../kit/objects.ts'
 
 const group = 'acme.example/v1'
 const target: Target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
@@ -75,24 +62,24 @@ const all: readonly Observation[] = [...own, ...workloads, listed({ apiVersion: 
 const missing = (attempt: 'ErrImagePull' | 'ImagePullBackOff'): PodStatus => ({
   phase: 'Pending',
   containerStatuses: [
-    createStatus({
-      state: waiting(attempt, 'failed to resolve reference "docker.io/acme/web:v1": docker.io/acme/web:v1: not found'),
+    make.containerStatus({
+      state: is.waiting(
+        attempt,
+        'failed to resolve reference "docker.io/acme/web:v1": docker.io/acme/web:v1: not found',
+      ),
     }),
   ],
 })
 
 /** An owned Deployment with one pod. */
 function createOwned(owner: KubeObject, { createdAt = 1, name = 'front' } = {}) {
-  const deployment = createDeployment({
+  const deployment = make.deployment({
     metadata: { name, uid: `${name}-uid`, ownerReferences: ownedBy(owner), creationTimestamp: iso(createdAt) },
     status: progressing,
   })
-  const replicaSet = createReplicaSet(
-    { metadata: { name: `${name}-1`, creationTimestamp: iso(createdAt) } },
-    deployment,
-  )
+  const replicaSet = make.replicaSet({ metadata: { name: `${name}-1`, creationTimestamp: iso(createdAt) } }, deployment)
   const pod = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
-    createPod(
+    make.pod(
       { metadata: { name: `${name}-1-a`, uid: `${name}-1-a`, creationTimestamp: iso(createdAt), ...metadata }, status },
       replicaSet,
     )
@@ -165,9 +152,9 @@ describe('a failure that an operator reports after it has removed what failed', 
   const failed = changed({ ...notReady, phase: 'Failed' })
   const steps = (removedAt: number, reportedAt: number) => [
     at(0, added(shop), all),
-    at(1, added(deployment, replicaSet, pod(podStatus({})))),
+    at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
     ...refusedPulls(pod),
-    at(removedAt, deleted(pod(podStatus({})), replicaSet, deployment)),
+    at(removedAt, deleted(pod(podIs.unready({})), replicaSet, deployment)),
     at(reportedAt, modified(failed)),
   ]
 
@@ -191,7 +178,7 @@ describe('a workload of the catalogue', () => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const steps = [
       at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
       ...refusedPulls(pod),
     ]
     expect(summary(steps, workload)).toEqual({
@@ -205,7 +192,7 @@ describe('a workload of the catalogue', () => {
     const failed = changed({ ...notReady, phase: 'Failed' })
     const steps = [
       at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
       at(2, modified(pod(missing('ErrImagePull'), { resourceVersion: '2' }), failed)),
     ]
     expect(summary(steps, workload)).toEqual({
@@ -221,7 +208,7 @@ describe('a workload of the catalogue', () => {
       managedFields: [{ manager: 'kubectl', time: iso(0) }],
     })
     const { deployment, replicaSet, pod } = createOwned(written, { createdAt: -1 })
-    const steps = [at(0, added(written, deployment, replicaSet, pod(podStatus({}))), all), ...refusedPulls(pod)]
+    const steps = [at(0, added(written, deployment, replicaSet, pod(podIs.unready({}))), all), ...refusedPulls(pod)]
     expect(summary(steps, workload)).toEqual({
       verdict: 'stalled image-not-found after 300 s',
       problems: ['pod/front-1-a image-not-found', 'shop/web condition-false'],
@@ -230,17 +217,18 @@ describe('a workload of the catalogue', () => {
 
   it('does not look at ReplicaSets without the label of its present revision', () => {
     const rollout = createCustom('Shop', 'web', { ...notReady, hash: 'new' })
-    const old = createReplicaSet({ metadata: { name: 'old', labels: { hash: 'old' } } }, rollout)
+    const old = make.replicaSet({ metadata: { name: 'old', labels: { hash: 'old' } } }, rollout)
     const pod = (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
-      createPod({ metadata: { name: 'old-a', uid: 'old-a', creationTimestamp: iso(1), ...metadata }, status }, old)
-    const steps = [at(0, added(rollout), all), at(1, added(old, pod(podStatus({})))), ...refusedPulls(pod)]
+      make.pod({ metadata: { name: 'old-a', uid: 'old-a', creationTimestamp: iso(1), ...metadata }, status }, old)
+    const steps = [at(0, added(rollout), all), at(1, added(old, pod(podIs.unready({})))), ...refusedPulls(pod)]
     expect(summary(steps, workload)).toEqual({
       verdict: 'stalled condition-false after 300 s',
       problems: ['shop/web condition-false'],
     })
     const labelled = { ...old, metadata: { ...old.metadata, labels: { hash: 'new' } } }
     expect(
-      summary([...steps.slice(0, 1), at(1, added(labelled, pod(podStatus({})))), ...steps.slice(2)], workload).verdict,
+      summary([...steps.slice(0, 1), at(1, added(labelled, pod(podIs.unready({})))), ...steps.slice(2)], workload)
+        .verdict,
     ).toBe('failed image-not-found after 16 s')
   })
 
@@ -248,7 +236,7 @@ describe('a workload of the catalogue', () => {
     const pods = ['a', 'b'].map(
       (name) =>
         (status: PodStatus, metadata: Partial<ObjectMeta> = {}) =>
-          createPod({
+          make.pod({
             metadata: { name, uid: name, creationTimestamp: iso(1), ownerReferences: ownedBy(shop), ...metadata },
             status,
           }),
@@ -256,25 +244,25 @@ describe('a workload of the catalogue', () => {
     const [broken, good] = pods as [(typeof pods)[number], (typeof pods)[number]]
     const steps = (...better: KubeObject[]) => [
       at(0, added(shop), all),
-      at(1, added(broken(podStatus({})), ...better)),
+      at(1, added(broken(podIs.unready({})), ...better)),
       ...refusedPulls(broken),
     ]
-    expect(summary(steps(good(readyStatus(1))), workload).verdict).toBe('stalled image-not-found after 300 s')
+    expect(summary(steps(good(podIs.ready(1))), workload).verdict).toBe('stalled image-not-found after 300 s')
     expect(summary(steps(), workload).verdict).toBe('failed image-not-found after 16 s')
   })
 
   it('gives a container that crashes more time while another object that it owns still progresses', () => {
     const [front, back] = [createOwned(shop), createOwned(shop, { name: 'back' })]
     const crashes = [1, 2, 3, 4].map((nth) =>
-      at(nth * 25, modified(front.pod(crashLoopStatus(nth, nth * 25 - 1), { resourceVersion: `${nth + 1}` }))),
+      at(nth * 25, modified(front.pod(podIs.looping(nth, nth * 25 - 1), { resourceVersion: `${nth + 1}` }))),
     )
     const steps = (...progressing: KubeObject[]) => [
       at(0, added(shop), all),
-      at(1, added(front.deployment, front.replicaSet, front.pod(podStatus({})), ...progressing)),
+      at(1, added(front.deployment, front.replicaSet, front.pod(podIs.unready({})), ...progressing)),
       ...crashes,
     ]
     expect(summary(steps(), workload).verdict).toBe('failed crash-loop after 75 s')
-    const others = [back.deployment, back.replicaSet, back.pod(podStatus({}))]
+    const others = [back.deployment, back.replicaSet, back.pod(podIs.unready({}))]
     expect(summary(steps(...others), workload).verdict).toBe('failed crash-loop after 114 s')
   })
 
@@ -343,7 +331,7 @@ describe('a workload of the catalogue', () => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const steps = [
       at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
       ...refusedPulls(pod),
     ]
     const entry = { apiVersion: group, kind: 'Shop', current: 'false' }
@@ -363,7 +351,7 @@ describe('any other custom resource', () => {
     const { deployment, replicaSet, pod } = createOwned(shop)
     const steps = [
       at(0, added(shop), all),
-      at(1, added(deployment, replicaSet, pod(podStatus({})))),
+      at(1, added(deployment, replicaSet, pod(podIs.unready({})))),
       ...refusedPulls(pod),
     ]
     expect(summary(steps, catalogue())).toEqual({
@@ -441,9 +429,9 @@ describe('any other custom resource', () => {
 
   it('is explained by the pods that the selector in its status selects', () => {
     const selecting = createCustom('Shop', 'web', { ...notReady, labelSelector: 'app=web' })
-    const owner = { ...createDeployment(), kind: 'PodSet', apiVersion: 'other.example/v1' }
+    const owner = { ...make.deployment(), kind: 'PodSet', apiVersion: 'other.example/v1' }
     const pod = (labels: Record<string, string>) =>
-      createPod({
+      make.pod({
         metadata: { name: 'a', uid: 'a', labels, creationTimestamp: iso(1), ownerReferences: ownedBy(owner) },
         status: missing('ErrImagePull'),
       })
@@ -541,7 +529,7 @@ describe('the inventory of a GitOps controller', () => {
   })
 
   it('concerns the target after each change of its objects', () => {
-    const mended = pod(readyStatus(20), { resourceVersion: '7' })
+    const mended = pod(podIs.ready(20), { resourceVersion: '7' })
     const { timeline, entries: logged } = runUntil(60, [...steps, at(30, modified(inApps(mended)))], {
       targets: [target],
       settings,
@@ -554,7 +542,7 @@ describe('the inventory of a GitOps controller', () => {
 describe('an object of another namespace', () => {
   const system = 'kube-system'
   const coredns = (metadata: Partial<ObjectMeta> = {}) =>
-    createDeployment({
+    make.deployment({
       metadata: { name: 'coredns', namespace: system, uid: 'coredns', creationTimestamp: iso(1), ...metadata },
       status: {},
     })

@@ -2,20 +2,6 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
-  complete,
-  condition,
-  createAutoscaler,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createSlice,
-  createStatus,
-  iso,
-  ownedBy,
-  readyStatus,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   allSynced,
   at,
@@ -25,7 +11,8 @@ import {
   type Run,
   type RunOptions,
   run,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 
 /** Which targets only wait for another one, and what the gate then counts as failed. */
 
@@ -35,8 +22,8 @@ const service = (port: number | string = 8080): KubeObject => ({
   metadata: { name: 'web', namespace: 'shop', uid: 'service-uid' },
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: port }] },
 })
-const slice = createSlice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], false)
-const autoscaler = createAutoscaler('False')
+const slice = make.slice([{ metadata: { name: 'web-1-a', uid: 'web-1-a-uid' } }], false)
+const autoscaler = make.autoscaler('False')
 const withoutMetrics = condition('ScalingActive', 'False', {
   reason: 'FailedGetResourceMetric',
   message:
@@ -86,15 +73,15 @@ const notFound = 'failed to resolve reference "docker.io/acme/web:v1": docker.io
 const waitingFor = (reason: string, message?: string): PodStatus => ({
   phase: 'Pending',
   startTime: iso(1),
-  containerStatuses: [createStatus({ state: waiting(reason, message) })],
+  containerStatuses: [make.containerStatus({ state: is.waiting(reason, message) })],
 })
-const deployment = createDeployment({ status: progressing })
+const deployment = make.deployment({ status: progressing })
 const workload = (status: PodStatus, owner = deployment) => [
   owner,
-  createReplicaSet({}, owner),
-  createPod({ status }, createReplicaSet({}, owner)),
+  make.replicaSet({}, owner),
+  make.pod({ status }, make.replicaSet({}, owner)),
 ]
-const pod = (status: PodStatus) => modified(createPod({ status }))
+const pod = (status: PodStatus) => modified(make.pod({ status }))
 /** Its image does not exist: it fails at the second refusal, after 15 s. */
 const missingImage = [
   at(0, added(service(), slice, autoscaler, ...workload(waitingFor('ErrImagePull', notFound))), lists),
@@ -162,9 +149,7 @@ it('a Service that the user gave a clock of its own fails by itself while its De
 })
 
 it('a Service waits for nothing that is ready', () => {
-  const steps = [
-    at(0, added(service(), ...workload(readyStatus(-60), createDeployment({ status: complete() }))), lists),
-  ]
+  const steps = [at(0, added(service(), ...workload(podIs.ready(-60), make.deployment({ status: complete() }))), lists)]
   const end = gate(steps, [targets.service, targets.deployment])
   expect(end.targets.map(({ outcome }) => outcome)).toEqual(['stalled', 'ready'])
   expect(causes(end)).toEqual([])
@@ -195,7 +180,7 @@ it('a Deployment waits for the Secret that its container needs, and is gated too
 })
 
 it('a custom resource waits for the Deployment that it owns, and never the Deployment for its owner', () => {
-  const owned = createDeployment({ metadata: { ownerReferences: ownedBy(shop) }, status: progressing })
+  const owned = make.deployment({ metadata: { ownerReferences: ownedBy(shop) }, status: progressing })
   const steps = [
     at(0, added(shop, ...workload(waitingFor('ErrImagePull', notFound), owned)), lists),
     at(40, pod(waitingFor('ImagePullBackOff', notFound))),
@@ -207,7 +192,7 @@ it('a custom resource waits for the Deployment that it owns, and never the Deplo
 })
 
 it('two Deployments that fail for themselves are two failures', () => {
-  const other = createDeployment({ metadata: { name: 'api', uid: 'api-uid' }, status: progressing })
+  const other = make.deployment({ metadata: { name: 'api', uid: 'api-uid' }, status: progressing })
   const steps = [at(0, added(...workload(waitingFor('InvalidImageName')), other), lists)]
   const end = gate(steps, [targets.deployment, createTarget({ name: 'api' })], { failFast: false })
   expect(causes(end)).toEqual([])

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
-import { complete, moment, readyStatus } from '../lifecycle/builders.ts'
+import { at, createGate, createTarget, createWorkload, modified, synced } from '../kit/gate.ts'
+import { complete, moment, podIs } from '../kit/objects.ts'
 import { runs, sampled } from '../support/thorough.ts'
-import { at, createGate, createTarget, createWorkload, modified, synced } from './builders.ts'
 import { type ClusterOptions, SimulatedCluster } from './simulation/cluster.ts'
 import { happenings, replaceNode, type Step, workloads } from './simulation/happenings.ts'
 import type { Program } from './simulation/pods.ts'
@@ -49,7 +49,7 @@ function gateRollout(name: string, { version, steps, otherReadyAt, isNew, ...opt
       ? []
       : [
           ...at(0, api.creating, synced('Deployment', 'ReplicaSet')),
-          ...at(otherReadyAt, modified(api.deployment(complete()), api.pod(readyStatus(otherReadyAt)))),
+          ...at(otherReadyAt, modified(api.deployment(complete()), api.pod(podIs.ready(otherReadyAt)))),
         ]
   const web = [createTarget({ kind }), createTarget({ apiVersion: 'v1', kind: 'Service' })]
   const targets = [...web, ...(other.length === 0 ? [] : [api.target])]

@@ -6,22 +6,6 @@ import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { Report } from '../../src/report/report-schema.ts'
 import { runCli } from '../cli/process.ts'
 import {
-  complete,
-  condition,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createTemplate,
-  deadStatus,
-  iso,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   alive,
   allSynced,
@@ -34,7 +18,8 @@ import {
   progressing,
   type RawInputs,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
 
 /**
  * Tests of the whole program: a handwritten recording goes in, the report comes out. Each case is named by what happens
@@ -57,30 +42,30 @@ function pod(second: number, status: PodStatus): FeedEvent[] {
 }
 
 function ready(second: number): FeedEvent[] {
-  return at(second, modified(web.pod(readyStatus(second - 60)), web.deployment(complete())))
+  return at(second, modified(web.pod(podIs.ready(second - 60)), web.deployment(complete())))
 }
 
 function deaths(...seconds: readonly number[]): FeedEvent[] {
-  return seconds.flatMap((second, index) => pod(second, deadStatus(index + 1, second)))
+  return seconds.flatMap((second, index) => pod(second, podIs.dead(index + 1, second)))
 }
 
 /** A rollout of two replicas. `one`: the later states of the first pod. `other`: the state of the second pod. */
 function pair(other: PodStatus, one: (second: number, status: PodStatus) => FeedEvent[]): string {
   const two = complete(2, { readyReplicas: 0, availableReplicas: 0 })
-  const next = createPod({ metadata: { name: 'web-1-b' }, status: other }, web.replicaSet)
+  const next = make.pod({ metadata: { name: 'web-1-b' }, status: other }, web.replicaSet)
   const first = at(0, added(web.deployment(two, { spec: { replicas: 2 } }), web.replicaSet, web.pod(), next), allSynced)
-  return createRecording({}, [first, ...[1, 12, 40].map((second, index) => one(second, deadStatus(index + 1, second)))])
+  return createRecording({}, [first, ...[1, 12, 40].map((second, index) => one(second, podIs.dead(index + 1, second)))])
 }
 
-const refused = (words: string) => waiting('ErrImagePull', `failed to resolve reference "acme/web:v1": ${words}`)
+const refused = (words: string) => is.waiting('ErrImagePull', `failed to resolve reference "acme/web:v1": ${words}`)
 const notFound = refused('acme/web:v1: not found')
-const backOff = waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1": not found')
-const invalidName = podStatus({ state: waiting('InvalidImageName', 'invalid reference format') })
-const secretMissing = podStatus({ state: waiting('CreateContainerConfigError', 'secret "database" not found') })
-const unready = (startedAt = 0) => podStatus({ state: running(startedAt), started: true })
+const backOff = is.waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1": not found')
+const invalidName = podIs.unready({ state: is.waiting('InvalidImageName', 'invalid reference format') })
+const secretMissing = podIs.unready({ state: is.waiting('CreateContainerConfigError', 'secret "database" not found') })
+const unready = (startedAt = 0) => podIs.unready({ state: is.running(startedAt), started: true })
 
 function pulls(...states: readonly (readonly [second: number, state: typeof notFound])[]): FeedEvent[] {
-  return states.flatMap(([second, state]) => pod(second, podStatus({ state }, { phase: 'Pending' })))
+  return states.flatMap(([second, state]) => pod(second, podIs.unready({ state }, { phase: 'Pending' })))
 }
 
 const deadline = (second: number, status = progressing) =>
@@ -92,25 +77,22 @@ const deadline = (second: number, status = progressing) =>
   })
 
 function templateOf(image: string) {
-  return createTemplate({ containers: [createContainer({ image })] })
+  return make.template({ containers: [make.container({ image })] })
 }
 
-function changed(second: number, template: ReturnType<typeof createTemplate>): FeedEvent[] {
-  return at(
-    second,
-    modified(createDeployment({ metadata: { generation: 2 }, spec: { template }, status: progressing })),
-  )
+function changed(second: number, template: ReturnType<typeof make.template>): FeedEvent[] {
+  return at(second, modified(make.deployment({ metadata: { generation: 2 }, spec: { template }, status: progressing })))
 }
 
 const restarted = {
-  ...createTemplate(),
+  ...make.template(),
   metadata: { labels: { app: 'web' }, annotations: { 'kubectl.kubernetes.io/restartedAt': iso(5) } },
 }
-const replacement = createReplicaSet({
+const replacement = make.replicaSet({
   metadata: { name: 'web-2', creationTimestamp: iso(6), annotations: { 'deployment.kubernetes.io/revision': '2' } },
   spec: { template: restarted },
 })
-const restartedDone = createDeployment({
+const restartedDone = make.deployment({
   metadata: { generation: 2 },
   spec: { template: restarted },
   status: complete(1, { observedGeneration: 2 }),
@@ -138,17 +120,17 @@ const job = (status: object): KubeObject => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
   metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid', generation: 1 },
-  spec: { template: createTemplate({ restartPolicy: 'Never' }) },
+  spec: { template: make.template({ restartPolicy: 'Never' }) },
   status,
 })
 const jobs: Observation = { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' }
-const jobPod = createPod({ metadata: { name: 'migrate-x' }, status: readyStatus(-1) }, job({}))
+const jobPod = make.pod({ metadata: { name: 'migrate-x' }, status: podIs.ready(-1) }, job({}))
 const working = at(0, added(job({ active: 1 }), jobPod), jobs, synced('Pod', 'Event'))
 const completed = job({ succeeded: 1, conditions: [condition('Complete', 'True')] })
 
 /** The only container has run since `startedAt`, and has no readiness probe. */
 function settling(startedAt: number, inputs: RawInputs = {}, serverOffsetMs = 0): string {
-  const up = added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(startedAt)))
+  const up = added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(startedAt)))
   return createRecording(inputs, [at(0, up, allSynced)], { serverOffsetMs })
 }
 
@@ -162,8 +144,8 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     [
       'only where its container lived for 10 s',
       createRecording({}, [
-        at(0, added(web.deployment(complete()), web.replicaSet, web.pod(readyStatus(0))), allSynced),
-        at(9, modified(web.pod(deadStatus(1, 9)), web.deployment(progressing))),
+        at(0, added(web.deployment(complete()), web.replicaSet, web.pod(podIs.ready(0))), allSynced),
+        at(9, modified(web.pod(podIs.dead(1, 9)), web.deployment(progressing))),
       ]),
       'stalled crash-loop 300',
     ],
@@ -173,7 +155,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
         [
           ready(10),
           at(20, modified(web.pod(unready()), web.deployment(progressing))),
-          at(25, modified(api.pod(readyStatus(-60)), api.deployment(complete()))),
+          at(25, modified(api.pod(podIs.ready(-60)), api.deployment(complete()))),
           ready(40),
         ],
         both,
@@ -188,7 +170,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
           web.done,
           allSynced,
           added(
-            createReplicaSet({
+            make.replicaSet({
               metadata: { name: 'web-0' },
               spec: {
                 replicas: 0,
@@ -196,9 +178,9 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
               },
             }),
             ...['web-0-a', 'web-0-b'].map((name) =>
-              createPod(
-                { metadata: { name, deletionTimestamp: iso(30) }, status: readyStatus(-900) },
-                createReplicaSet({ metadata: { name: 'web-0' } }),
+              make.pod(
+                { metadata: { name, deletionTimestamp: iso(30) }, status: podIs.ready(-900) },
+                make.replicaSet({ metadata: { name: 'web-0' } }),
               ),
             ),
           ),
@@ -211,7 +193,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       createRecording({}, [
         at(
           0,
-          added(web.deployment(complete(1, { replicas: 2 })), web.replicaSet, web.pod(readyStatus(-60))),
+          added(web.deployment(complete(1, { replicas: 2 })), web.replicaSet, web.pod(podIs.ready(-60))),
           allSynced,
         ),
       ]),
@@ -248,7 +230,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'is seen although the watch was cut',
       rollout([
         pod(1, unready()),
-        pod(50, podStatus({ restartCount: 2, state: terminated(1, 49), lastState: terminated(1, 20) })),
+        pod(50, podIs.unready({ restartCount: 2, state: is.terminated(1, 49), lastState: is.terminated(1, 20) })),
       ]),
       'failed crash-loop 50',
     ],
@@ -265,7 +247,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ['is none when the Secret comes 59 s later', rollout([pod(2, secretMissing), ready(61)]), 'ready 61'],
     [
       'is not counted over two pods',
-      pair(deadStatus(2, 0), (second, status) => (second < 40 ? pod(second, status) : [])),
+      pair(podIs.dead(2, 0), (second, status) => (second < 40 ? pod(second, status) : [])),
       'stalled crash-loop 300',
     ],
     ['fails although another pod is pending', pair({ phase: 'Pending' }, pod), 'failed crash-loop 40'],
@@ -285,12 +267,12 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
           added(
             web.deployment(progressing),
             web.replicaSet,
-            web.pod(podStatus({ restartCount: 7, state: running(-99) }), { creationTimestamp: iso(-3_600) }),
+            web.pod(podIs.unready({ restartCount: 7, state: is.running(-99) }), { creationTimestamp: iso(-3_600) }),
           ),
           allSynced,
         ),
         ...[8, 9].map((nth) =>
-          at(nth * 5, modified(web.pod(deadStatus(nth, nth * 5), { creationTimestamp: iso(-3_600) }))),
+          at(nth * 5, modified(web.pod(podIs.dead(nth, nth * 5), { creationTimestamp: iso(-3_600) }))),
         ),
       ]),
       'stalled crash-loop 300',
@@ -371,7 +353,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'stays the same with the annotation of a restart, whose pods are awaited',
       rollout([
         changed(5, restarted),
-        at(8, added(replacement, createPod({ metadata: { name: 'web-2-a' }, status: readyStatus(-9) }, replacement))),
+        at(8, added(replacement, make.pod({ metadata: { name: 'web-2-a' }, status: podIs.ready(-9) }, replacement))),
         at(9, modified(restartedDone)),
       ]),
       'ready 9',
@@ -382,7 +364,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
         at(
           1,
           added(
-            createReplicaSet({
+            make.replicaSet({
               metadata: { name: 'web-0', creationTimestamp: iso(-900) },
               spec: {
                 replicas: 0,
@@ -400,7 +382,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
       'that comes back 4 s after its deletion is gated anew',
       rollout([
         at(5, deleted(web.deployment())),
-        at(9, added(createDeployment({ metadata: { uid: 'again' }, spec: { replicas: 0 }, status: complete(0) }))),
+        at(9, added(make.deployment({ metadata: { uid: 'again' }, spec: { replicas: 0 }, status: complete(0) }))),
       ]),
       'ready 9',
     ],
@@ -473,7 +455,7 @@ const sections: Readonly<Record<string, readonly Case[]>> = {
     ['the first failure ends the gate 5 s later', rollout([pod(3, invalidName)], both), 'failed image-name-invalid 8'],
     [
       'all may finish',
-      rollout([pod(3, invalidName), at(50, modified(api.pod(readyStatus(-9)), api.deployment(complete())))], {
+      rollout([pod(3, invalidName), at(50, modified(api.pod(podIs.ready(-9)), api.deployment(complete())))], {
         ...both,
         'fail-fast': 'false',
       }),

@@ -1,6 +1,6 @@
 import type { ApiResource } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { added, at, createTarget, run } from './builders.ts'
+import { added, at, createTarget, run } from '../kit/gate.ts'
 
 const widget: KubeObject = {
   apiVersion: 'example.com/v1',

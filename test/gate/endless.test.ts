@@ -1,5 +1,4 @@
 import { viewSettings } from '../../src/gate/settings.ts'
-import { complete, createDeployment, createTemplate, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
 import {
   added,
   allSynced,
@@ -10,10 +9,11 @@ import {
   failed,
   modified,
   runUntil,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, is, make, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
-const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
 const broken = added(web.deployment({ ...complete(0), observedGeneration: 1 }), web.replicaSet, web.pod(neverPull))
 const settings = viewSettings(createSettings())
 
@@ -26,7 +26,7 @@ describe('a gate of a view', () => {
   })
 
   test('sees a failed target become ready', () => {
-    const mended = modified(web.pod(readyStatus(20)), web.deployment(complete()))
+    const mended = modified(web.pod(podIs.ready(20)), web.deployment(complete()))
     expect(runUntil(60, [at(0, broken, allSynced), at(20, mended)], { settings })).toMatchObject({
       outcome: undefined,
       targets: [{ outcome: 'ready' }],
@@ -41,7 +41,7 @@ describe('a gate of a view', () => {
   })
 
   test('waits for a deleted target to be created again, and judges the new one', () => {
-    const again = createDeployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
+    const again = make.deployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
     const steps = [at(0, web.done, allSynced), at(20, deleted(web.deployment(complete())))]
     expect(runUntil(60, steps, { settings }).targets).toMatchObject([
       { outcome: 'progressing', message: 'was deleted' },
@@ -50,7 +50,7 @@ describe('a gate of a view', () => {
   })
 
   test('judges a later template as it stands', () => {
-    const template = createTemplate({ containers: [{ name: 'app', image: 'acme/web:v2' }] })
+    const template = make.template({ containers: [{ name: 'app', image: 'acme/web:v2' }] })
     const next = web.deployment(complete(), { metadata: { generation: 2 }, spec: { template } })
     expect(runUntil(30, [at(0, web.done, allSynced), at(20, modified(next))], { settings }).targets).toMatchObject([
       { outcome: 'progressing', message: expect.stringContaining('generation 2') },

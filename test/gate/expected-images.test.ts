@@ -4,20 +4,6 @@ import { join } from 'node:path'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import {
-  complete,
-  condition,
-  createContainer,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  createTemplate,
-  iso,
-  readyStatus,
-  terminated,
-} from '../lifecycle/builders.ts'
-import { replayRecording } from '../support/recordings.ts'
-import { toSubject } from '../support/subject.ts'
-import {
   added,
   allSynced,
   at,
@@ -29,7 +15,10 @@ import {
   modified,
   run,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
+import { toSubject } from '../kit/subject.ts'
+import { replayRecording } from '../support/recordings.ts'
 
 const built = `sha256:${'b'.repeat(64)}`
 const other = `sha256:${'c'.repeat(64)}`
@@ -37,10 +26,10 @@ const web = createWorkload('web')
 
 /** A rollout that is ready, and whose container runs this image. */
 function running(imageID: string, image = 'acme/web:v1') {
-  const containers = [createContainer({ image })]
-  const deployment = web.deployment(complete(), { spec: { template: createTemplate({ containers }) } })
-  const set = createReplicaSet({ metadata: { name: 'web-1' } }, deployment)
-  const pod = createPod({ spec: { containers }, status: readyStatus(-60, { imageID }) }, set)
+  const containers = [make.container({ image })]
+  const deployment = web.deployment(complete(), { spec: { template: make.template({ containers }) } })
+  const set = make.replicaSet({ metadata: { name: 'web-1' } }, deployment)
+  const pod = make.pod({ spec: { containers }, status: podIs.ready(-60, { imageID }) }, set)
   return [at(0, added(deployment, set, pod), allSynced)]
 }
 
@@ -115,20 +104,20 @@ describe('a rollout with expected images', () => {
     const moved = `docker.io/acme/web@${other}`
     const latest = `docker.io/acme/web@${built}`
     const template = (image: string, rest: object = {}) =>
-      createTemplate({ containers: [createContainer({ image })], ...rest })
+      make.template({ containers: [make.container({ image })], ...rest })
     const written = (image: string, generation = 2, rest: object = {}) =>
       web.deployment(complete(1, { observedGeneration: generation }), {
         metadata: { generation },
         spec: { template: template(image), ...rest },
       })
     const setOf = (name: string, deployment: KubeObject) =>
-      createReplicaSet({ metadata: { name, creationTimestamp: iso(20) } }, deployment)
+      make.replicaSet({ metadata: { name, creationTimestamp: iso(20) } }, deployment)
     const podOf = (set: KubeObject, image: string, imageID: string, name = 'a') =>
-      createPod(
+      make.pod(
         {
           metadata: { name: `${set.metadata.name}-${name}`, creationTimestamp: iso(20) },
-          spec: { containers: [createContainer({ image })] },
-          status: readyStatus(21, { imageID }),
+          spec: { containers: [make.container({ image })] },
+          status: podIs.ready(21, { imageID }),
         },
         set,
       )
@@ -175,7 +164,7 @@ describe('a rollout with expected images', () => {
         'only some of its pods run the expected digest, because one was evicted',
         [
           ...running(moved),
-          at(10, added(podOf(createReplicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest, 'b'))),
+          at(10, added(podOf(make.replicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest, 'b'))),
         ],
       ],
       [
@@ -185,8 +174,8 @@ describe('a rollout with expected images', () => {
           return [
             at(
               0,
-              added(written('acme/web:v2'), createReplicaSet({ metadata: { name: 'web-1' } }), set),
-              added(podOf(createReplicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest)),
+              added(written('acme/web:v2'), make.replicaSet({ metadata: { name: 'web-1' } }), set),
+              added(podOf(make.replicaSet({ metadata: { name: 'web-1' } }), 'acme/web:v1', latest)),
               added(podOf(set, 'acme/web:v2', moved)),
               allSynced,
             ),
@@ -284,11 +273,14 @@ describe('a rollout with expected images', () => {
       status,
     })
     const pod = (phase: string, imageID: string, metadata: object = {}) =>
-      createPod(
+      make.pod(
         {
           metadata: { name: 'migrate-a', labels: { job: 'migrate' }, ...metadata },
-          spec: { restartPolicy: 'Never', containers: [createContainer({ name: 'migrate' })] },
-          status: { phase, containerStatuses: [createStatus({ name: 'migrate', imageID, state: terminated(0, 5) })] },
+          spec: { restartPolicy: 'Never', containers: [make.container({ name: 'migrate' })] },
+          status: {
+            phase,
+            containerStatuses: [make.containerStatus({ name: 'migrate', imageID, state: is.terminated(0, 5) })],
+          },
         },
         job({}),
       )
@@ -299,7 +291,7 @@ describe('a rollout with expected images', () => {
       at(0, added(job({ active: 1 }), pod('Running', imageID)), api.creating, allSynced, lists),
       at(5, modified(pod('Succeeded', imageID))),
     ]
-    const finish = at(60, modified(api.pod(readyStatus(30)), api.deployment(complete())))
+    const finish = at(60, modified(api.pod(podIs.ready(30)), api.deployment(complete())))
     const seen = (imageID: string) => [
       at(6, modified(done)),
       at(7, modified(pod('Succeeded', imageID, leaving)), deleted(pod('Succeeded', imageID, leaving), done)),

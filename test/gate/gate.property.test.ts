@@ -3,9 +3,9 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Deployment } from '../../src/cluster/objects.ts'
 import type { Gate } from '../../src/gate/gate.ts'
 import { unknownMs } from '../../src/thresholds.ts'
-import { start } from '../lifecycle/builders.ts'
+import { createGate, createTarget, type RunOptions } from '../kit/gate.ts'
+import { start } from '../kit/objects.ts'
 import { parameters } from '../support/thorough.ts'
-import { createGate, createTarget, type RunOptions } from './builders.ts'
 import { actions, ModelCluster, type Step } from './model-cluster.ts'
 
 const names = ['web', 'api'] as const

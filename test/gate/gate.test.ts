@@ -1,26 +1,6 @@
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { PodStatus } from '../../src/cluster/objects.ts'
 import {
-  complete,
-  condition,
-  crashLoopStatus,
-  createBarePod,
-  createDeployment,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  createTemplate,
-  deadStatus,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   alive,
   allSynced,
@@ -39,12 +19,13 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const api = createWorkload('api')
 const both = [web.target, api.target]
-const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
 
 describe('the gate is ready', () => {
   it('at once for a rollout that finished long ago', () => {
@@ -55,15 +36,15 @@ describe('the gate is ready', () => {
     const steps = [
       at(0, added(web.deployment()), allSynced),
       at(1, added(web.replicaSet, web.pod(creating)), modified(web.deployment(progressing))),
-      at(3, modified(web.pod(readyStatus(3)), web.deployment(complete()))),
+      at(3, modified(web.pod(podIs.ready(3)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
   })
 
   it('and reports skipped nodes and pods in its notes', () => {
-    const old = createReplicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
-    const leaving = createPod(
-      { metadata: { name: 'web-0-a', deletionTimestamp: iso(30) }, status: readyStatus(-90) },
+    const old = make.replicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
+    const leaving = make.pod(
+      { metadata: { name: 'web-0-a', deletionTimestamp: iso(30) }, status: podIs.ready(-90) },
       old,
     )
     const steps = [at(0.2, web.done, added(old, leaving), allSynced)]
@@ -73,7 +54,7 @@ describe('the gate is ready', () => {
   it('only when all targets are ready', () => {
     const steps = [
       at(0, web.done, api.creating, allSynced),
-      at(40, modified(api.pod(readyStatus(25)), api.deployment(complete()))),
+      at(40, modified(api.pod(podIs.ready(25)), api.deployment(complete()))),
     ]
     expect(run(steps, { targets: both })).toMatchObject({
       outcome: 'ready',
@@ -89,13 +70,13 @@ describe('the gate is ready', () => {
   it('only when all targets are ready at the same time', () => {
     const steps = [
       at(0, web.done, api.creating, allSynced),
-      at(20, modified(web.deployment(progressing), web.pod(podStatus({ state: running(-60) })))),
-      at(40, modified(api.pod(readyStatus(25)), api.deployment(complete()))),
+      at(20, modified(web.deployment(progressing), web.pod(podIs.unready({ state: is.running(-60) })))),
+      at(40, modified(api.pod(podIs.ready(25)), api.deployment(complete()))),
     ]
     const still = runUntil(60, steps, { targets: both })
     expect(still).toMatchObject({ outcome: undefined, targets: [{ outcome: 'progressing' }, { outcome: 'ready' }] })
     expect(still.entries).toContainEqual(expect.stringMatching(/^20 note no longer ready: /))
-    const healed = [...steps, at(70, modified(web.pod(readyStatus(-60)), web.deployment(complete())))]
+    const healed = [...steps, at(70, modified(web.pod(podIs.ready(-60)), web.deployment(complete())))]
     expect(run(healed, { targets: both })).toMatchObject({ outcome: 'ready', seconds: 70 })
   })
 
@@ -114,7 +95,7 @@ describe('the gate is ready', () => {
 
   it('not while an object is being deleted', () => {
     const leaving = web.deployment(complete(), { metadata: { deletionTimestamp: iso(0) } })
-    const steps = [at(0, added(leaving, web.replicaSet, web.pod(readyStatus(-60))), allSynced)]
+    const steps = [at(0, added(leaving, web.replicaSet, web.pod(podIs.ready(-60))), allSynced)]
     expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'terminating', seconds: 300 })
   })
 
@@ -122,7 +103,7 @@ describe('the gate is ready', () => {
     const steps = [
       at(
         0,
-        added(web.deployment(complete(), { metadata: { generation: 2 } }), web.replicaSet, web.pod(readyStatus(-60))),
+        added(web.deployment(complete(), { metadata: { generation: 2 } }), web.replicaSet, web.pod(podIs.ready(-60))),
         allSynced,
       ),
     ]
@@ -138,8 +119,8 @@ describe('a crash loop without a readiness probe', () => {
   const beats: readonly FeedEvent[][] = [
     at(0, added(web.deployment(progressing), web.replicaSet, web.pod(creating)), allSynced),
     ...[2, 4, 16].flatMap((second, restarts) => [
-      at(second, modified(web.pod(readyStatus(second, { restartCount: restarts })), web.deployment(complete()))),
-      at(second + 1, modified(web.pod(deadStatus(restarts + 1, second + 1)), web.deployment(progressing))),
+      at(second, modified(web.pod(podIs.ready(second, { restartCount: restarts })), web.deployment(complete()))),
+      at(second + 1, modified(web.pod(podIs.dead(restarts + 1, second + 1)), web.deployment(progressing))),
     ]),
   ]
 
@@ -156,11 +137,11 @@ describe('a crash loop without a readiness probe', () => {
     const slow = [0, 1, 2, 3, 4, 5].flatMap((restarts) => [
       at(
         restarts * 20 + 1,
-        modified(web.pod(readyStatus(restarts * 20 + 1, { restartCount: restarts })), web.deployment(complete())),
+        modified(web.pod(podIs.ready(restarts * 20 + 1, { restartCount: restarts })), web.deployment(complete())),
       ),
       at(
         restarts * 20 + 10,
-        modified(web.pod(crashLoopStatus(restarts + 1, restarts * 20 + 10)), web.deployment(progressing)),
+        modified(web.pod(podIs.looping(restarts + 1, restarts * 20 + 10)), web.deployment(progressing)),
       ),
     ])
     expect(run([at(0, web.creating, allSynced), ...slow])).toMatchObject({
@@ -171,7 +152,10 @@ describe('a crash loop without a readiness probe', () => {
   })
 
   it('may be waiting for another target that still progresses: it has 90 s', () => {
-    const quiet = [at(0, api.creating), at(100, modified(api.pod(podStatus({ imageID: 'x' }, { phase: 'Pending' }))))]
+    const quiet = [
+      at(0, api.creating),
+      at(100, modified(api.pod(podIs.unready({ imageID: 'x' }, { phase: 'Pending' })))),
+    ]
     expect(
       run([...beats.slice(0, 1), ...quiet.slice(0, 1), ...beats.slice(1), ...quiet.slice(1)], { targets: both }),
     ).toMatchObject({
@@ -183,17 +167,17 @@ describe('a crash loop without a readiness probe', () => {
   })
 
   it('fails after at most 30 s when the other target has a problem of its own', () => {
-    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const stuck = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, added(api.deployment(progressing), api.replicaSet, api.pod(stuck))), ...beats]
     expect(run(steps, { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 33 })
   })
 
   it('may start once more when the other target becomes ready: it may have waited for that target', () => {
-    const next = (seconds: number) => deadStatus(4, seconds, { startedAt: iso(seconds - 1) })
+    const next = (seconds: number) => podIs.dead(4, seconds, { startedAt: iso(seconds - 1) })
     const steps = (restartedAt: number) => [
       at(0, api.creating),
       ...beats,
-      at(50, modified(api.pod(readyStatus(35)), api.deployment(complete()))),
+      at(50, modified(api.pod(podIs.ready(35)), api.deployment(complete()))),
       at(restartedAt, modified(web.pod(next(restartedAt)))),
     ]
     expect(run(steps(58), { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 58 })
@@ -205,17 +189,17 @@ describe('a crash loop without a readiness probe', () => {
     ['both that were ready after it fall back', ['db', 'cache']],
   ])('has this additional start although %s', (_, names) => {
     const later = names.map((name) => createWorkload(name))
-    const unpulled = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const unpulled = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const up = (second: number, each: typeof api) =>
-      at(second, modified(each.pod(readyStatus(35)), each.deployment(complete())))
+      at(second, modified(each.pod(podIs.ready(35)), each.deployment(complete())))
     const steps = [
       at(0, ...[api, ...later].map(({ creating: begins }) => begins)),
       ...beats,
       up(50, api),
       ...later.map((each, index) => up(51 + index, each)),
       at(53, ...later.map((each) => modified(each.pod(unpulled), each.deployment(progressing)))),
-      at(55, modified(web.pod(deadStatus(3, 17)))),
-      at(58, modified(web.pod(deadStatus(4, 58)))),
+      at(55, modified(web.pod(podIs.dead(3, 17)))),
+      at(58, modified(web.pod(podIs.dead(4, 58)))),
     ]
     const targets = [web, api, ...later].map(({ target }) => target)
     expect(run(steps, { targets }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 58 })
@@ -223,12 +207,12 @@ describe('a crash loop without a readiness probe', () => {
 
   it('is counted although each instance outlives the settle time, within minReadySeconds', () => {
     const spec = { minReadySeconds: 30 }
-    const set = createReplicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
+    const set = make.replicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
     const lives = [0, 1, 2, 3, 4, 5].flatMap((restarts) => {
       const began = 1 + restarts * 40
-      const dead = deadStatus(restarts + 1, began + 15, { startedAt: iso(began) })
+      const dead = podIs.dead(restarts + 1, began + 15, { startedAt: iso(began) })
       return [
-        at(began, modified(web.pod(readyStatus(began, { restartCount: restarts })))),
+        at(began, modified(web.pod(podIs.ready(began, { restartCount: restarts })))),
         at(began + 15, modified(web.pod(dead))),
       ]
     })
@@ -238,15 +222,15 @@ describe('a crash loop without a readiness probe', () => {
 
   it('is not delayed by another pod that crashes in the same way', () => {
     const spec = { minReadySeconds: 30, replicas: 2 }
-    const set = createReplicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
-    const sibling = (status: PodStatus) => createPod({ metadata: { name: 'web-1-b' }, status }, set)
+    const set = make.replicaSet({ spec: { ...web.replicaSet.spec, ...spec } })
+    const sibling = (status: PodStatus) => make.pod({ metadata: { name: 'web-1-b' }, status }, set)
     // Whenever one of the two dies, the other has lived for longer than the settle time.
     const lives = [0, 1, 2, 3].flatMap((restarts) => {
       const began = 1 + restarts * 40
-      const dead = (second: number) => deadStatus(restarts + 1, second, { startedAt: iso(second - 15) })
+      const dead = (second: number) => podIs.dead(restarts + 1, second, { startedAt: iso(second - 15) })
       return [
-        at(began, modified(web.pod(readyStatus(began, { restartCount: restarts })))),
-        at(began + 4, modified(sibling(readyStatus(began + 2, { restartCount: restarts })))),
+        at(began, modified(web.pod(podIs.ready(began, { restartCount: restarts })))),
+        at(began + 4, modified(sibling(podIs.ready(began + 2, { restartCount: restarts })))),
         at(began + 15, modified(web.pod(dead(began + 15)))),
         at(began + 17, modified(sibling(dead(began + 17)))),
       ]
@@ -269,8 +253,8 @@ describe('pods that leave do not fail the gate', () => {
   const options: RunOptions = { targets: both }
   const after = [
     at(30, added(web.pod(creating, next)), modified(web.deployment(progressing))),
-    at(32, modified(web.pod(readyStatus(32), next), web.deployment(complete()))),
-    at(50, modified(api.pod(readyStatus(35)), api.deployment(complete()))),
+    at(32, modified(web.pod(podIs.ready(32), next), web.deployment(complete()))),
+    at(50, modified(api.pod(podIs.ready(35)), api.deployment(complete()))),
   ]
   const leaving = { deletionTimestamp: iso(60) }
 
@@ -278,11 +262,14 @@ describe('pods that leave do not fail the gate', () => {
     [
       'a pod that is killed and comes back',
       [
-        at(30, modified(web.pod(readyStatus(-60), leaving))),
+        at(30, modified(web.pod(podIs.ready(-60), leaving))),
         at(
           31,
           modified(
-            web.pod({ phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 31) })] }, leaving),
+            web.pod(
+              { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(137, 31) })] },
+              leaving,
+            ),
           ),
           deleted(web.pod({ phase: 'Failed' }, leaving)),
         ),
@@ -297,7 +284,7 @@ describe('pods that leave do not fail the gate', () => {
           modified(
             web.pod(
               {
-                ...readyStatus(-60),
+                ...podIs.ready(-60),
                 conditions: [
                   condition('Ready', 'True'),
                   condition('DisruptionTarget', 'True', {
@@ -310,23 +297,23 @@ describe('pods that leave do not fail the gate', () => {
             ),
           ),
         ),
-        at(31, deleted(web.pod(readyStatus(-60), leaving))),
+        at(31, deleted(web.pod(podIs.ready(-60), leaving))),
       ],
       /^30 note pod\/web-1-a is being deleted \(default-scheduler: preempting to accommodate a higher priority pod\)$/,
     ],
     [
       'a pod that is gone before anybody saw it being deleted',
-      [at(30, deleted(web.pod(readyStatus(-60))))],
+      [at(30, deleted(web.pod(podIs.ready(-60))))],
       /^30 note pod\/web-1-a was deleted$/,
     ],
     [
       'a pod that is released by its ReplicaSet',
-      [at(30, modified(web.pod(readyStatus(-60), { labels: {}, ownerReferences: [] })))],
+      [at(30, modified(web.pod(podIs.ready(-60), { labels: {}, ownerReferences: [] })))],
       /^30 note pod\/web-1-a left its ReplicaSet: its labels no longer match$/,
     ],
     [
       'a pod that stays when its ReplicaSet is deleted',
-      [at(30, modified(web.pod(readyStatus(-60), { ownerReferences: [] })))],
+      [at(30, modified(web.pod(podIs.ready(-60), { ownerReferences: [] })))],
       /^30 note pod\/web-1-a left its ReplicaSet$/,
     ],
     [
@@ -338,7 +325,7 @@ describe('pods that leave do not fail the gate', () => {
             web.pod({
               phase: 'Failed',
               reason: 'Evicted',
-              containerStatuses: [createStatus({ state: terminated(137, 30) })],
+              containerStatuses: [make.containerStatus({ state: is.terminated(137, 30) })],
             }),
           ),
         ),
@@ -352,9 +339,9 @@ describe('pods that leave do not fail the gate', () => {
   })
 
   it('old pods of a rolling update that look failed while they terminate', () => {
-    const old = createReplicaSet(
+    const old = make.replicaSet(
       { metadata: { name: 'web-0', creationTimestamp: iso(-3600) } },
-      createDeployment({ spec: { template: createTemplate({ serviceAccountName: 'old' }) } }),
+      make.deployment({ spec: { template: make.template({ serviceAccountName: 'old' }) } }),
     )
     const oldPod = (status: object, metadata: object = {}) => ({
       ...web.pod(status, { name: 'web-0-a', ...metadata }),
@@ -373,8 +360,8 @@ describe('pods that leave do not fail the gate', () => {
           web.deployment(complete(1, { replicas: 2, availableReplicas: 2 })),
           old,
           web.replicaSet,
-          web.pod(readyStatus(0)),
-          oldPod(readyStatus(-600)),
+          web.pod(podIs.ready(0)),
+          oldPod(podIs.ready(-600)),
         ),
         allSynced,
       ),
@@ -382,7 +369,10 @@ describe('pods that leave do not fail the gate', () => {
         5,
         modified(
           oldPod(
-            { phase: 'Failed', containerStatuses: [createStatus({ restartCount: 4, state: terminated(137, 5) })] },
+            {
+              phase: 'Failed',
+              containerStatuses: [make.containerStatus({ restartCount: 4, state: is.terminated(137, 5) })],
+            },
             { deletionTimestamp: iso(5) },
           ),
           web.deployment(complete()),
@@ -418,7 +408,7 @@ describe('a failed target', () => {
   it('ends the gate as soon as the other targets are ready within those 5 s', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
-      at(4, modified(api.pod(readyStatus(-10)), api.deployment(complete()))),
+      at(4, modified(api.pod(podIs.ready(-10)), api.deployment(complete()))),
     ]
     expect(run(steps, { targets: both })).toMatchObject({
       outcome: 'failed',
@@ -430,7 +420,7 @@ describe('a failed target', () => {
   it('lets the other targets finish with fail-fast off', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
-      at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),
+      at(60, modified(api.pod(podIs.ready(40)), api.deployment(complete()))),
     ]
     expect(run(steps, { targets: both, settings: { failFast: false } })).toMatchObject({
       outcome: 'failed',
@@ -445,7 +435,7 @@ describe('a failed target', () => {
   it('stays failed after any event', () => {
     const steps = [
       at(2, broken, api.creating, allSynced),
-      at(3, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
+      at(3, modified(web.pod(podIs.ready(-60)), web.deployment(complete()))),
     ]
     expect(run(steps, { targets: both }).targets[0]).toMatchObject({ outcome: 'failed', seconds: 2 })
   })
@@ -467,7 +457,7 @@ describe("the gate's outcome", () => {
   const names = ['a', 'b', 'c'] as const
   const works = names.map(createWorkload)
   const [a, b, c] = works as [typeof web, typeof web, typeof web]
-  const changed = { spec: { template: createTemplate({ serviceAccountName: 'next' }) }, metadata: { generation: 2 } }
+  const changed = { spec: { template: make.template({ serviceAccountName: 'next' }) }, metadata: { generation: 2 } }
   const fails = (each: typeof web) => modified(each.deployment(progressing), each.pod(neverPull))
   const superseded = (each: typeof web) => modified(each.deployment(progressing, changed))
 
@@ -552,7 +542,7 @@ describe('after the verdict', () => {
 
 describe('the whole timeout', () => {
   it('ends every open target, with its problem as the reason', () => {
-    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const stuck = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, web.done, added(api.deployment(progressing), api.replicaSet, api.pod(stuck)), allSynced)]
     expect(run(steps, { targets: both, settings: { timeoutMs: 60_000 } })).toMatchObject({
       outcome: 'timed-out',
@@ -581,7 +571,7 @@ describe('the whole timeout', () => {
   it('is applied after an event of the same moment', () => {
     const steps = [
       at(0, web.creating, allSynced),
-      at(60, modified(web.pod(readyStatus(-60)), web.deployment(complete()))),
+      at(60, modified(web.pod(podIs.ready(-60)), web.deployment(complete()))),
     ]
     expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
@@ -589,11 +579,11 @@ describe('the whole timeout', () => {
 
 describe('a bare pod', () => {
   const options: RunOptions = { targets: [createPodTarget(), api.target] }
-  const rest = [at(50, modified(api.pod(readyStatus(35)), api.deployment(complete())))]
+  const rest = [at(50, modified(api.pod(podIs.ready(35)), api.deployment(complete())))]
 
   it('that completed stays ready when it is deleted', () => {
-    const pod = createBarePod({ status: { phase: 'Succeeded' } })
-    const leaving = createBarePod({ status: { phase: 'Succeeded' }, metadata: { deletionTimestamp: iso(20) } })
+    const pod = make.barePod({ status: { phase: 'Succeeded' } })
+    const leaving = make.barePod({ status: { phase: 'Succeeded' }, metadata: { deletionTimestamp: iso(20) } })
     const steps = [
       at(0, added(pod), api.creating, allSynced),
       at(20, modified(leaving)),
@@ -604,12 +594,15 @@ describe('a bare pod', () => {
   })
 
   it.each(['Succeeded', 'Failed'])('that is deleted while it runs, and ends as %s, is deleted', (phase) => {
-    const pod = createBarePod({ status: readyStatus(-60) })
+    const pod = make.barePod({ status: podIs.ready(-60) })
     const leaving = { deletionTimestamp: iso(20) }
-    const dying = createBarePod({ status: { ...podStatus({ state: terminated(137, 20) }), phase }, metadata: leaving })
+    const dying = make.barePod({
+      status: { ...podIs.unready({ state: is.terminated(137, 20) }), phase },
+      metadata: leaving,
+    })
     const steps = [
       at(0, added(pod), api.creating, allSynced),
-      at(20, modified(createBarePod({ status: readyStatus(-60), metadata: leaving }))),
+      at(20, modified(make.barePod({ status: podIs.ready(-60), metadata: leaving }))),
       at(20.5, modified(dying)),
       at(21, deleted(dying)),
       ...rest,
@@ -618,7 +611,7 @@ describe('a bare pod', () => {
   })
 
   it('that failed is failed at once', () => {
-    const steps = [at(3, added(createBarePod({ status: { phase: 'Failed' } })), synced('Pod'))]
+    const steps = [at(3, added(make.barePod({ status: { phase: 'Failed' } })), synced('Pod'))]
     expect(run(steps, { targets: [createPodTarget()] })).toMatchObject({
       outcome: 'failed',
       reason: 'pod-failed',
@@ -628,7 +621,7 @@ describe('a bare pod', () => {
 })
 
 describe('proof by time alone', () => {
-  const pendingSecret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
+  const pendingSecret = podIs.unready({ state: is.waiting('CreateContainerConfigError', 'secret "nope" not found') })
 
   it('a missing Secret fails without another event after 60 s and the time of a retry', () => {
     const steps = [at(0, web.creating, allSynced), at(2, modified(web.pod(pendingSecret)))]
@@ -636,7 +629,7 @@ describe('proof by time alone', () => {
   })
 
   const mountFailure = (last: number, count: number) =>
-    createEvent(web.pod(), {
+    make.event(web.pod(), {
       reason: 'FailedMount',
       message: 'MountVolume.SetUp failed for volume "v" : secret "nope" not found',
       firstTimestamp: iso(1),
@@ -655,7 +648,7 @@ describe('proof by time alone', () => {
   })
 
   it('a Secret of a volume that is created after the last check but one is awaited', () => {
-    const steps = [...mountFails, at(64, modified(web.pod(readyStatus(64)), web.deployment(complete())))]
+    const steps = [...mountFails, at(64, modified(web.pod(podIs.ready(64)), web.deployment(complete())))]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 74 })
   })
 
@@ -665,8 +658,8 @@ describe('proof by time alone', () => {
       at(0, web.creating, api.creating, allSynced),
       ...mountFails.slice(1),
       at(63.5, modified(mountFailure(63, 8))),
-      at(90, modified(api.pod(readyStatus(70)), api.deployment(complete()))),
-      at(127, modified(web.pod(readyStatus(127)), web.deployment(complete()))),
+      at(90, modified(api.pod(podIs.ready(70)), api.deployment(complete()))),
+      at(127, modified(web.pod(podIs.ready(127)), web.deployment(complete()))),
     ]
     expect(run(steps, { targets: [web.target, api.target] })).toMatchObject({ outcome: 'ready', seconds: 137 })
   })
@@ -675,31 +668,31 @@ describe('proof by time alone', () => {
     const steps = [
       at(0, web.creating, allSynced),
       at(2, modified(web.pod(pendingSecret))),
-      at(55, modified(web.pod(readyStatus(55)), web.deployment(complete()))),
+      at(55, modified(web.pod(podIs.ready(55)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 65 })
   })
 
   it('an image that is pulled after a failed mount is awaited', () => {
     const pod = web.pod(creating)
-    const mount = createEvent(pod, {
+    const mount = make.event(pod, {
       reason: 'FailedMount',
       message: 'secret "late" not found',
       firstTimestamp: iso(1),
     })
-    const pulling = createEvent(pod, { container: 'app', reason: 'Pulling', firstTimestamp: iso(20) })
+    const pulling = make.event(pod, { container: 'app', reason: 'Pulling', firstTimestamp: iso(20) })
     const steps = [
       at(0, web.creating, allSynced),
       at(1, added(mount)),
       at(20, added(pulling)),
-      at(400, modified(web.pod(readyStatus(400)), web.deployment(complete()))),
+      at(400, modified(web.pod(podIs.ready(400)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 410 })
   })
 
   it('an image that is not found fails at the second refusal, known by its event', () => {
     const refused = (count: number) =>
-      createEvent(web.pod(), {
+      make.event(web.pod(), {
         container: 'app',
         reason: 'Failed',
         message: 'Failed to pull image "acme/web:v1": acme/web:v1: not found',
@@ -728,14 +721,14 @@ describe('proof by time alone', () => {
 
 describe('the timeline entries', () => {
   it('contain one line for each milestone that is reached, problem and verdict', () => {
-    const dead = web.pod(deadStatus(1, 4))
+    const dead = web.pod(podIs.dead(1, 4))
     const steps = [
       at(0, added(web.deployment()), allSynced),
       at(1, added(web.replicaSet, web.pod(creating)), modified(web.deployment(progressing))),
-      at(3, modified(web.pod(readyStatus(3)))),
+      at(3, modified(web.pod(podIs.ready(3)))),
       at(4, modified(dead)),
       at(5, modified(dead)),
-      at(6, modified(web.pod(readyStatus(6, { restartCount: 1 })), web.deployment(complete()))),
+      at(6, modified(web.pod(podIs.ready(6, { restartCount: 1 })), web.deployment(complete()))),
     ]
     expect(run(steps).entries).toEqual([
       '0 progress created',
@@ -749,7 +742,7 @@ describe('the timeline entries', () => {
   it('contain one line for a problem that is repeated with the same text', () => {
     const refused = (count: number) =>
       added(
-        createEvent(web.pod(), {
+        make.event(web.pod(), {
           reason: 'FailedMount',
           message: 'MountVolume.SetUp failed for volume "v" : configmap "settings" not found',
           count,
@@ -771,7 +764,7 @@ describe('the timeline entries', () => {
   it('contain a heartbeat after 30 s without a line, with the open targets', () => {
     const entries = runUntil(70, [
       at(0, web.creating, allSynced),
-      at(20, modified(web.pod(podStatus({ imageID: 'x' })))),
+      at(20, modified(web.pod(podIs.unready({ imageID: 'x' })))),
     ]).entries
     expect(entries.filter((entry) => entry.includes('heartbeat'))).toEqual([
       '50 heartbeat still waiting for deployment/web (0 of 1 pod started)',

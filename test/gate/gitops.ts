@@ -3,8 +3,8 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { iso } from '../lifecycle/builders.ts'
-import { createTarget } from './builders.ts'
+import { createTarget } from '../kit/gate.ts'
+import { iso } from '../kit/objects.ts'
 
 /** A commit of 40 digits that begins with these. */
 export const commit = (start: string) => start.padEnd(40, '0')

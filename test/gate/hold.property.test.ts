@@ -4,10 +4,10 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { catalogueFor } from '../../src/lifecycle/rules.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { complete, condition, createAutoscaler, iso, moment } from '../lifecycle/builders.ts'
+import { createChecks, createServer } from '../kit/checks.ts'
+import { added, allSynced, at, createGate, createTarget, deleted, modified, type Run, run } from '../kit/gate.ts'
+import { complete, condition, iso, make, moment } from '../kit/objects.ts'
 import { runs } from '../support/thorough.ts'
-import { added, allSynced, at, createGate, createTarget, deleted, modified, type Run, run } from './builders.ts'
-import { createChecks, createServer } from './checks.ts'
 import { application } from './gitops.ts'
 import { SimulatedCluster } from './simulation/cluster.ts'
 import { replaceNode, type Step, workloads } from './simulation/happenings.ts'
@@ -70,7 +70,7 @@ const apiService = (status: string, reason: string): KubeObject => {
   return { ...rest, metadata: { ...clusterWide, name: 'v1beta1.metrics.k8s.io' } } as KubeObject
 }
 const autoscaler = (active: string, reason?: string): KubeObject => {
-  const { status, ...rest } = createAutoscaler(active) as KubeObject & { status: { conditions: object[] } }
+  const { status, ...rest } = make.autoscaler(active) as KubeObject & { status: { conditions: object[] } }
   const conditions = reason === undefined ? status.conditions : [condition('AbleToScale', 'False', { reason })]
   return { ...rest, status: { ...status, conditions } } as KubeObject
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
-import { createPod, deadStatus, iso, ownedBy, readyStatus } from '../lifecycle/builders.ts'
-import { added, alive, allSynced, at, createTarget, modified, type Run, run, synced, unavailable } from './builders.ts'
-import { answers, createChecks, createServer, createService } from './checks.ts'
+import { answers, createChecks, createServer, createService } from '../kit/checks.ts'
+import { added, alive, allSynced, at, createTarget, modified, type Run, run, synced, unavailable } from '../kit/gate.ts'
+import { iso, make, ownedBy, podIs } from '../kit/objects.ts'
 
 /** A workload of a kind, observed at its present generation. */
 const workload = (kind: string, fields: { readonly spec: object; readonly status: object }): KubeObject =>
@@ -85,8 +85,8 @@ describe('a Service in front of a canary that is gated and of a stable version t
   })
 
   it.each<[string, Pod, string]>([
-    ['the stable version does not break', shared(stable.pod('stable-1-a', deadStatus(1, 20))), 'ready 31'],
-    ['the canary breaks', shared(canary.pod('canary-1-a', deadStatus(1, 20))), 'failed not-held 20'],
+    ['the stable version does not break', shared(stable.pod('stable-1-a', podIs.dead(1, 20))), 'ready 31'],
+    ['the canary breaks', shared(canary.pod('canary-1-a', podIs.dead(1, 20))), 'failed not-held 20'],
   ])('a death in %s the hold', (_, dead, expected) => {
     const right = answers([1, 11, 21, 31], {}, 'canary-1-a')
     const events = [...right.slice(0, 2), ...at(20, modified(dead)), ...right.slice(2)]
@@ -97,8 +97,8 @@ describe('a Service in front of a canary that is gated and of a stable version t
 describe('old pods that stay', () => {
   const container = { name: 'app', image: 'acme/web:1', readinessProbe: {}, ports: [{ containerPort: 8080 }] }
   const template = { metadata: { labels: { app: 'web' } }, spec: { containers: [container] } }
-  const pod = (owner: KubeObject, name: string, hash: string, status = readyStatus(-60)) =>
-    createPod(
+  const pod = (owner: KubeObject, name: string, hash: string, status = podIs.ready(-60)) =>
+    make.pod(
       {
         metadata: { name, labels: { app: 'web', 'controller-revision-hash': hash }, ownerReferences: ownedBy(owner) },
         spec: { containers: [container], nodeName: name },
@@ -154,10 +154,10 @@ describe('old pods that stay', () => {
     const targets = [createTarget({ kind: object.kind })]
     const line = `${object.kind.toLowerCase()}/web GET / --each-pod`
     const old = objects[0] as Pod
-    const dead = at(20, modified({ ...old, status: deadStatus(1, 20) }))
+    const dead = at(20, modified({ ...old, status: podIs.dead(1, 20) }))
     const recovered = at(
       25,
-      modified({ ...old, status: { ...readyStatus(24), containerStatuses: old.status?.containerStatuses } }),
+      modified({ ...old, status: { ...podIs.ready(24), containerStatuses: old.status?.containerStatuses } }),
     )
     const result = run(
       [

@@ -1,6 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { complete, createContainer, createTemplate, iso } from '../lifecycle/builders.ts'
 import {
   added,
   allSynced,
@@ -12,7 +11,8 @@ import {
   progressing,
   run,
   runUntil,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, iso, make } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const removal = 'helm.sh/hook-delete-policy=hook-succeeded'
@@ -128,7 +128,7 @@ describe('a hook that exists', () => {
 
 describe('a removed hook of a gate that awaits a change', () => {
   const settings = { awaitChangeMs: 60_000 }
-  const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
+  const next = make.template({ containers: [make.container({ image: 'acme/web:v2' })] })
   const changed = web.deployment(complete(1, { observedGeneration: 1 }), {
     metadata: { generation: 2 },
     spec: { template: next },

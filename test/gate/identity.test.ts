@@ -2,23 +2,6 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields, PodTemplate } from '../../src/cluster/objects.ts'
 import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import {
-  complete,
-  condition,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createGateTime,
-  createPod,
-  createReplicaSet,
-  createRevision,
-  createStatus,
-  createTemplate,
-  iso,
-  moment,
-  readyStatus,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   allSynced,
   at,
@@ -32,42 +15,44 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { createGateTime } from '../kit/rule.ts'
 
 const web = createWorkload('web')
-const next = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
-const previous = createTemplate({ containers: [createContainer({ image: 'acme/web:v0' })] })
+const next = make.template({ containers: [make.container({ image: 'acme/web:v2' })] })
+const previous = make.template({ containers: [make.container({ image: 'acme/web:v0' })] })
 const annotated: PodTemplate = {
-  ...createTemplate(),
+  ...make.template(),
   metadata: { labels: { app: 'web' }, annotations: { 'kubectl.kubernetes.io/restartedAt': 'now' } },
 }
-const labelled = createTemplate({}, { stage: 'b' })
-const reloaded = createTemplate({ containers: [createContainer({ env: [{ name: 'HASH', value: 'x' }] })] })
+const labelled = make.template({}, { stage: 'b' })
+const reloaded = make.template({ containers: [make.container({ env: [{ name: 'HASH', value: 'x' }] })] })
 
 const annotate = (annotations: Record<string, string>): PodTemplate => {
-  const { metadata, spec } = createTemplate()
+  const { metadata, spec } = make.template()
   return { metadata: { ...metadata, annotations }, ...(spec === undefined ? {} : { spec }) }
 }
 const restarted = (nth: string) => annotate({ 'checksum/config': 'b', 'kubectl.kubernetes.io/restartedAt': nth })
 const withVariables = (variables: Record<string, string>) => {
   const env = Object.entries(variables).map(([name, value]) => ({ name, value }))
-  return createTemplate({ containers: [createContainer({ env })] })
+  return make.template({ containers: [make.container({ env })] })
 }
 
 /** The versions of an object whose template was not changed since it was gated first. */
 const versions = (object: KubeObject) => ({ first: object, gated: object })
 
 describe('a later version of a target', () => {
-  const withTemplate = (template: PodTemplate) => createDeployment({ metadata: { generation: 2 }, spec: { template } })
-  const withUid = (uid: string, template: PodTemplate) => createDeployment({ metadata: { uid }, spec: { template } })
-  const oldRevision = createReplicaSet(
+  const withTemplate = (template: PodTemplate) => make.deployment({ metadata: { generation: 2 }, spec: { template } })
+  const withUid = (uid: string, template: PodTemplate) => make.deployment({ metadata: { uid }, spec: { template } })
+  const oldRevision = make.replicaSet(
     { metadata: { creationTimestamp: iso(-3600) } },
-    createDeployment({ spec: { template: previous } }),
+    make.deployment({ spec: { template: previous } }),
   )
 
   it.each([
-    ['that was scaled is the same', createDeployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }), 'same'],
-    ['of another uid is a replacement', createDeployment({ metadata: { uid: 'other' } }), 'replaced'],
+    ['that was scaled is the same', make.deployment({ metadata: { generation: 2 }, spec: { replicas: 9 } }), 'same'],
+    ['of another uid is a replacement', make.deployment({ metadata: { uid: 'other' } }), 'replaced'],
     ['of another uid with an annotation is a replacement', withUid('other', annotated), 'replaced'],
     ['of another uid with another image is superseded', withUid('other', next), 'superseded'],
     ['with an annotation is followed', withTemplate(annotated), 'followed'],
@@ -76,7 +61,7 @@ describe('a later version of a target', () => {
     ['with another image is superseded', withTemplate(next), 'superseded'],
     ['with the image of an older revision is rolled back', withTemplate(previous), 'rolled-back'],
   ])('%s', (_, object, change) => {
-    expect(revisionHooks.compare(versions(createDeployment()), object, [oldRevision], createGateTime())).toMatchObject({
+    expect(revisionHooks.compare(versions(make.deployment()), object, [oldRevision], createGateTime())).toMatchObject({
       type: change,
     })
   })
@@ -98,8 +83,8 @@ describe('a later version of a target', () => {
   it('is the same Job although a queue changed its template', () => {
     const job = (spec: object) =>
       ({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j', uid: 'j' }, spec }) as KubeObject
-    const queued = job({ suspend: true, template: createTemplate() })
-    const admitted = job({ suspend: false, template: createTemplate({ schedulingGates: [{ name: 'topology' }] }) })
+    const queued = job({ suspend: true, template: make.template() })
+    const admitted = job({ suspend: false, template: make.template({ schedulingGates: [{ name: 'topology' }] }) })
     expect(revisionHooks.compare(versions(queued), admitted, [], createGateTime())).toEqual({ type: 'same' })
   })
 
@@ -123,7 +108,7 @@ const deploymentKind: Kind = {
   kind: 'Deployment',
   workload: (template, generation = 1) => web.deployment(progressing, { metadata: { generation }, spec: { template } }),
   revision: (name, template, made, number, before) =>
-    createReplicaSet(
+    make.replicaSet(
       {
         metadata: {
           name,
@@ -148,7 +133,7 @@ const setKind = (kind: 'StatefulSet' | 'DaemonSet'): Kind => {
     kind,
     workload,
     revision: (name, template, made, revision) =>
-      createRevision(workload(template), name, revision, { creationTimestamp: iso(made) }, template),
+      make.revision(workload(template), name, revision, { creationTimestamp: iso(made) }, template),
   }
 }
 
@@ -179,7 +164,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
 
     it.each<[string, PodTemplate, PodTemplate]>([
       ['an annotation', gated, older],
-      ['a label', createTemplate({}, { stage: 'b' }), createTemplate({}, { stage: 'a' })],
+      ['a label', make.template({}, { stage: 'b' }), make.template({}, { stage: 'a' })],
       ['an added variable', withVariables({ A: '1', B: '2' }), withVariables({ A: '1' })],
       ['a removed variable', withVariables({ A: '1' }), withVariables({ A: '1', B: '2' })],
       ['the value of a variable of Reloader', withVariables({ STAKATER_X: '2' }), withVariables({ STAKATER_X: '1' })],
@@ -373,7 +358,7 @@ describe.each([deploymentKind, setKind('StatefulSet'), setKind('DaemonSet')])(
 const first = at(0, web.creating, allSynced)
 const apply = (template: PodTemplate, generation = 2) =>
   modified(web.deployment(progressing, { metadata: { generation }, spec: { template } }))
-const oldSet = createReplicaSet(
+const oldSet = make.replicaSet(
   { metadata: { name: 'web-0', creationTimestamp: iso(-3600) } },
   web.deployment(undefined, { spec: { template: previous } }),
 )
@@ -413,7 +398,7 @@ describe('another change during the wait', () => {
         at(
           5,
           added(
-            createReplicaSet(
+            make.replicaSet(
               { metadata: { name: 'web-2', creationTimestamp: iso(5) } },
               web.deployment(undefined, { spec: { template: next } }),
             ),
@@ -438,11 +423,11 @@ describe('another change during the wait', () => {
     ['an added variable', reloaded],
   ])('of %s is followed until ready, and logged', (_, template) => {
     const change = { metadata: { generation: 2 }, spec: { template } }
-    const set = createReplicaSet(
+    const set = make.replicaSet(
       { metadata: { name: 'web-2', creationTimestamp: iso(5) } },
       web.deployment(undefined, change),
     )
-    const pod = (status: object) => createPod({ metadata: { name: 'web-2-a' }, status }, set)
+    const pod = (status: object) => make.pod({ metadata: { name: 'web-2-a' }, status }, set)
     const steps = [
       first,
       at(5, apply(template)),
@@ -451,7 +436,7 @@ describe('another change during the wait', () => {
         added(set, pod(creating)),
         modified(web.deployment({ ...progressing, observedGeneration: 2, replicas: 2 }, change)),
       ),
-      at(8, modified(pod(readyStatus(8)), web.deployment(complete(1, { observedGeneration: 2 }), change))),
+      at(8, modified(pod(podIs.ready(8)), web.deployment(complete(1, { observedGeneration: 2 }), change))),
     ]
     const { outcome, seconds, entries } = run(steps)
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 18 })
@@ -507,13 +492,13 @@ describe('the message of a target that was changed', () => {
   const helm = entry('helm', -5)
   const controller = entry('kube-controller-manager', 2, { subresource: 'status' })
   const setOf = (template: PodTemplate, name: string, number: string) =>
-    createReplicaSet(
+    make.replicaSet(
       { metadata: { name, annotations: { 'deployment.kubernetes.io/revision': number } } },
       web.deployment(undefined, { spec: { template } }),
     )
   const begin = at(
     0,
-    added(version(3, createTemplate(), [helm]), setOf(previous, 'web-0', '6'), setOf(createTemplate(), 'web-1', '7')),
+    added(version(3, make.template(), [helm]), setOf(previous, 'web-0', '6'), setOf(make.template(), 'web-1', '7')),
     allSynced,
   )
 
@@ -527,8 +512,8 @@ describe('the message of a target that was changed', () => {
       'names one of many changes',
       version(
         4,
-        createTemplate({
-          containers: [createContainer({ image: 'acme/web:v2', args: ['x'], command: ['y'], env: [{ name: 'A' }] })],
+        make.template({
+          containers: [make.container({ image: 'acme/web:v2', args: ['x'], command: ['y'], env: [{ name: 'A' }] })],
         }),
         [entry('helm', 5)],
       ),
@@ -536,7 +521,7 @@ describe('the message of a target that was changed', () => {
     ],
     [
       'is without a manager where managedFields show none',
-      version(4, createTemplate({ serviceAccountName: 'other' }), [helm, entry('unknown', 5), controller]),
+      version(4, make.template({ serviceAccountName: 'other' }), [helm, entry('unknown', 5), controller]),
       'another change replaced the one being gated (generation 3 → 4): serviceAccountName changed',
     ],
     [
@@ -553,7 +538,7 @@ describe('on-superseded pass', () => {
   const api = createWorkload('api')
   const options = (onSuperseded: 'pass' | 'fail') => ({ targets: [web.target, api.target], settings: { onSuperseded } })
   const steps = [at(0, web.creating, api.creating, allSynced), at(5, apply(next))]
-  const finish = at(60, modified(api.pod(readyStatus(40)), api.deployment(complete())))
+  const finish = at(60, modified(api.pod(podIs.ready(40)), api.deployment(complete())))
 
   it('lets the other targets finish', () => {
     expect(run([...steps, finish], options('pass'))).toMatchObject({
@@ -587,7 +572,7 @@ describe('on-superseded pass', () => {
 
 describe('a target that is deleted', () => {
   const gone = at(50, deleted(web.deployment()))
-  const again = (uid: string, status = progressing) => createDeployment({ metadata: { uid }, status })
+  const again = (uid: string, status = progressing) => make.deployment({ metadata: { uid }, status })
 
   it('has failed 5 s later', () => {
     const { entries, ...ended } = run([first, gone])
@@ -606,12 +591,12 @@ describe('a target that is deleted', () => {
   })
 
   it('and is created again within 5 s is gated from its first milestone', () => {
-    const set = createReplicaSet({ metadata: { name: 'web-9' } }, again('new-uid'))
-    const pod = createPod({ metadata: { name: 'web-9-a' }, status: readyStatus(60) }, set)
+    const set = make.replicaSet({ metadata: { name: 'web-9' } }, again('new-uid'))
+    const pod = make.pod({ metadata: { name: 'web-9-a' }, status: podIs.ready(60) }, set)
     const steps = [
       at(0, web.creating, allSynced),
       gone,
-      at(54, added(createDeployment({ metadata: { uid: 'new-uid' } }))),
+      at(54, added(make.deployment({ metadata: { uid: 'new-uid' } }))),
       at(60, added(set, pod), modified(again('new-uid', complete()))),
     ]
     const { outcome, seconds, entries, timeline } = run(steps)
@@ -623,16 +608,16 @@ describe('a target that is deleted', () => {
   it('and is created again has its problems logged again', () => {
     const invalid = {
       phase: 'Pending',
-      containerStatuses: [createStatus({ state: waiting('ErrImagePull', 'refused') })],
+      containerStatuses: [make.containerStatus({ state: is.waiting('ErrImagePull', 'refused') })],
     }
-    const next = createDeployment({ metadata: { uid: 'new-uid' }, status: progressing })
-    const set = createReplicaSet({ metadata: { name: 'web-9' } }, next)
+    const next = make.deployment({ metadata: { uid: 'new-uid' }, status: progressing })
+    const set = make.replicaSet({ metadata: { name: 'web-9' } }, next)
     const steps = [
       first,
       at(1, modified(web.pod(invalid))),
       gone,
       at(51, deleted(web.pod(), web.replicaSet)),
-      at(54, added(next, set, createPod({ metadata: { name: 'web-9-a' }, status: invalid }, set))),
+      at(54, added(next, set, make.pod({ metadata: { name: 'web-9-a' }, status: invalid }, set))),
     ]
     const { entries } = runUntil(60, steps)
     expect(entries.filter((entry) => entry.includes(' problem '))).toHaveLength(2)
@@ -643,7 +628,7 @@ describe('a target that is deleted', () => {
       first,
       gone,
       at(52, added(web.deployment(progressing))),
-      at(60, modified(web.pod(readyStatus(50)), web.deployment(complete()))),
+      at(60, modified(web.pod(podIs.ready(50)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
@@ -710,12 +695,12 @@ describe('a target that is deleted', () => {
         ['is ready by its last state', [begin, at(50, deleted(job('Complete')))], { outcome: 'ready', seconds: 50 }],
         [
           'is ready by its event',
-          [begin, at(50, deleted(job())), at(51, added(createEvent(job(), { reason: 'Completed' })))],
+          [begin, at(50, deleted(job())), at(51, added(make.event(job(), { reason: 'Completed' })))],
           { outcome: 'ready', seconds: 51 },
         ],
         [
           'is not ready by the event that it failed',
-          [begin, at(50, deleted(job())), at(51, added(createEvent(job(), { reason: 'BackoffLimitExceeded' })))],
+          [begin, at(50, deleted(job())), at(51, added(make.event(job(), { reason: 'BackoffLimitExceeded' })))],
           { outcome: 'failed', reason: 'deleted' },
         ],
       ])('%s', (_, steps, ended) => {
@@ -727,14 +712,14 @@ describe('a target that is deleted', () => {
         const steps = [
           at(0, added(job('Complete')), list, api.creating, allSynced),
           at(10, deleted(job('Complete'))),
-          at(60, modified(api.pod(readyStatus(40)), api.deployment(complete()))),
+          at(60, modified(api.pod(podIs.ready(40)), api.deployment(complete()))),
         ]
         expect(run(steps, { targets: [...targets, api.target] })).toMatchObject({ outcome: 'ready', seconds: 60 })
       })
     })
 
     const report = (reason: string, second: number, uid = 'migrate-uid') =>
-      createEvent(
+      make.event(
         { ...job(), metadata: { name: 'migrate', namespace: 'shop', uid } },
         { reason, message: 'Job has reached its end', lastTimestamp: iso(second) },
       )
@@ -824,7 +809,7 @@ describe('a target that is deleted', () => {
         other.creating,
         allSynced,
       )
-      const finish = at(60, modified(other.pod(readyStatus(50)), other.deployment(complete())))
+      const finish = at(60, modified(other.pod(podIs.ready(50)), other.deployment(complete())))
 
       it('is gated again when another object takes its name', () => {
         const steps = [
@@ -862,7 +847,7 @@ describe('a target that is deleted', () => {
   })
 
   it('and gets another template with its new uid is superseded', () => {
-    const other = createDeployment({ metadata: { uid: 'new-uid' }, spec: { template: next } })
+    const other = make.deployment({ metadata: { uid: 'new-uid' }, spec: { template: next } })
     expect(run([first, gone, at(52, added(other))])).toMatchObject({
       outcome: 'superseded',
       reason: 'superseded',

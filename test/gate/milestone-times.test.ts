@@ -1,18 +1,5 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import {
-  complete,
-  condition,
-  createBarePod,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  iso,
-  readyStatus,
-  start,
-  terminated,
-} from '../lifecycle/builders.ts'
-import {
   added,
   allSynced,
   at,
@@ -23,7 +10,8 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, podIs, start } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const wrote = (manager: string, seconds: number, subresource?: string) => ({
@@ -54,25 +42,25 @@ function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}):
     }),
     { metadata: { creationTimestamp: iso(-900), managedFields: [wrote('kubectl', -60), wrote('kcm', -18, 'status')] } },
   )
-  const set = createReplicaSet({ metadata: { creationTimestamp: iso(-59) } }, deployment)
+  const set = make.replicaSet({ metadata: { creationTimestamp: iso(-59) } }, deployment)
   const running = { running: { startedAt: iso(restartCount > 0 ? -25 : -40) } }
-  const pod = createPod(
+  const pod = make.pod(
     {
       metadata: { creationTimestamp: iso(-59) },
       ...(isProbed ? { spec: probed } : {}),
       status: {
-        ...readyStatus(-40),
+        ...podIs.ready(-40),
         conditions: [
           condition('PodScheduled', 'True', { lastTransitionTime: iso(-58) }),
           condition('Ready', 'True', { lastTransitionTime: iso(-20) }),
         ],
-        containerStatuses: [createStatus({ ready: true, restartCount, state: running })],
+        containerStatuses: [make.containerStatus({ ready: true, restartCount, state: running })],
       },
     },
     set,
   )
   const event = (reason: string, first: number) =>
-    createEvent(pod, {
+    make.event(pod, {
       reason,
       container: 'app',
       type: 'Normal',
@@ -229,9 +217,9 @@ describe('the milestones from before the gate', () => {
   })
 
   it('have the end of the containers of a bare Pod that succeeded', () => {
-    const pod = createBarePod({
+    const pod = make.barePod({
       metadata: { creationTimestamp: iso(-60) },
-      status: { phase: 'Succeeded', containerStatuses: [createStatus({ state: terminated(0, -20) })] },
+      status: { phase: 'Succeeded', containerStatuses: [make.containerStatus({ state: is.terminated(0, -20) })] },
     })
     const { timeline } = run([at(0, added(pod), events)], { targets: [createPodTarget()] })
     expect(moments(timeline)).toMatchObject({ created: -60, started: -21, ready: -20 })
@@ -242,8 +230,8 @@ describe('a milestone whose time no object shows', () => {
   it('has the start of the gate, as the start of a container by a clock in the future', () => {
     const [deployment, set, pod] = finished({ hasEvents: false })
     const status = {
-      ...readyStatus(-20),
-      containerStatuses: [createStatus({ ready: true, state: { running: { startedAt: iso(500) } } })],
+      ...podIs.ready(-20),
+      containerStatuses: [make.containerStatus({ ready: true, state: { running: { startedAt: iso(500) } } })],
     }
     const strange = { ...pod, spec: { ...probed, nodeName: 'node-1' }, status } as KubeObject
     const { timeline } = run([at(0, added(deployment ?? strange, set ?? strange, strange), allSynced)])
@@ -260,8 +248,8 @@ describe('a live gate', () => {
         web.deployment(undefined, { metadata: { creationTimestamp: iso(2), managedFields: [wrote('kubectl', 2)] } }),
       ),
     ),
-    at(29, added(createReplicaSet({ metadata: { creationTimestamp: iso(3) } }, web.deployment()))),
-    at(30, added(createPod({ spec: probed, status: readyStatus(20) }, createReplicaSet({}, web.deployment())))),
+    at(29, added(make.replicaSet({ metadata: { creationTimestamp: iso(3) } }, web.deployment()))),
+    at(30, added(make.pod({ spec: probed, status: podIs.ready(20) }, make.replicaSet({}, web.deployment())))),
     at(30, modified(web.deployment(complete()))),
   ]
 

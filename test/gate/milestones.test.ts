@@ -8,7 +8,6 @@ import {
   waitingSince,
 } from '../../src/gate/milestones.ts'
 import type { Assessment, Milestone } from '../../src/lifecycle/assessment.ts'
-import { complete, crashLoopStatus, podStatus, readyStatus, running, start, waiting } from '../lifecycle/builders.ts'
 import {
   added,
   allSynced,
@@ -21,7 +20,8 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, is, podIs, start } from '../kit/objects.ts'
 
 const names = ['created', 'scheduled', 'ready']
 
@@ -188,7 +188,7 @@ describe('the milestones of a target', () => {
   })
 
   it('have failed where it ended', () => {
-    const broken = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+    const broken = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
     expect(states(at(0, web.creating, allSynced), at(1, modified(web.pod(broken))))).toEqual([
       ...done(4),
       'failed',
@@ -220,7 +220,7 @@ describe('milestone-timeouts', () => {
   it('of created does not apply to an object that exists and cannot be judged yet', () => {
     const steps = [
       at(1, added(web.deployment()), synced('Deployment')),
-      at(60, added(web.replicaSet, web.pod(readyStatus(40))), modified(web.deployment(complete())), allSynced),
+      at(60, added(web.replicaSet, web.pod(podIs.ready(40))), modified(web.deployment(complete())), allSynced),
     ]
     expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
@@ -242,7 +242,7 @@ describe('milestone-timeouts', () => {
   })
 
   it('end a target with its first problem as the reason', () => {
-    const stuck = podStatus({ state: waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
+    const stuck = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
     const steps = [at(0, added(web.deployment(progressing), web.replicaSet, web.pod(stuck)), allSynced)]
     expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({
       outcome: 'timed-out',
@@ -254,8 +254,8 @@ describe('milestone-timeouts', () => {
   it('do not end a milestone that was reached in time', () => {
     const steps = [
       at(0, web.creating, allSynced),
-      at(19, modified(web.pod(podStatus({ imageID: 'x' }, { phase: 'Pending' })))),
-      at(50, modified(web.pod(readyStatus(50)), web.deployment(complete()))),
+      at(19, modified(web.pod(podIs.unready({ imageID: 'x' }, { phase: 'Pending' })))),
+      at(50, modified(web.pod(podIs.ready(50)), web.deployment(complete()))),
     ]
     expect(run(steps, limits({ pulled: 20_000 }))).toMatchObject({ outcome: 'ready', seconds: 60 })
   })
@@ -276,7 +276,7 @@ describe('milestone-timeouts', () => {
 
   it('run again for a milestone that was lost, from the moment of the loss', () => {
     const api = createWorkload('api')
-    const lost = podStatus({ state: running(-60) })
+    const lost = podIs.unready({ state: is.running(-60) })
     const steps = [
       at(0, web.done, api.creating, allSynced),
       at(40, modified(web.pod(lost), web.deployment(progressing))),
@@ -289,7 +289,7 @@ describe('milestone-timeouts', () => {
 describe("a reference's own timeout", () => {
   it('ends this target, with its problem', () => {
     const targets = [createTarget({ clocks: { timeoutMs: 20_000 } })]
-    const steps = [at(0, web.creating, allSynced), at(5, modified(web.pod(crashLoopStatus(1, 4))))]
+    const steps = [at(0, web.creating, allSynced), at(5, modified(web.pod(podIs.looping(1, 4))))]
     expect(run(steps, { targets })).toMatchObject({ outcome: 'timed-out', reason: 'crash-loop', seconds: 20 })
   })
 

@@ -1,4 +1,4 @@
-import { allSynced, at, createTarget, runUntil, synced } from './builders.ts'
+import { allSynced, at, createTarget, runUntil, synced } from '../kit/gate.ts'
 
 const missing = 'does not exist yet'
 

@@ -1,23 +1,7 @@
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { Deployment, EventObject, Pod, PodStatus, ReplicaSet } from '../../src/cluster/objects.ts'
-import {
-  condition,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  createTemplate,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import { alive, allSynced, failed } from './builders.ts'
+import { alive, allSynced, failed } from '../kit/gate.ts'
+import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 
 /** What may happen to a Deployment of the cluster or to the connection. */
 export const actions = [
@@ -78,7 +62,7 @@ export class ModelCluster {
       const deployment = deploymentOf(name, 0)
       return {
         deployment,
-        replicaSets: [createReplicaSet({ metadata: { name: `${name}-0` } }, deployment)],
+        replicaSets: [make.replicaSet({ metadata: { name: `${name}-0` } }, deployment)],
         pods: [],
         deploymentCount: 1,
       }
@@ -102,18 +86,22 @@ export class ModelCluster {
     sync: (workload) => this.#sync(workload),
     createPod: (workload) => this.#createPod(workload),
     start: (workload, pod) =>
-      this.#setStatus(workload, pod, (now) => podStatus({ ...previousStatus(pod), state: running(now) })),
+      this.#setStatus(workload, pod, (now) => podIs.unready({ ...previousStatus(pod), state: is.running(now) })),
     ready: (workload, pod) =>
-      this.#setStatus(workload, pod, (now) => readyStatus(startOf(pod) ?? now, previousStatus(pod))),
+      this.#setStatus(workload, pod, (now) => podIs.ready(startOf(pod) ?? now, previousStatus(pod))),
     unready: (workload, pod) =>
       this.#setStatus(workload, pod, (now) =>
-        podStatus({ ...previousStatus(pod), state: running(startOf(pod) ?? now) }),
+        podIs.unready({ ...previousStatus(pod), state: is.running(startOf(pod) ?? now) }),
       ),
     crash: (workload, pod) =>
-      this.#setStatus(workload, pod, (now) => podStatus({ ...previousStatus(pod), state: terminated(3, now) })),
+      this.#setStatus(workload, pod, (now) => podIs.unready({ ...previousStatus(pod), state: is.terminated(3, now) })),
     backOff: (workload, pod) =>
       this.#setStatus(workload, pod, (now) =>
-        podStatus({ state: waiting('CrashLoopBackOff'), lastState: terminated(3, now), restartCount: deathsOf(pod) }),
+        podIs.unready({
+          state: is.waiting('CrashLoopBackOff'),
+          lastState: is.terminated(3, now),
+          restartCount: deathsOf(pod),
+        }),
       ),
     refusePull: (workload, pod) => this.#refusePull(workload, pod),
     evict: (workload, pod) => this.#setStatus(workload, pod, () => ({ phase: 'Failed', reason: 'Evicted' })),
@@ -177,7 +165,7 @@ export class ModelCluster {
   #createReplicaSet(workload: Workload, deployment: Deployment): ReplicaSet {
     this.#createdCount += 1
     const metadata = { name: `${deployment.metadata.name}-${this.#createdCount}`, creationTimestamp: iso(this.#now) }
-    const set = createReplicaSet({ metadata }, deployment)
+    const set = make.replicaSet({ metadata }, deployment)
     workload.replicaSets.push(set)
     this.#emit({ type: 'ADDED', object: set })
     return set
@@ -188,8 +176,8 @@ export class ModelCluster {
     if (set === undefined || workload.pods.length >= 6) return
     this.#createdCount += 1
     const metadata = { name: `${set.metadata.name}-p${this.#createdCount}`, creationTimestamp: iso(this.#now) }
-    const pod = createPod(
-      { metadata, status: { phase: 'Pending', startTime: iso(1), containerStatuses: [createStatus()] } },
+    const pod = make.pod(
+      { metadata, status: { phase: 'Pending', startTime: iso(1), containerStatuses: [make.containerStatus()] } },
       set,
     )
     workload.pods.push(pod)
@@ -204,8 +192,10 @@ export class ModelCluster {
   #refusePull(workload: Workload, pod: Pod | undefined): void {
     if (pod === undefined || pod.status?.phase !== 'Pending') return
     const message = 'failed to pull and unpack image "acme/web:v1": acme/web:v1: not found'
-    this.#setStatus(workload, pod, () => podStatus({ state: waiting('ErrImagePull', message) }, { phase: 'Pending' }))
-    const object: EventObject = createEvent(pod, {
+    this.#setStatus(workload, pod, () =>
+      podIs.unready({ state: is.waiting('ErrImagePull', message) }, { phase: 'Pending' }),
+    )
+    const object: EventObject = make.event(pod, {
       container: 'app',
       reason: 'Failed',
       message: `Failed to pull image "acme/web:v1": ${message}`,
@@ -263,11 +253,11 @@ export class ModelCluster {
 }
 
 function deploymentOf(name: string, incarnation: number): Deployment {
-  return createDeployment({ metadata: { name, uid: `${name}-uid-${incarnation}` }, spec: { template: templateOf(0) } })
+  return make.deployment({ metadata: { name, uid: `${name}-uid-${incarnation}` }, spec: { template: templateOf(0) } })
 }
 
 function templateOf(version: number) {
-  return createTemplate({ containers: [createContainer({ image: `acme/web:v${version}` })] })
+  return make.template({ containers: [make.container({ image: `acme/web:v${version}` })] })
 }
 
 function annotated(deployment: Deployment | undefined, restartedAt: string) {

@@ -3,8 +3,8 @@ import type { KubeObject, ObjectMeta } from '../../src/cluster/objects.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheck } from '../../src/plan/health-check-entries.ts'
-import { complete, createDeployment, createTemplate, iso, ownedBy } from '../lifecycle/builders.ts'
-import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from './builders.ts'
+import { added, at, createTarget, failed, modified, progressing, type RunOptions, run } from '../kit/gate.ts'
+import { complete, iso, make, ownedBy } from '../kit/objects.ts'
 
 const group = 'acme.example/v1'
 const target = createTarget({ apiVersion: group, kind: 'Shop', name: 'web' })
@@ -46,10 +46,10 @@ function createShop(changedAt: number, generation = 2): KubeObject {
 /** Its Deployment, which the operator wrote at this second. */
 function createOwned(
   writtenAt: number,
-  overrides: Parameters<typeof createDeployment>[0] = {},
+  overrides: Parameters<typeof make.deployment>[0] = {},
   metadata: Partial<ObjectMeta> = {},
 ) {
-  return createDeployment({
+  return make.deployment({
     status: complete(1),
     ...overrides,
     metadata: {
@@ -127,7 +127,7 @@ describe('a custom resource whose status does not show that its workloads are up
         replicas: 2,
         selector: { matchLabels: { app: 'web' } },
         updateStrategy: { type: 'OnDelete' },
-        template: createTemplate(),
+        template: make.template(),
       },
       status: { observedGeneration: 1, replicas: 2, readyReplicas: 2, availableReplicas: 2, updatedReplicas },
     })
@@ -164,7 +164,7 @@ describe('a custom resource whose operator runs a Job', () => {
       ownerReferences: ownedBy(createShop(0)),
       ...metadata,
     },
-    spec: { backoffLimit: 0, template: createTemplate() } as object,
+    spec: { backoffLimit: 0, template: make.template() } as object,
     status,
   })
   const steps = (object: KubeObject, metadata: Partial<ObjectMeta> = {}) => [
@@ -243,7 +243,7 @@ it('a Prometheus is not ready while its StatefulSet has not observed the change,
       ownerReferences: ownedBy(object),
       managedFields: [{ manager: 'prometheus-operator', time: iso(1) }],
     },
-    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: createDeployment().spec?.template },
+    spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template: make.deployment().spec?.template },
     status: { observedGeneration, replicas: 1, readyReplicas: 1, updatedReplicas, availableReplicas: 1 },
   })
   const lists = [listed('Prometheus', prometheus.apiVersion), listed('DaemonSet'), listed('StatefulSet'), ...all]

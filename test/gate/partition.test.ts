@@ -1,7 +1,7 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { Service, StatefulSet } from '../../src/cluster/objects.ts'
-import { createPod, createSlice, createTemplate, readyStatus } from '../lifecycle/builders.ts'
-import { added, at, createTarget, run, synced } from './builders.ts'
+import { added, at, createTarget, run, synced } from '../kit/gate.ts'
+import { make, podIs } from '../kit/objects.ts'
 
 const labels = { app: 'web', 'controller-revision-hash': 'db-old' }
 const set: StatefulSet = {
@@ -11,7 +11,7 @@ const set: StatefulSet = {
   spec: {
     replicas: 1,
     selector: { matchLabels: { app: 'web' } },
-    template: createTemplate(),
+    template: make.template(),
     updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } },
   },
   status: {
@@ -23,14 +23,14 @@ const set: StatefulSet = {
     updateRevision: 'db-new',
   },
 }
-const pod = createPod({ metadata: { name: 'db-0', labels }, status: readyStatus(-90) }, set)
+const pod = make.pod({ metadata: { name: 'db-0', labels }, status: podIs.ready(-90) }, set)
 const service: Service = {
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { name: 'db', namespace: 'shop', uid: 'service-uid' },
   spec: { selector: { app: 'web' }, ports: [{ port: 80 }] },
 }
-const slice = createSlice([pod], true, 80, 'db')
+const slice = make.slice([pod], true, 80, 'db')
 
 test('a Service is ready by old pods that the partition of its gated StatefulSet keeps', () => {
   const targets = [

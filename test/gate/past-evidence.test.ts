@@ -1,20 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { EventObject, PodStatus } from '../../src/cluster/objects.ts'
-import {
-  complete,
-  condition,
-  createEvent,
-  createPod,
-  deadStatus,
-  iso,
-  minute,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, modified, progressing, type RunOptions, run } from './builders.ts'
+import { added, allSynced, at, createWorkload, modified, progressing, type RunOptions, run } from '../kit/gate.ts'
+import { complete, condition, is, iso, make, minute, podIs } from '../kit/objects.ts'
 
 /**
  * The apply before the gate may have fixed earlier problems: an image was pushed, a ConfigMap corrected. Problems from
@@ -24,7 +11,7 @@ const web = createWorkload('web')
 const db = createWorkload('db')
 const longAgo = { creationTimestamp: iso(-3 * minute) }
 const replicaSet = { ...web.replicaSet, metadata: { ...web.replicaSet.metadata, ...longAgo } }
-const pod = (status: PodStatus) => createPod({ metadata: longAgo, status }, replicaSet)
+const pod = (status: PodStatus) => make.pod({ metadata: longAgo, status }, replicaSet)
 
 /** The first lists: a rollout that was broken for minutes before the gate began. */
 function broken(status: PodStatus, ...events: readonly EventObject[]): FeedEvent[] {
@@ -36,41 +23,41 @@ function later(second: number, status: PodStatus): FeedEvent[] {
 }
 
 function up(second: number): FeedEvent[] {
-  return at(second, modified(pod(readyStatus(second - 60)), web.deployment(complete())))
+  return at(second, modified(pod(podIs.ready(second - 60)), web.deployment(complete())))
 }
 
 const notFound = 'Failed to pull image "acme/web:v1": failed to resolve reference "acme/web:v1": acme/web:v1: not found'
 const denied = 'Failed to pull image "acme/web:v1": failed to authorize: 401 Unauthorized'
-const pulling = (words: string) => podStatus({ state: waiting('ErrImagePull', words) }, { phase: 'Pending' })
+const pulling = (words: string) => podIs.unready({ state: is.waiting('ErrImagePull', words) }, { phase: 'Pending' })
 const backOff = (words = notFound) =>
-  podStatus(
-    { state: waiting('ImagePullBackOff', `Back-off pulling image "acme/web:v1": ${words}`) },
+  podIs.unready(
+    { state: is.waiting('ImagePullBackOff', `Back-off pulling image "acme/web:v1": ${words}`) },
     { phase: 'Pending' },
   )
 
 function refusals(message: string, count: number, last: number): EventObject {
   const between = { firstTimestamp: iso(-170), lastTimestamp: iso(last) }
-  return createEvent(pod({}), { container: 'app', reason: 'Failed', message, count, ...between })
+  return make.event(pod({}), { container: 'app', reason: 'Failed', message, count, ...between })
 }
 
 function backOffs(count: number, last: number): EventObject {
   const message = 'Back-off pulling image "acme/web:v1"'
   const between = { firstTimestamp: iso(-168), lastTimestamp: iso(last) }
-  return createEvent(pod({}), { container: 'app', reason: 'BackOff', message, count, ...between })
+  return make.event(pod({}), { container: 'app', reason: 'BackOff', message, count, ...between })
 }
 
 /** A container that waits for its restart after its nth death, by default long before the gate's start. */
 function looping(nth: number, finishedAt = -40, startedAt = finishedAt - 1): PodStatus {
-  return podStatus({
+  return podIs.unready({
     restartCount: nth - 1,
-    state: waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=app'),
-    lastState: terminated(3, finishedAt, { startedAt: iso(startedAt) }),
+    state: is.waiting('CrashLoopBackOff', 'back-off 1m20s restarting failed container=app'),
+    lastState: is.terminated(3, finishedAt, { startedAt: iso(startedAt) }),
   })
 }
 
 const policy = 'Error creating: admission webhook "policy.acme.io" denied the request: no owner'
 const refusedPods = (count: number, last: number) =>
-  createEvent(replicaSet, {
+  make.event(replicaSet, {
     reason: 'FailedCreate',
     message: policy,
     count,
@@ -118,8 +105,8 @@ describe('evidence from before the gate’s start', () => {
     [
       'proves nothing about a container that started before the fixed ConfigMap and dies after it',
       [
-        broken(podStatus({ restartCount: 5, state: running(-9), lastState: terminated(3, -40) })),
-        later(8, deadStatus(6, 7, { startedAt: iso(-9) })),
+        broken(podIs.unready({ restartCount: 5, state: is.running(-9), lastState: is.terminated(3, -40) })),
+        later(8, podIs.dead(6, 7, { startedAt: iso(-9) })),
         up(40),
       ],
       'ready  40',
@@ -131,7 +118,7 @@ describe('evidence from before the gate’s start', () => {
     ],
     [
       'proves nothing of an image that was loaded onto the node by now',
-      [broken(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })), up(12)],
+      [broken(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })), up(12)],
       'ready  12',
     ],
     [
@@ -166,7 +153,7 @@ describe('one observation after the gate’s start', () => {
     ],
     [
       'proves the earlier crash loop: the next death of an instance that began since',
-      [broken(looping(5)), later(41, deadStatus(6, 41, { startedAt: iso(40) }))],
+      [broken(looping(5)), later(41, podIs.dead(6, 41, { startedAt: iso(40) }))],
       'failed crash-loop 41',
     ],
     [
@@ -175,7 +162,7 @@ describe('one observation after the gate’s start', () => {
         broken(looping(5)),
         later(
           41,
-          deadStatus(6, 41, {
+          podIs.dead(6, 41, {
             reason: 'StartError',
             message: 'exec: "/app": permission denied',
             exitCode: 128,
@@ -195,13 +182,13 @@ describe('one observation after the gate’s start', () => {
     ],
     [
       'proves that the image may still not be pulled: the kubelet has looked again',
-      [broken(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' }))],
+      [broken(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' }))],
       'failed image-never-pull 20',
     ],
   ])('%s', (_, steps, ends) => expect(end(steps)).toBe(ends))
 
   it('is known without events for a pod that was created moments before', () => {
-    const made = (status: PodStatus) => createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
+    const made = (status: PodStatus) => make.pod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
     const steps = [
       at(0, added(web.deployment(progressing), replicaSet, made(pulling(notFound))), allSynced),
       at(9, modified(made(backOff()))),
@@ -211,15 +198,15 @@ describe('one observation after the gate’s start', () => {
   })
 
   it('is not needed if the apply before the gate created the pod', () => {
-    const status = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
-    const made = createPod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
+    const status = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+    const made = make.pod({ metadata: { creationTimestamp: iso(-4) }, status }, replicaSet)
     const steps = [at(0, added(web.deployment(progressing), replicaSet, made), allSynced)]
     expect(end(steps)).toBe('failed image-never-pull 0')
   })
 
   it('proves nothing yet while another target progresses, which the container may be waiting for', () => {
     const targets = [web.target, db.target]
-    const waits = [broken(looping(5)), at(0, db.creating), later(3, deadStatus(6, 3, { startedAt: iso(2) }))]
+    const waits = [broken(looping(5)), at(0, db.creating), later(3, podIs.dead(6, 3, { startedAt: iso(2) }))]
     expect(end(waits, { targets })).toBe('failed crash-loop 95')
   })
 })

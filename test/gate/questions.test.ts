@@ -1,8 +1,8 @@
 import { expect, it } from '@jest/globals'
 import type { FeedEvent } from '../../src/cluster/feed.ts'
-import { start } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createGate, createTarget, synced } from './builders.ts'
-import { answers, createChecks, createServer } from './checks.ts'
+import { answers, createChecks, createServer } from '../kit/checks.ts'
+import { added, allSynced, at, createGate, createTarget, synced } from '../kit/gate.ts'
+import { start } from '../kit/objects.ts'
 
 type Raw = Parameters<typeof createChecks>[0]
 

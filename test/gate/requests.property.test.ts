@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import { moment } from '../lifecycle/builders.ts'
+import { createChecks } from '../kit/checks.ts'
+import { createGate, createTarget } from '../kit/gate.ts'
+import { moment } from '../kit/objects.ts'
 import { runs } from '../support/thorough.ts'
-import { createGate, createTarget } from './builders.ts'
-import { createChecks } from './checks.ts'
 import { SimulatedCluster } from './simulation/cluster.ts'
 import { replaceNode, type Step, workloads } from './simulation/happenings.ts'
 

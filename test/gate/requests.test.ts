@@ -2,19 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { catalogueFor } from '../../src/lifecycle/rules.ts'
-import {
-  complete,
-  condition,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  deadStatus,
-  iso,
-  ownedBy,
-  readyStatus,
-} from '../lifecycle/builders.ts'
-import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
+import { answers, createChecks, createServer, createService } from '../kit/checks.ts'
 import {
   added,
   allSynced,
@@ -29,8 +17,9 @@ import {
   type RunOptions,
   run,
   synced,
-} from './builders.ts'
-import { answers, createChecks, createServer, createService } from './checks.ts'
+} from '../kit/gate.ts'
+import { complete, condition, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
 
 const lists: Observation[] = [...allSynced, ...synced('Service')]
 
@@ -182,7 +171,7 @@ it('an answer at the moment at which the pods have settled counts', () => {
 
 it('the answer of an old pod is ignored', () => {
   const { deployment, replicaSet, pods, pod } = createServer()
-  const old = pod('web-0-a', readyStatus(-60), {
+  const old = pod('web-0-a', podIs.ready(-60), {
     labels: { app: 'web' },
     ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-0', uid: 'web-0-uid', controller: true }],
   })
@@ -218,8 +207,8 @@ it('a replaced pod starts anew', () => {
   const { pod } = createServer(2)
   const gone = at(
     25,
-    modified(pod('web-1-a', readyStatus(1), { deletionTimestamp: iso(55) })),
-    added(pod('web-1-c', readyStatus(24))),
+    modified(pod('web-1-a', podIs.ready(1), { deletionTimestamp: iso(55) })),
+    added(pod('web-1-c', podIs.ready(24))),
   )
   const steps = [
     readyServer(2),
@@ -320,7 +309,7 @@ it('a Deployment that is scaled to zero is not asked, which is reported', () => 
 })
 
 const unready: PodStatus = {
-  ...readyStatus(1),
+  ...podIs.ready(1),
   conditions: [condition('Ready', 'False', { lastTransitionTime: iso(20) })],
 }
 
@@ -375,8 +364,8 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
       ...answers([1, 11, 21]),
       ...at(
         30,
-        modified(createServer().pod('web-1-a', readyStatus(1), { deletionTimestamp: iso(60) })),
-        added(createServer().pod('web-1-b', readyStatus(28))),
+        modified(createServer().pod('web-1-a', podIs.ready(1), { deletionTimestamp: iso(60) })),
+        added(createServer().pod('web-1-b', podIs.ready(28))),
       ),
       ...answers([38], {}, 'web-1-b'),
     ],
@@ -403,7 +392,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
   [
     'is broken by a container that dies',
     { hold: '30s' },
-    at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20)))),
+    at(20, modified(createServer().pod('web-1-a', podIs.dead(1, 20)))),
     'failed not-held 20',
   ],
   [
@@ -425,7 +414,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
       ),
       ...at(
         25,
-        added(createServer().pod('web-1-b', readyStatus(24))),
+        added(createServer().pod('web-1-b', podIs.ready(24))),
         deleted(createServer().pod('web-1-a')),
         modified(createServer().deployment()),
       ),
@@ -447,7 +436,7 @@ it.each<[string, Raw, readonly FeedEvent[], string]>([
 })
 
 it('what breaks the hold is the problem of the target that broke it, and the milestone is failed', () => {
-  const died = at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20))))
+  const died = at(20, modified(createServer().pod('web-1-a', podIs.dead(1, 20))))
   const result = check({ hold: '30s', 'http-checks': requests }, [readyServer(), answers([1, 11]), died])
   const [target] = result.timeline.targets
   expect(target).toMatchObject({ outcome: 'failed', reason: 'not-held', problems: [{ reason: 'crash-loop' }] })
@@ -468,7 +457,7 @@ describe('a Deployment that is judged by --for', () => {
   const begin = [at(1, added(available('True')), readyServer().slice(1)), at(2, modified(available('True')))]
 
   it.each<[string, readonly FeedEvent[], string]>([
-    ['a container that dies', at(20, modified(createServer().pod('web-1-a', deadStatus(1, 20)))), 'failed not-held 20'],
+    ['a container that dies', at(20, modified(createServer().pod('web-1-a', podIs.dead(1, 20)))), 'failed not-held 20'],
     ['the condition that is not True at its end', at(20, modified(available('False'))), 'failed not-held 31'],
     [
       'nothing, if the condition is True again',
@@ -501,13 +490,13 @@ describe('a Deployment that is judged by --for', () => {
 
 it('a bare pod that completes does not break the hold', () => {
   const spec = { restartPolicy: 'Never', containers: [{ name: 'app', readinessProbe: { exec: {} } }] }
-  const pod = (status: PodStatus) => createPod({ metadata: { name: 'once' }, spec, status })
+  const pod = (status: PodStatus) => make.pod({ metadata: { name: 'once' }, spec, status })
   const completed: PodStatus = {
     phase: 'Succeeded',
     conditions: [condition('Ready', 'False', { reason: 'PodCompleted', lastTransitionTime: iso(20) })],
-    containerStatuses: [createStatus({ state: { terminated: { exitCode: 0, finishedAt: iso(20) } } })],
+    containerStatuses: [make.containerStatus({ state: { terminated: { exitCode: 0, finishedAt: iso(20) } } })],
   }
-  const steps = [at(1, added(pod(readyStatus(-60))), lists), at(20, modified(pod(completed)))]
+  const steps = [at(1, added(pod(podIs.ready(-60))), lists), at(20, modified(pod(completed)))]
   expect(ending(check({ hold: '30s' }, steps, {}, [createPodTarget()]))).toBe('ready 31')
 })
 
@@ -578,23 +567,22 @@ describe('requests to the pods behind a custom resource', () => {
   const cluster = custom('db.example/v1', 'Cluster', {
     status: { observedGeneration: 1, conditions: [condition('Ready', 'True', { observedGeneration: 1 })] },
   })
-  const replicaSet = (hash: string) =>
-    createReplicaSet({ metadata: { name: `web-${hash}`, labels: { hash } } }, rollout)
+  const replicaSet = (hash: string) => make.replicaSet({ metadata: { name: `web-${hash}`, labels: { hash } } }, rollout)
   const podOf = (owner: KubeObject, name: string, labels: Record<string, string> = { app: 'web' }) =>
-    createPod(
-      { metadata: { name, labels }, spec: { containers: template.spec.containers }, status: readyStatus(-30) },
+    make.pod(
+      { metadata: { name, labels }, spec: { containers: template.spec.containers }, status: podIs.ready(-30) },
       owner,
     )
   const podsOfRollout = ['new', 'old'].flatMap((hash) => [
     replicaSet(hash),
     podOf(replicaSet(hash), `web-${hash}-a`, { app: 'web', hash }),
   ])
-  const workload = createDeployment({
+  const workload = make.deployment({
     metadata: { name: 'db', uid: 'db-uid', ownerReferences: ownedBy(cluster) },
     spec: { replicas: 1, selector: { matchLabels: { app: 'web' } }, template },
     status: complete(1),
   })
-  const set = createReplicaSet({ metadata: { name: 'db-1' } }, workload)
+  const set = make.replicaSet({ metadata: { name: 'db-1' } }, workload)
   const kinds = [
     'Rollout',
     'Cluster',
@@ -713,7 +701,7 @@ describe('requests to the pods behind a custom resource', () => {
 
   it('a pod behind a custom resource that dies breaks the hold', async () => {
     const pod = podOf(cluster, 'web-0')
-    const dead = at(30, modified({ ...pod, status: deadStatus(1, 30) }))
+    const dead = at(30, modified({ ...pod, status: podIs.dead(1, 30) }))
     const result = await gate(cluster, 'cluster/web:8080 GET /', [pod], [...answers([2], {}, 'web-0'), ...dead], {
       hold: '1m',
     })

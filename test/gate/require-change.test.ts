@@ -9,18 +9,6 @@ import { reasons } from '../../src/reasons/reasons.ts'
 import { buildReport } from '../../src/report/json-report.ts'
 import { renderSummary } from '../../src/report/summary.ts'
 import {
-  complete,
-  createContainer,
-  createPod,
-  createReplicaSet,
-  createTemplate,
-  iso,
-  ownedBy,
-  readyStatus,
-} from '../lifecycle/builders.ts'
-import { renderLog } from '../report/whole-log.ts'
-import { replayRecording } from '../support/recordings.ts'
-import {
   added,
   allSynced,
   at,
@@ -32,7 +20,10 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { renderLog } from '../report/whole-log.ts'
+import { replayRecording } from '../support/recordings.ts'
 
 const web = createWorkload('web')
 const minute = 60
@@ -51,12 +42,12 @@ const wrote = (manager: string, seconds: number, subresource?: string): ManagedF
 function version(seconds: number, metadata: object = {}, spec: object = {}, status = complete()): Observation[] {
   const deployment = web.deployment(status, { metadata: { creationTimestamp: iso(old), ...metadata }, spec })
   const annotations = { 'deployment.kubernetes.io/revision': '7' }
-  const set = createReplicaSet({ metadata: { creationTimestamp: iso(seconds), annotations } }, deployment)
-  return added(deployment, set, createPod({ status: readyStatus(seconds + 3) }, set))
+  const set = make.replicaSet({ metadata: { creationTimestamp: iso(seconds), annotations } }, deployment)
+  return added(deployment, set, make.pod({ status: podIs.ready(seconds + 3) }, set))
 }
 
 const settings = { requireChangeMs: 30 * minute * 1_000 }
-const image = (name: string) => createTemplate({ containers: [createContainer({ image: name })] })
+const image = (name: string) => make.template({ containers: [make.container({ image: name })] })
 const manifestOf = (template: object) => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -96,8 +87,8 @@ describe('a deploy', () => {
     spec: { schedule: '@daily' },
   }
   const applied = (seconds: number) => ({ managedFields: [wrote('kubectl-client-side-apply', seconds)] })
-  const scaled = { replicas: 2, template: createTemplate() }
-  const second = createPod({ metadata: { name: 'web-1-b' }, status: readyStatus(-15) }, web.replicaSet)
+  const scaled = { replicas: 2, template: make.template() }
+  const second = make.pod({ metadata: { name: 'web-1-b' }, status: podIs.ready(-15) }, web.replicaSet)
 
   it.each<[string, Observation[], Partial<Target>?]>([
     ['applies the tag that is there', version(old, applied(old)), { applied: 'unchanged' }],
@@ -222,12 +213,12 @@ describe('require-change', () => {
     const now = web.deployment(complete(), {
       metadata: { generation: 3, managedFields: [wrote('kubectl-rollout', -2)], annotations: annotations('2') },
     })
-    const before = createReplicaSet({ metadata: { creationTimestamp: iso(old), annotations: annotations('1') } }, now)
-    const undone = createReplicaSet(
+    const before = make.replicaSet({ metadata: { creationTimestamp: iso(old), annotations: annotations('1') } }, now)
+    const undone = make.replicaSet(
       { metadata: { name: 'web-2', creationTimestamp: iso(old + day), annotations: annotations('2') }, spec: next },
       now,
     )
-    const pod = createPod({ status: readyStatus(old) }, undone)
+    const pod = make.pod({ status: podIs.ready(old) }, undone)
     expect(runUntil(1, [at(0, added(now, before, undone, pod), allSynced)], { settings }).outcome).toBeUndefined()
   })
 
@@ -271,11 +262,11 @@ describe('require-change', () => {
         metadata: { generation: 2, managedFields: [wrote('kubectl', 50)] },
         spec: { template: image('acme/web:v2') },
       })
-      const set = createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, next)
-      const pod = createPod(
+      const set = make.replicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(50) } }, next)
+      const pod = make.pod(
         {
           metadata: { name: 'web-2-a', creationTimestamp: iso(50), ownerReferences: ownedBy(set) },
-          status: readyStatus(51),
+          status: podIs.ready(51),
         },
         set,
       )

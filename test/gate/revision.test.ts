@@ -5,17 +5,6 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { Deployment, KubeObject } from '../../src/cluster/objects.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
-  complete,
-  condition,
-  createEvent,
-  createPod,
-  createStatus,
-  iso,
-  ownedBy,
-  terminated,
-} from '../lifecycle/builders.ts'
-import { runCommand } from '../support/command.ts'
-import {
   added,
   allSynced,
   at,
@@ -28,7 +17,9 @@ import {
   progressing,
   type Run,
   run,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, ownedBy } from '../kit/objects.ts'
+import { runCommand } from '../support/command.ts'
 import {
   application,
   applicationsListed,
@@ -83,7 +74,7 @@ const hook = {
 const pulling = web.pod({
   phase: 'Pending',
   containerStatuses: [
-    createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
+    make.containerStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
   ],
 })
 
@@ -563,9 +554,9 @@ describe('an Application at a revision', () => {
         conditions: [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'no more tries' })],
       },
     }
-    const pod = createPod({
+    const pod = make.pod({
       metadata: { name: 'migrate-x', ownerReferences: ownedBy(job) },
-      status: { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(3, 7) })] },
+      status: { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(3, 7) })] },
     })
     const withHook = (hookPhase: string) => ({ revision: wanted, results: [{ ...hook, hookPhase }] })
     const { timeline, ...end } = gate([
@@ -608,10 +599,10 @@ describe('an Application at a revision', () => {
       const marked = web.deployment(progressing, { metadata: { annotations } })
       const dead = web.pod({
         containerStatuses: [
-          createStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
+          make.containerStatus({ state: { waiting: { reason: 'ErrImageNeverPull', message: 'image never pulled' } } }),
         ],
       })
-      const failure = createEvent(dead, {
+      const failure = make.event(dead, {
         type: 'Warning',
         reason: 'Failed',
         message: 'text of the event',

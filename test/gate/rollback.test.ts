@@ -2,21 +2,8 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { Container, KubeObject, PodTemplate } from '../../src/cluster/objects.ts'
 import type { EndedTimeline } from '../../src/gate/timeline.ts'
 import { rollbackOf } from '../../src/report/rollback.ts'
-import {
-  complete,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  createTemplate,
-  iso,
-  podStatus,
-  readyStatus,
-  waiting,
-} from '../lifecycle/builders.ts'
-import { added, allSynced, at, modified, progressing, run, synced } from './builders.ts'
+import { added, allSynced, at, modified, progressing, run, synced } from '../kit/gate.ts'
+import { complete, is, iso, make, podIs } from '../kit/objects.ts'
 
 interface Change {
   /** The containers of the version before and of the present one. */
@@ -38,36 +25,39 @@ function stepsOf({ before, after, came = -20, metadata = {}, fails = neverPulled
   const [old, present] = [
     { ...image(1), ...before },
     { ...image(2), ...after },
-  ].map((container) => createTemplate({ containers: [createContainer(container)] })) as [PodTemplate, PodTemplate]
+  ].map((container) => make.template({ containers: [make.container(container)] })) as [PodTemplate, PodTemplate]
   const made = (number: number, seconds: number) => ({
     name: `web-${number}`,
     creationTimestamp: iso(seconds),
     annotations: { 'deployment.kubernetes.io/revision': `${number}` },
   })
-  const web = createDeployment({
+  const web = make.deployment({
     metadata: { creationTimestamp: iso(-9_000_000), ...metadata },
     spec: { template: present },
     status: progressing as object,
   })
   const available = { status: { replicas: 1, availableReplicas: 1 } }
-  const oldSet = createReplicaSet(
+  const oldSet = make.replicaSet(
     { metadata: made(6, -900_000), spec: { replicas: 1 }, ...available },
-    createDeployment({ spec: { template: old }, status: complete() as object }),
+    make.deployment({ spec: { template: old }, status: complete() as object }),
   )
-  const newSet = createReplicaSet({ metadata: made(7, came) }, web)
-  const oldPod = createPod({ metadata: { name: 'web-6-a' }, status: readyStatus(-900_000) }, oldSet)
+  const newSet = make.replicaSet({ metadata: made(7, came) }, web)
+  const oldPod = make.pod({ metadata: { name: 'web-6-a' }, status: podIs.ready(-900_000) }, oldSet)
   const [name, reason, message] = fails
-  const own = createStatus({ state: waiting('ContainerCreating') })
-  const failing = { name, state: waiting(reason, message) }
-  const status = podStatus(failing, name === 'app' ? {} : { containerStatuses: [own, createStatus(failing)] })
-  const containers = [...(present.spec?.containers ?? []), ...(name === 'app' ? [] : [createContainer({ name })])]
-  const newPod = createPod(
+  const own = make.containerStatus({ state: is.waiting('ContainerCreating') })
+  const failing = { name, state: is.waiting(reason, message) }
+  const status = podIs.unready(
+    failing,
+    name === 'app' ? {} : { containerStatuses: [own, make.containerStatus(failing)] },
+  )
+  const containers = [...(present.spec?.containers ?? []), ...(name === 'app' ? [] : [make.container({ name })])]
+  const newPod = make.pod(
     { metadata: { name: 'web-7-a', creationTimestamp: iso(came) }, spec: { containers }, status },
     newSet,
   )
   const checked = (seconds: number) =>
     modified(
-      createEvent(newPod, {
+      make.event(newPod, {
         type: 'Warning',
         reason: 'Failed',
         message: `Error: ${message}`,

@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { PodStatus } from '../../src/cluster/objects.ts'
-import { complete, crashLoopStatus, iso, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, deleted, modified, progressing, run } from './builders.ts'
+import { added, allSynced, at, createWorkload, deleted, modified, progressing, run } from '../kit/gate.ts'
+import { complete, is, iso, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const scaled = web.deployment(complete(0, { observedGeneration: 2 }), {
@@ -12,7 +12,7 @@ const scaled = web.deployment(complete(0, { observedGeneration: 2 }), {
 function scaledToZero(second: number, last: PodStatus): FeedEvent[][] {
   const leaving = web.pod(last, { deletionTimestamp: iso(second + 1) })
   // Its end by SIGKILL is no death of the program.
-  const killed = web.pod(crashLoopStatus(9, second + 1, 137), { deletionTimestamp: iso(second + 1) })
+  const killed = web.pod(podIs.looping(9, second + 1, 137), { deletionTimestamp: iso(second + 1) })
   return [
     at(second, modified(scaled, leaving)),
     at(second + 1, modified(killed), deleted(killed)),
@@ -26,9 +26,9 @@ function first(status: PodStatus): FeedEvent[] {
 
 describe('a Deployment that is scaled to zero', () => {
   it.each([
-    ['was ready', readyStatus(-60)],
-    ['crashed three times', crashLoopStatus(3, 15)],
-    ['had no image', podStatus({ state: waiting('ErrImagePull', 'manifest unknown') }, { phase: 'Pending' })],
+    ['was ready', podIs.ready(-60)],
+    ['crashed three times', podIs.looping(3, 15)],
+    ['had no image', podIs.unready({ state: is.waiting('ErrImagePull', 'manifest unknown') }, { phase: 'Pending' })],
   ])('is ready, and its message states that no pod runs this version, after its last pod %s', (_, status) => {
     const { outcome, entries, timeline } = run([first(status), ...scaledToZero(20, status)])
     expect({ outcome, warnings: timeline.targets[0]?.warnings }).toEqual({ outcome: 'ready', warnings: undefined })

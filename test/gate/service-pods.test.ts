@@ -1,19 +1,7 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
-import {
-  complete,
-  crashLoopStatus,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createSlice,
-  createTemplate,
-  iso,
-  ownedBy,
-  readyStatus,
-} from '../lifecycle/builders.ts'
-import { added, at, createTarget, modified, type RunOptions, run, runUntil } from './builders.ts'
+import { added, at, createTarget, modified, type RunOptions, run, runUntil } from '../kit/gate.ts'
+import { complete, iso, make, ownedBy, podIs } from '../kit/objects.ts'
 
 const service = {
   apiVersion: 'v1',
@@ -22,19 +10,19 @@ const service = {
   spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', selector: { app: 'web' }, ports: [{ port: 80, targetPort: 8080 }] },
 }
 
-const sliceOf = (...pods: readonly Pod[]) => createSlice(pods)
+const sliceOf = (...pods: readonly Pod[]) => make.slice(pods)
 
 /** A Deployment whose second revision was just applied: its old pod serves, the new one crashes. */
-const template = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
+const template = make.template({ containers: [make.container({ image: 'acme/web:v2' })] })
 const status = complete(1, { observedGeneration: 2, replicas: 2, updatedReplicas: 1, availableReplicas: 1 })
-const deployment = createDeployment({ metadata: { generation: 2 }, spec: { template }, status })
-const oldSet = createReplicaSet({ metadata: { name: 'web-1', creationTimestamp: iso(-3600) } })
-const newSet = createReplicaSet({ metadata: { name: 'web-2' }, spec: { template } }, deployment)
-const oldPod = createPod(
-  { metadata: { name: 'web-1-a', creationTimestamp: iso(-3600) }, status: readyStatus(-3500) },
+const deployment = make.deployment({ metadata: { generation: 2 }, spec: { template }, status })
+const oldSet = make.replicaSet({ metadata: { name: 'web-1', creationTimestamp: iso(-3600) } })
+const newSet = make.replicaSet({ metadata: { name: 'web-2' }, spec: { template } }, deployment)
+const oldPod = make.pod(
+  { metadata: { name: 'web-1-a', creationTimestamp: iso(-3600) }, status: podIs.ready(-3500) },
   oldSet,
 )
-const newPod = createPod({ metadata: { name: 'web-2-a' }, status: crashLoopStatus(1, -1) }, newSet)
+const newPod = make.pod({ metadata: { name: 'web-2-a' }, status: podIs.looping(1, -1) }, newSet)
 
 const serviceTarget = createTarget({ apiVersion: 'v1', kind: 'Service' })
 
@@ -83,8 +71,8 @@ describe('a Service before a Deployment that is gated too', () => {
     })
 
     it('is not ready while only the list of ReplicaSets is missing, and is once a new pod serves', () => {
-      const ready = createPod({ metadata: { name: 'web-2-a' }, status: readyStatus(1) }, newSet)
-      const done = createDeployment({
+      const ready = make.pod({ metadata: { name: 'web-2-a' }, status: podIs.ready(1) }, newSet)
+      const done = make.deployment({
         metadata: { generation: 2 },
         spec: { template },
         status: complete(1, { observedGeneration: 2 }),
@@ -101,7 +89,7 @@ describe('a Service before a Deployment that is gated too', () => {
     })
 
     it('is not ready on those endpoints while the change of the Deployment is awaited', () => {
-      const before = createDeployment({ metadata: { generation: 1 }, status: complete() })
+      const before = make.deployment({ metadata: { generation: 1 }, status: complete() })
       const steps = [
         at(0, empty, list('EndpointSlice', [sliceOf(oldPod)]), list('Pod', [oldPod]), list('ReplicaSet', [oldSet])),
         at(0, list('Deployment', [before]), list('Service')),
@@ -116,11 +104,11 @@ describe('a Service before a Deployment that is gated too', () => {
 })
 
 describe('a Service before crashing pods, while a Deployment with the same labels is scaled to zero', () => {
-  const idle = createDeployment({ spec: { replicas: 0 }, status: complete(0) })
+  const idle = make.deployment({ spec: { replicas: 0 }, status: complete(0) })
   const crashing = (owner: KubeObject) => {
-    const { ownerReferences: _, ...metadata } = createPod().metadata
+    const { ownerReferences: _, ...metadata } = make.pod().metadata
     return {
-      ...createPod({ status: crashLoopStatus(1, -1) }),
+      ...make.pod({ status: podIs.looping(1, -1) }),
       metadata: {
         ...metadata,
         name: 'other',
@@ -134,10 +122,10 @@ describe('a Service before crashing pods, while a Deployment with the same label
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     metadata: { name: 'web', namespace: 'shop', uid: 'ds-uid' },
-    spec: { template: createTemplate() },
+    spec: { template: make.template() },
   }
-  const ownSet = createReplicaSet({ metadata: { name: 'own', ownerReferences: [] } })
-  const rolloutSet = createReplicaSet({ metadata: { name: 'web-r', ownerReferences: ownedBy(rollout) } })
+  const ownSet = make.replicaSet({ metadata: { name: 'own', ownerReferences: [] } })
+  const rolloutSet = make.replicaSet({ metadata: { name: 'web-r', ownerReferences: ownedBy(rollout) } })
 
   function judge(pods: readonly KubeObject[], sets: readonly KubeObject[], daemonSets: readonly KubeObject[] = []) {
     const steps = [
@@ -169,7 +157,7 @@ describe('a Service before crashing pods, while a Deployment with the same label
   })
 
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'migrate', uid: 'job-uid' } }
-  const zeroSet = createReplicaSet({ metadata: { name: 'web-1' }, spec: { replicas: 0 } })
+  const zeroSet = make.replicaSet({ metadata: { name: 'web-1' }, spec: { replicas: 0 } })
   it.each<[string, readonly KubeObject[]]>([
     ['no pod', []],
     ['the pod of a Job that has ended', [{ ...crashing(job), status: { phase: 'Succeeded' } }]],
@@ -186,7 +174,7 @@ describe('a Service that gets a selector while another target is open', () => {
   const { selector: _, ...withoutSelector } = service.spec
   const late = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late', namespace: 'shop', uid: 'late-uid' } }
   const options: RunOptions = { targets: [serviceTarget, createTarget({ ...late, name: 'late' })], live: true }
-  const pod = createPod({ metadata: { name: 'web-1-a' }, status: readyStatus(-60) })
+  const pod = make.pod({ metadata: { name: 'web-1-a' }, status: podIs.ready(-60) })
   const workloads = ['Deployment', 'StatefulSet', 'ReplicaSet', 'DaemonSet'].flatMap((kind) => list(kind))
   const steps = [
     at(0, list('Service', [{ ...service, spec: withoutSelector }]), list('ConfigMap')),

@@ -2,22 +2,6 @@ import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { nodeRequest } from '../../src/lifecycle/rule.ts'
 import {
-  complete,
-  condition,
-  crashLoopStatus,
-  createContainer,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   allSynced,
   at,
@@ -30,11 +14,12 @@ import {
   type RunOptions,
   run,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const first = at(0, web.creating, allSynced)
-const pulled = podStatus({ imageID: 'sha256:1' }, { phase: 'Pending' })
+const pulled = podIs.unready({ imageID: 'sha256:1' }, { phase: 'Pending' })
 
 describe('progress', () => {
   it('is a milestone', () => {
@@ -44,8 +29,8 @@ describe('progress', () => {
   it('is a counter', () => {
     const two = { spec: { replicas: 2 } }
     const numbers = complete(2, { availableReplicas: 0, readyReplicas: 0 })
-    const set = createReplicaSet({ metadata: { name: 'web-1' }, spec: { replicas: 2 } }, web.deployment())
-    const other = createPod({ metadata: { name: 'web-1-b' }, status: creating }, set)
+    const set = make.replicaSet({ metadata: { name: 'web-1' }, spec: { replicas: 2 } }, web.deployment())
+    const other = make.pod({ metadata: { name: 'web-1-b' }, status: creating }, set)
     const steps = [
       at(0, added(web.deployment(numbers, two), set, web.pod(creating), other), allSynced),
       at(200, modified(web.pod(pulled))),
@@ -83,7 +68,7 @@ describe('progress', () => {
   ])('%s', (_, one, two, seconds) => {
     const report = (message: string, name: string) =>
       added(
-        createEvent(web.pod(), {
+        make.event(web.pod(), {
           reason: 'VolumePermissionChangeInProgress',
           message: `Setting volume ownership for 29928e79/volumes/data/mount, ${message}.`,
           metadata: { name },
@@ -96,11 +81,15 @@ describe('progress', () => {
   it.each([
     [
       'is not a restart',
-      [at(200, modified(web.pod(crashLoopStatus(1, 199)))), at(250, modified(web.pod(crashLoopStatus(2, 249))))],
+      [at(200, modified(web.pod(podIs.looping(1, 199)))), at(250, modified(web.pod(podIs.looping(2, 249))))],
       500,
     ],
-    ['is not another state of the same pod', [at(200, modified(web.pod(podStatus({}, { phase: 'Pending' }))))], 300],
-    ['is not an event', [at(200, added(createEvent(web.pod(), { reason: 'Scheduled' })))], 300],
+    [
+      'is not another state of the same pod',
+      [at(200, modified(web.pod(podIs.unready({}, { phase: 'Pending' }))))],
+      300,
+    ],
+    ['is not an event', [at(200, added(make.event(web.pod(), { reason: 'Scheduled' })))], 300],
     [
       'is not a new replica in place of one that went',
       [
@@ -123,11 +112,11 @@ describe('progress', () => {
       metadata: { labels: { app: 'web' }, annotations: { restartedAt: 'now' } },
     }
     const change = { metadata: { generation: 2 }, spec: { template } }
-    const next = createReplicaSet(
+    const next = make.replicaSet(
       { metadata: { name: 'web-2', creationTimestamp: iso(100) } },
       web.deployment(undefined, change),
     )
-    const pod = (status: object) => createPod({ metadata: { name: 'web-2-a' }, status }, next)
+    const pod = (status: object) => make.pod({ metadata: { name: 'web-2-a' }, status }, next)
     const numbers = complete(1, { observedGeneration: 2, availableReplicas: 0, readyReplicas: 0 })
     const steps = [
       first,
@@ -135,7 +124,11 @@ describe('progress', () => {
         50,
         modified(
           web.pod(
-            podStatus({ state: waiting('CrashLoopBackOff'), lastState: { terminated: { exitCode: 1 } }, imageID: 'x' }),
+            podIs.unready({
+              state: is.waiting('CrashLoopBackOff'),
+              lastState: { terminated: { exitCode: 1 } },
+              imageID: 'x',
+            }),
           ),
         ),
       ),
@@ -161,7 +154,7 @@ describe('a stalled target', () => {
 
   it('has the reason of its problem', () => {
     const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable', message: 'no node' })]
-    const pod = createPod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } }, web.replicaSet)
+    const pod = make.pod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } }, web.replicaSet)
     const steps = [at(0, added(web.deployment(progressing), web.replicaSet, pod), allSynced)]
     expect(run(steps)).toMatchObject({ outcome: 'stalled', reason: 'unschedulable', seconds: 300 })
   })
@@ -180,7 +173,7 @@ describe('a stalled target', () => {
       at(0, web.done, other.creating, allSynced),
       at(
         250,
-        modified(web.deployment(progressing), web.pod(podStatus({ state: running(-60) }))),
+        modified(web.deployment(progressing), web.pod(podIs.unready({ state: is.running(-60) }))),
         modified(other.pod(pulled)),
       ),
     ]
@@ -193,13 +186,13 @@ describe('a stalled target', () => {
 })
 
 describe('the stall clock stops', () => {
-  const probed = (probe: object) => ({ containers: [createContainer({ readinessProbe: probe })] })
-  const slowProbe = createPod(
-    { spec: probed({ initialDelaySeconds: 400 }), status: podStatus({ state: running(0), started: true }) },
+  const probed = (probe: object) => ({ containers: [make.container({ readinessProbe: probe })] })
+  const slowProbe = make.pod(
+    { spec: probed({ initialDelaySeconds: 400 }), status: podIs.unready({ state: is.running(0), started: true }) },
     web.replicaSet,
   )
   const probing = at(0, added(web.deployment(progressing), web.replicaSet, slowProbe), allSynced)
-  const pulling = createEvent(web.pod(), { container: 'app', reason: 'Pulling' })
+  const pulling = make.event(web.pod(), { container: 'app', reason: 'Pulling' })
 
   it('during the time of the probes, and ends as readiness-failing after it', () => {
     expect(run([probing], { settings: { timeoutMs: 0 } })).toMatchObject({
@@ -213,7 +206,7 @@ describe('the stall clock stops', () => {
     const steps = [
       first,
       at(0, added(pulling)),
-      at(500, modified(web.pod(readyStatus(500)), web.deployment(complete()))),
+      at(500, modified(web.pod(podIs.ready(500)), web.deployment(complete()))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 510 })
   })
@@ -222,14 +215,14 @@ describe('the stall clock stops', () => {
     const slow = { spec: { minReadySeconds: 400 } }
     const waits = complete(1, { availableReplicas: 0 })
     const steps = [
-      at(0, added(web.deployment(waits, slow), web.replicaSet, web.pod(readyStatus(0))), allSynced),
+      at(0, added(web.deployment(waits, slow), web.replicaSet, web.pod(podIs.ready(0))), allSynced),
       at(400, modified(web.deployment(complete(), slow))),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 400 })
   })
 
   it('while a pod terminates within its grace period', () => {
-    const leaving = web.pod(readyStatus(-60), { name: 'web-1-b', deletionTimestamp: iso(200) })
+    const leaving = web.pod(podIs.ready(-60), { name: 'web-1-b', deletionTimestamp: iso(200) })
     const steps = [first, at(0, added(leaving))]
     expect(run(steps)).toMatchObject({ outcome: 'stalled', seconds: 500 })
   })
@@ -292,11 +285,11 @@ describe('a Job of two minutes under a stall clock of one', () => {
     return { apiVersion: 'batch/v1', kind: 'Job', metadata, spec: { selector, completions: 1 }, status }
   }
 
-  const pod = createPod(
+  const pod = make.pod(
     {
       metadata: { labels: { job: 'migrate' } },
       spec: { restartPolicy: 'Never' },
-      status: podStatus({ state: running(1), ready: true, started: true }),
+      status: podIs.unready({ state: is.running(1), ready: true, started: true }),
     },
     job({}),
   )
@@ -324,11 +317,11 @@ describe('a Job of two minutes under a stall clock of one', () => {
 
   it('is not ended while its controller waits before the next try, unless the user set the clock', () => {
     const pods = [1, 12, 33, 74, 155].map((ended, nth) =>
-      createPod(
+      make.pod(
         {
           metadata: { name: `migrate-${nth}`, labels: { job: 'migrate' }, creationTimestamp: iso(ended - 1) },
           spec: { restartPolicy: 'Never' },
-          status: podStatus({ state: terminated(1, ended) }, { phase: 'Failed' }),
+          status: podIs.unready({ state: is.terminated(1, ended) }, { phase: 'Failed' }),
         },
         job({}),
       ),
@@ -350,7 +343,7 @@ describe('a pod about which nothing is reported for two minutes', () => {
     { key: 'node.kubernetes.io/unreachable', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
   ]
   const podOf = (name: string, status: object) =>
-    createPod({ metadata: { name }, spec: { tolerations }, status }, web.replicaSet)
+    make.pod({ metadata: { name }, spec: { tolerations }, status }, web.replicaSet)
   const node = (status: string): KubeObject => ({
     apiVersion: 'v1',
     kind: 'Node',
@@ -361,7 +354,7 @@ describe('a pod about which nothing is reported for two minutes', () => {
   const created = at(0, added(web.deployment(progressing), web.replicaSet, podOf('web-1-a', creating)), allSynced)
   const replaced = [
     at(351, { type: 'DELETED', object: podOf('web-1-a', creating) }, added(podOf('web-1-b', creating))),
-    at(360, modified(podOf('web-1-b', readyStatus(355)), web.deployment(complete()))),
+    at(360, modified(podOf('web-1-b', podIs.ready(355)), web.deployment(complete()))),
   ]
 
   it('may be on a lost node, which the gate then watches', () => {

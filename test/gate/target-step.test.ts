@@ -14,10 +14,10 @@ import type { AssessedFacts, Assessment } from '../../src/lifecycle/assessment.t
 import { createGateTime } from '../../src/lifecycle/gate-time.ts'
 import { revisionHooks } from '../../src/lifecycle/workloads/gated-revision.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
-import { createContainer, createDeployment, createTemplate, moment } from '../lifecycle/builders.ts'
-import { toSubject } from '../support/subject.ts'
+import { createSettings, createTarget } from '../kit/gate.ts'
+import { make, moment } from '../kit/objects.ts'
+import { toSubject } from '../kit/subject.ts'
 import { parameters } from '../support/thorough.ts'
-import { createSettings, createTarget } from './builders.ts'
 
 function createContext(rule: Partial<StepContext['rule']> = {}, settings = createSettings()): StepContext {
   const assess = () => {
@@ -43,8 +43,8 @@ const deletionAwaited = createContext({ readyWhenAbsent: 'does not exist' })
 const changeAwaited = createContext({}, createSettings({ awaitChangeMs: 60_000 }))
 
 function createObject(uid: string, image = 'acme/web:v1', generation = 1, replicas = 1): KubeObject {
-  const template = createTemplate({ containers: [createContainer({ image })] })
-  return createDeployment({ metadata: { uid, generation }, spec: { template, replicas } })
+  const template = make.template({ containers: [make.container({ image })] })
+  return make.deployment({ metadata: { uid, generation }, spec: { template, replicas } })
 }
 
 const problem: Problem = {

@@ -1,23 +1,6 @@
 import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ObjectMeta, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import {
-  complete,
-  condition,
-  crashLoopStatus,
-  createContainer,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  deadStatus,
-  iso,
-  podStatus,
-  readyStatus,
-  running,
-  terminated,
-  waiting,
-} from '../lifecycle/builders.ts'
-import {
   added,
   allSynced,
   at,
@@ -31,7 +14,8 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const begin = at(0, web.creating, allSynced)
@@ -99,7 +83,7 @@ describe('pods that are evicted', () => {
       status: { observedGeneration: 1, replicas: 1, updateRevision: 'db-1' },
     }
     const pod = (status: PodStatus, metadata: Partial<ObjectMeta>) =>
-      createPod({ metadata: { labels: { app: 'web', 'controller-revision-hash': 'db-1' }, ...metadata }, status }, set)
+      make.pod({ metadata: { labels: { app: 'web', 'controller-revision-hash': 'db-1' }, ...metadata }, status }, set)
     const steps = [1, 11].flatMap((second, index) => {
       const metadata = made('db-0', second, { uid: `db-0-${index}` })
       return [
@@ -149,7 +133,7 @@ describe('a pod that is deleted by force', () => {
   const going = { deletionTimestamp: iso(30), deletionGracePeriodSeconds: 0 }
 
   it.each([
-    ['is logged so', [at(30, modified(web.pod(readyStatus(1), going)))], 'was deleted by force'],
+    ['is logged so', [at(30, modified(web.pod(podIs.ready(1), going)))], 'was deleted by force'],
     ['is not logged as relabelled where only its end was seen', [at(30, deleted(web.pod(creating)))], 'was deleted'],
   ])('%s', (_, steps, words) => {
     expect(runUntil(40, [begin, ...steps]).entries).toContainEqual(`30 note pod/web-1-a ${words}`)
@@ -157,16 +141,17 @@ describe('a pod that is deleted by force', () => {
 
   it('is distinguished from one that ends within its grace period', () => {
     const slowly = { ...going, deletionGracePeriodSeconds: 30 }
-    const { entries } = runUntil(40, [begin, at(30, modified(web.pod(readyStatus(1), slowly)))])
+    const { entries } = runUntil(40, [begin, at(30, modified(web.pod(podIs.ready(1), slowly)))])
     expect(entries).toContainEqual('30 note pod/web-1-a is being deleted')
   })
 })
 
 describe('a slow problem', () => {
-  const pulling = (message: string) => podStatus({ state: waiting('ErrImagePull', message) }, { phase: 'Pending' })
-  const probed = { containers: [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })] }
-  const unready = createPod({ spec: probed, status: podStatus({ state: running(1) }) })
-  const unhealthy = createEvent(unready, {
+  const pulling = (message: string) =>
+    podIs.unready({ state: is.waiting('ErrImagePull', message) }, { phase: 'Pending' })
+  const probed = { containers: [make.container({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })] }
+  const unready = make.pod({ spec: probed, status: podIs.unready({ state: is.running(1) }) })
+  const unhealthy = make.event(unready, {
     container: 'app',
     reason: 'Unhealthy',
     message: 'Readiness probe failed: HTTP probe failed with statuscode: 503',
@@ -208,7 +193,7 @@ describe('a slow problem', () => {
 
 describe('settling', () => {
   it('is logged when it begins, and only then', () => {
-    const two = (second: number) => at(second, modified(web.pod(readyStatus(3)), web.deployment(complete())))
+    const two = (second: number) => at(second, modified(web.pod(podIs.ready(3)), web.deployment(complete())))
     expect(run([begin, two(3), two(5)]).entries).toContainEqual(
       '3 progress 1 pod started · 1 pod ready, settling for 10 s',
     )
@@ -248,9 +233,9 @@ describe('settling', () => {
 })
 
 describe('a problem of one pod', () => {
-  const next = (name: string, status: PodStatus) => createPod({ metadata: { name }, status }, web.replicaSet)
+  const next = (name: string, status: PodStatus) => make.pod({ metadata: { name }, status }, web.replicaSet)
   const three = complete(3, { readyReplicas: 2, availableReplicas: 2 })
-  const others = [next('web-1-b', readyStatus(-60)), next('web-1-c', readyStatus(-60))]
+  const others = [next('web-1-b', podIs.ready(-60)), next('web-1-c', podIs.ready(-60))]
   const full = condition('PodScheduled', 'False', { message: '0/1 nodes are available: 1 Insufficient cpu.' })
   const lonely = web.pod({ phase: 'Pending', conditions: [full] })
 
@@ -281,7 +266,7 @@ describe('the deaths of a Job', () => {
   const targets = [createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })]
   const jobs = { type: 'SYNCED', apiVersion: 'batch/v1', kind: 'Job', namespace: 'shop' } as const
   const pod = (name: string, restartPolicy: string, status: PodStatus) =>
-    createPod({ metadata: { name }, spec: { restartPolicy }, status }, job({}))
+    make.pod({ metadata: { name }, spec: { restartPolicy }, status }, job({}))
   const first = at(0, added(job({ active: 1 })), jobs, synced('Pod', 'Event'))
   const expected = [
     expect.stringMatching(/^2 problem container app of pod\/migrate-\S exited with code 3$/),
@@ -291,14 +276,14 @@ describe('the deaths of a Job', () => {
 
   it('are logged one by one where a container is restarted', () => {
     const deaths = [2, 15, 40].map((second, index) =>
-      at(second, modified(pod('migrate-a', 'OnFailure', crashLoopStatus(index + 1, second)))),
+      at(second, modified(pod('migrate-a', 'OnFailure', podIs.looping(index + 1, second)))),
     )
     expect(logged([first, ...deaths], 'problem', { targets })).toEqual(expected)
   })
 
   it('are logged one by one where each is of another pod, whose phase follows its container', () => {
     const deaths = [2, 15, 40].flatMap((second, index) => {
-      const status = { containerStatuses: [createStatus({ state: terminated(3, second) })] }
+      const status = { containerStatuses: [make.containerStatus({ state: is.terminated(3, second) })] }
       const die = (phase: string) => modified(pod(`migrate-${index}`, 'Never', { phase, ...status }))
       return [at(second, die('Running')), at(second, die('Failed'))]
     })
@@ -307,14 +292,14 @@ describe('the deaths of a Job', () => {
 })
 
 describe('readiness that comes and goes', () => {
-  const spec = { containers: [createContainer({ readinessProbe: { periodSeconds: 5, failureThreshold: 1 } })] }
+  const spec = { containers: [make.container({ readinessProbe: { periodSeconds: 5, failureThreshold: 1 } })] }
   const ready = (second: number) =>
-    at(second, modified(createPod({ spec, status: readyStatus(second, { state: running(1) }) })))
+    at(second, modified(make.pod({ spec, status: podIs.ready(second, { state: is.running(1) }) })))
   const unready = (second: number) =>
-    at(second, modified(createPod({ spec, status: podStatus({ state: running(1) }) })))
+    at(second, modified(make.pod({ spec, status: podIs.unready({ state: is.running(1) }) })))
   const minReady = web.deployment(progressing, { spec: { minReadySeconds: 60 } })
-  const set = createReplicaSet({ spec: { ...web.replicaSet.spec, minReadySeconds: 60 } })
-  const first = at(0, added(minReady, set, createPod({ spec, status: creating })), allSynced)
+  const set = make.replicaSet({ spec: { ...web.replicaSet.spec, minReadySeconds: 60 } })
+  const first = at(0, added(minReady, set, make.pod({ spec, status: creating })), allSynced)
   const flaps = [20, 40, 60].flatMap((second) => [ready(second), unready(second + 10)])
 
   it('is the failing probe once the time of the probe has passed, and the reason while it lasts', () => {
@@ -330,7 +315,7 @@ describe('readiness that comes and goes', () => {
   })
 
   it('is not logged for a container that is killed', () => {
-    const dead = at(30, modified(createPod({ spec, status: deadStatus(1, 30) })))
+    const dead = at(30, modified(make.pod({ spec, status: podIs.dead(1, 30) })))
     expect(logged([first, ready(20), dead])).toEqual([expect.stringContaining('exited with code 3')])
   })
 })

@@ -2,7 +2,6 @@ import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { WatchedRequests } from '../../src/cluster/store.ts'
 import { ApiHealth } from '../../src/gate/api-health.ts'
-import { complete, createDeployment, moment, podStatus, readyStatus, waiting } from '../lifecycle/builders.ts'
 import {
   added,
   alive,
@@ -18,7 +17,8 @@ import {
   run,
   runUntil,
   synced,
-} from './builders.ts'
+} from '../kit/gate.ts'
+import { complete, is, make, moment, podIs } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const api = createWorkload('api')
@@ -43,7 +43,7 @@ describe('the watch of pods is unavailable', () => {
 
   it.each<[string, FeedEvent[]]>([
     ['the server answers', at(2, alive)],
-    ['a deployment is reported, and the error names no kind', at(2, added(createDeployment()))],
+    ['a deployment is reported, and the error names no kind', at(2, added(make.deployment()))],
     ['pods are listed', at(2, synced('Pod'))],
   ])('until %s', (_, event) => {
     expect(healthAfter(at(0, synced('Pod')), at(1, failed(0)), event).isUnavailable([pods])).toBe(false)
@@ -56,7 +56,7 @@ describe('the watch of pods is unavailable', () => {
     ],
     ['the end of a recording', at(2, { type: 'END' })],
     ['another error', at(2, failed(500, 'Pod'))],
-    ['a deployment', at(2, added(createDeployment()))],
+    ['a deployment', at(2, added(make.deployment()))],
     ['the watch of another kind', at(2, { type: 'ALIVE', ...pods, kind: 'Service' })],
     ['a list of another kind', at(2, synced('Service'))],
   ])('also after %s', (_, event) => {
@@ -108,7 +108,7 @@ describe('a gate without an answer', () => {
     ],
     [
       'is unknown when the target may be read no longer, and access is not given back for 30 s',
-      [first, at(10, failed(403, 'Deployment', 'no')), at(39, modified(web.pod(readyStatus(20))))],
+      [first, at(10, failed(403, 'Deployment', 'no')), at(39, modified(web.pod(podIs.ready(20))))],
       { outcome: 'unknown', reason: 'forbidden', seconds: 40, message: 'deployment/web cannot be read any more: no' },
     ],
     [
@@ -133,7 +133,7 @@ describe('a gate without an answer', () => {
   it('continues when access to the target is restored within 30 s', () => {
     const back = [
       at(39, synced('Deployment')),
-      at(140, modified(web.pod(readyStatus(100)), web.deployment(complete()))),
+      at(140, modified(web.pod(podIs.ready(100)), web.deployment(complete()))),
     ]
     const { outcome, seconds, entries } = run([first, at(10, failed(403, 'Deployment', 'no')), ...back])
     expect({ outcome, seconds }).toEqual({ outcome: 'ready', seconds: 140 })
@@ -151,7 +151,7 @@ describe('a gate without an answer', () => {
 
   it('is not forbidden while an outage hides whether access was granted again', () => {
     const steps = [first, at(10, failed(403, 'Deployment', 'no')), at(12, failed(0, 'Deployment', 'reset'))]
-    const back = at(60, synced('Deployment'), modified(web.pod(readyStatus(40)), web.deployment(complete())))
+    const back = at(60, synced('Deployment'), modified(web.pod(podIs.ready(40)), web.deployment(complete())))
     expect(run([...steps, back])).toMatchObject({ outcome: 'ready', seconds: 60 })
     expect(run([...steps, at(60, failed(403, 'Deployment', 'no'))])).toMatchObject({
       outcome: 'unknown',
@@ -171,12 +171,12 @@ describe('a gate without an answer', () => {
   })
 
   it('continues when the server answers within 2 m', () => {
-    const back = at(129, modified(web.pod(readyStatus(100)), web.deployment(complete())))
+    const back = at(129, modified(web.pod(podIs.ready(100)), web.deployment(complete())))
     expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 129 })
   })
 
   it('is ready by an event at the moment of the deadline', () => {
-    const back = at(130, modified(web.pod(readyStatus(100)), web.deployment(complete())))
+    const back = at(130, modified(web.pod(podIs.ready(100)), web.deployment(complete())))
     expect(run([first, at(10, failed(0)), back])).toMatchObject({ outcome: 'ready', seconds: 130 })
   })
 })
@@ -286,7 +286,7 @@ describe('clocks during an outage', () => {
     const steps = [
       at(0, web.creating, api.creating, allSynced),
       at(100, failed(0)),
-      at(200, modified(api.pod(podStatus({}, { phase: 'Pending' })))),
+      at(200, modified(api.pod(podIs.unready({}, { phase: 'Pending' })))),
     ]
     const { targets } = run(steps, { targets: [web.target, api.target], settings: { failFast: false } })
     expect(targets.map(({ seconds }) => seconds)).toEqual([400, 400])
@@ -321,18 +321,18 @@ it('a kind that the server does not know neither makes the API unavailable nor e
   const steps = [
     first,
     at(10, failed(404, 'Pod')),
-    at(200, modified(web.pod(readyStatus(200)), web.deployment(complete()))),
+    at(200, modified(web.pod(podIs.ready(200)), web.deployment(complete()))),
   ]
   expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 210 })
 })
 
 it('a problem that was proven before an outage stays proven', () => {
-  const secret = podStatus({ state: waiting('CreateContainerConfigError', 'secret "nope" not found') })
+  const secret = podIs.unready({ state: is.waiting('CreateContainerConfigError', 'secret "nope" not found') })
   const steps = [
     at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet, web.pod(creating)), allSynced),
     at(2, modified(web.pod(secret))),
     at(30, failed(0)),
-    at(61, modified(web.pod(readyStatus(45)), web.deployment(complete()))),
+    at(61, modified(web.pod(podIs.ready(45)), web.deployment(complete()))),
   ]
   expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 61 })
 })

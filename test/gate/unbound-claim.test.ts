@@ -1,5 +1,5 @@
-import { condition, createEvent, iso } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createWorkload, progressing, run } from './builders.ts'
+import { added, allSynced, at, createWorkload, progressing, run } from '../kit/gate.ts'
+import { condition, iso, make } from '../kit/objects.ts'
 
 const web = createWorkload('web')
 const unbound = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
@@ -17,7 +17,7 @@ const claim = {
 const message = 'no persistent volumes available for this claim and no storage class is set'
 
 it('a pod that waits for its claim is explained by an event about the claim that comes later', () => {
-  const event = createEvent(claim, { reason: 'FailedBinding', message, type: 'Normal', lastTimestamp: iso(5) })
+  const event = make.event(claim, { reason: 'FailedBinding', message, type: 'Normal', lastTimestamp: iso(5) })
   const {
     entries,
     reason,

@@ -1,6 +1,6 @@
 import { explain } from '../../src/diagnosis/explain.ts'
-import { complete } from '../lifecycle/builders.ts'
-import { added, allSynced, at, createTarget, createWorkload, modified, run, synced } from './builders.ts'
+import { added, allSynced, at, createTarget, createWorkload, modified, run, synced } from '../kit/gate.ts'
+import { complete } from '../kit/objects.ts'
 
 const identity = { apiVersion: 'acme.io/v1', kind: 'Widget' }
 const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid' }

@@ -3,23 +3,7 @@ import { join } from 'node:path'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import type { EndedTimeline, Entry, ProblemRecord, TargetRecord } from '../../src/gate/timeline.ts'
 import { buildReport } from '../../src/report/json-report.ts'
-import {
-  condition,
-  createBarePod,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  deadStatus,
-  iso,
-  ownedBy,
-  podStatus,
-  readyStatus,
-  running,
-  start,
-} from '../lifecycle/builders.ts'
+import { condition, is, iso, make, ownedBy, podIs, start } from '../kit/objects.ts'
 import { EventLoopClock } from '../support/event-loop-clock.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
@@ -54,10 +38,10 @@ const log = { namespace: 'shop', container: 'app' }
 
 /** A bare pod that has failed, with its log. */
 function applyFailedPod(name = 'migrate'): KubeObject {
-  const status: PodStatus = { ...deadStatus(1, 0, { message: 'no table users' }), phase: 'Failed' }
-  const pod = createBarePod({ metadata: { name, uid: `${name}-uid` }, spec: { restartPolicy: 'Never' }, status })
+  const status: PodStatus = { ...podIs.dead(1, 0, { message: 'no table users' }), phase: 'Failed' }
+  const pod = make.barePod({ metadata: { name, uid: `${name}-uid` }, spec: { restartPolicy: 'Never' }, status })
   server.apply(pod)
-  server.apply(createEvent(pod, { container: 'app', reason: 'Failed', message: 'Error: cannot migrate' }))
+  server.apply(make.event(pod, { container: 'app', reason: 'Failed', message: 'Error: cannot migrate' }))
   server.setLog({ ...log, pod: name }, 'connecting\npanic: no table users\n')
   return pod
 }
@@ -65,7 +49,7 @@ function applyFailedPod(name = 'migrate'): KubeObject {
 /** A pod that never becomes ready: the gate runs until its timeout. */
 function applyWaitingPod(): void {
   server.apply(
-    createBarePod({
+    make.barePod({
       metadata: { name: 'slow', uid: 'slow-uid' },
       status: { phase: 'Pending', startTime: new Date().toISOString() },
     }),
@@ -149,7 +133,7 @@ describe('a target that failed while others go on', () => {
         .until(({ requests }) => requests.filter(asksLog).length >= 2)
         .then(() => {
           server.remove({ ...pod, name: 'migrate', namespace: 'shop' })
-          server.apply(createBarePod({ metadata: { name: 'migrate', uid: 'another' }, status: readyStatus() }))
+          server.apply(make.barePod({ metadata: { name: 'migrate', uid: 'another' }, status: podIs.ready() }))
           server.setLog({ ...log, pod: 'migrate' }, 'all is well\n')
         })
     })
@@ -186,7 +170,7 @@ describe('a pod that is deleted while its problem stands', () => {
       spec: { backoffLimit: 2, selector: { matchLabels: { app: 'web' } } },
     }
     server.apply({ ...job, status: { active: 1 } })
-    const dying = createPod({ metadata: { name: 'migrate-a' }, status: deadStatus(3, 0) })
+    const dying = make.pod({ metadata: { name: 'migrate-a' }, status: podIs.dead(3, 0) })
     const pod = { ...dying, metadata: { ...dying.metadata, ownerReferences: ownedBy(job) } }
     server.apply(pod)
     server.setLog({ ...log, pod: 'migrate-a' }, 'panic: no table users\n')
@@ -271,7 +255,7 @@ describe('a node behind a problem', () => {
     },
   }
   const applyEvictedPod = () =>
-    server.apply(createBarePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status: evicted }))
+    server.apply(make.barePod({ metadata: { name: 'once' }, spec: { restartPolicy: 'Never' }, status: evicted }))
 
   test('is evidence of the pod that it evicted, though nodes are not watched', async () => {
     applyEvictedPod()
@@ -295,11 +279,11 @@ describe('a node behind a problem', () => {
   test('is evidence of a pod that it made unready', async () => {
     const lost = { type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting node status.' }
     server.apply({ ...node, spec: {}, status: { conditions: [lost] } })
-    const containers = [createContainer({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
-    const status = podStatus({ started: true, state: running(-600) })
-    const pod = createBarePod({ spec: { containers }, status })
+    const containers = [make.container({ readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 } })]
+    const status = podIs.unready({ started: true, state: is.running(-600) })
+    const pod = make.barePod({ spec: { containers }, status })
     server.apply(pod)
-    server.apply(createEvent(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
+    server.apply(make.event(pod, { reason: 'NodeNotReady', message: 'Node is not ready' }))
     const timeline = await gate({ resources: 'pod/once', 'stall-timeout': '5s' })
     expect(textOf(problemOf(timeline, 'once'))).toContain(
       'Node: node node-1: does not report its status (Kubelet stopped posting node status.)',
@@ -307,9 +291,9 @@ describe('a node behind a problem', () => {
   })
 
   const starting = (metadata: object) =>
-    createBarePod({
+    make.barePod({
       metadata,
-      status: podStatus(
+      status: podIs.unready(
         {},
         { phase: 'Pending', startTime: iso(-600), conditions: [condition('PodScheduled', 'True')] },
       ),
@@ -335,9 +319,9 @@ describe('a node behind a problem', () => {
   })
 
   test('explains a pod of a Deployment', async () => {
-    const deployment = createDeployment({ status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1 } })
-    const replicaSet = createReplicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
-    const { metadata } = createPod({}, replicaSet)
+    const deployment = make.deployment({ status: { observedGeneration: 1, replicas: 1, updatedReplicas: 1 } })
+    const replicaSet = make.replicaSet({ metadata: { labels: { app: 'web' } } }, deployment)
+    const { metadata } = make.pod({}, replicaSet)
     for (const object of [lost, deployment, replicaSet, starting(metadata)]) server.apply(object)
     const timeline = await gate({ resources: 'deployment/web', 'stall-timeout': '5s' })
     expect(problemOf(timeline, 'web').chain).toEqual(['deployment/web', 'replicaset/web-1', 'pod/web-1-a'])
@@ -372,8 +356,8 @@ describe('a node behind a problem', () => {
 
   test('is not read for a problem that no node causes', async () => {
     server.apply(node)
-    const status = createStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
-    server.apply(createBarePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
+    const status = make.containerStatus({ state: { waiting: { reason: 'InvalidImageName', message: 'no such name' } } })
+    server.apply(make.barePod({ status: { phase: 'Pending', containerStatuses: [status] } }))
     await gate({ resources: 'pod/once' })
     expect(server.requests.filter(({ path }) => path.startsWith('/api/v1/nodes'))).toEqual([])
   })
@@ -392,7 +376,7 @@ describe('a server that never answers for a log', () => {
 
   test('delays the end of a cancelled job by 1.5 s at most', async () => {
     const cancelled = new AbortController()
-    server.apply(createBarePod({ status: deadStatus(2, 0) }))
+    server.apply(make.barePod({ status: podIs.dead(2, 0) }))
     server.ignore(asksLog)
     const onEntry = once(
       ({ kind }) => kind === 'problem',

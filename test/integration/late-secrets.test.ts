@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { createBarePod, createContainer, createEvent, deadStatus } from '../lifecycle/builders.ts'
+import { make, podIs } from '../kit/objects.ts'
 import { type ApiServer, type Intercept, startApiServer } from '../support/api-server.ts'
 import { startCommand } from '../support/command.ts'
 import { folder } from '../support/fresh-folder.ts'
@@ -24,13 +24,13 @@ afterEach(async () => {
 
 /** A pod that has failed, with an event, a status and a log that quote the password. */
 function applyFailedPod(spec: object = {}): void {
-  const pod = createBarePod({
+  const pod = make.barePod({
     metadata: { name: 'migrate' },
     spec: { restartPolicy: 'Never', ...spec },
-    status: { ...deadStatus(1, 0, { message: quoted }), phase: 'Failed' },
+    status: { ...podIs.dead(1, 0, { message: quoted }), phase: 'Failed' },
   })
   server.apply(pod)
-  server.apply(createEvent(pod, { container: 'app', reason: 'Failed', message: quoted }))
+  server.apply(make.event(pod, { container: 'app', reason: 'Failed', message: quoted }))
   server.setLog({ namespace: 'shop', pod: 'migrate', container: 'app' }, `${quoted}\n`)
 }
 
@@ -97,7 +97,7 @@ test('a password is shown nowhere if the pod template that contains it is listed
     kind: 'Job',
     metadata: { name: 'migrate', namespace: 'shop', uid: 'job' },
     spec: {
-      template: { spec: { containers: [createContainer({ env: [{ name: 'DB_PASSWORD', value: password }] })] } },
+      template: { spec: { containers: [make.container({ env: [{ name: 'DB_PASSWORD', value: password }] })] } },
     },
     status: { conditions: [{ type: 'Failed', status: 'True', reason: 'DeadlineExceeded', message: quoted }] },
   } as unknown as KubeObject

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
 import { type StoredWrites, storeWrites } from '../github/stored-writes.ts'
-import { createDeployment } from '../lifecycle/builders.ts'
+import { make } from '../kit/objects.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
@@ -18,7 +18,7 @@ let written: StoredWrites
 beforeEach(async () => {
   github = await startGitHub()
   written = storeWrites(github)
-  server.apply(createDeployment())
+  server.apply(make.deployment())
 })
 
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
-import { createBarePod, deadStatus } from '../lifecycle/builders.ts'
+import { make, podIs } from '../kit/objects.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
@@ -16,10 +16,10 @@ let github: GitHubServer
 beforeEach(async () => {
   github = await startGitHub()
   github.handlers.set('issues/list-comments', () => ({ status: 200, body: [] }))
-  const pod = createBarePod({
+  const pod = make.barePod({
     metadata: { name: 'migrate' },
     spec: { restartPolicy: 'Never' },
-    status: { ...deadStatus(1, 0), phase: 'Failed' },
+    status: { ...podIs.dead(1, 0), phase: 'Failed' },
   })
   server.apply(pod)
   server.setLog(

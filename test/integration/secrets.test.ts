@@ -4,15 +4,7 @@ import { gunzipSync } from 'node:zlib'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { pullRequestEnvironment } from '../github/action-contexts.ts'
 import { type GitHubServer, startGitHub } from '../github/github-server.ts'
-import {
-  createBarePod,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createReplicaSet,
-  createTemplate,
-  deadStatus,
-} from '../lifecycle/builders.ts'
+import { make, podIs } from '../kit/objects.ts'
 import { type ApiServer, startApiServer } from '../support/api-server.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { programPath } from '../support/program.ts'
@@ -101,7 +93,7 @@ function applySecretsEverywhere(): void {
     { name: 'MODE', value: planted.environmentBefore },
   ]
   const headers = [{ name: 'Authorization', value: planted.probeHeader }]
-  const container = createContainer({
+  const container = make.container({
     args: ['--token', planted.kubeconfigToken],
     env: environment,
     readinessProbe: { httpGet: { path: '/', httpHeaders: headers } as object },
@@ -113,34 +105,34 @@ function applySecretsEverywhere(): void {
     },
     managedFields: [{ manager: 'kubectl', fieldsV1: { 'f:spec': { [`k:${planted.managedField}`]: {} } } } as object],
   }
-  const deployment = createDeployment({ metadata, spec: { template: createTemplate({ containers: [container] }) } })
-  const before = createContainer({
+  const deployment = make.deployment({ metadata, spec: { template: make.template({ containers: [container] }) } })
+  const before = make.container({
     args: ['--token', planted.gitHubToken],
     env: [{ name: 'DB_PASSWORD', value: 'old' }],
   })
   server.apply(deployment)
   server.apply(
-    createReplicaSet(
+    make.replicaSet(
       { metadata: { name: 'web-1', annotations: { 'deployment.kubernetes.io/revision': '2' } } },
       deployment,
     ),
   )
   server.apply(
-    createReplicaSet(
+    make.replicaSet(
       {
         metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '1' } },
-        spec: { template: createTemplate({ containers: [before] }) },
+        spec: { template: make.template({ containers: [before] }) },
       },
       deployment,
     ),
   )
-  const pod = createBarePod({
+  const pod = make.barePod({
     metadata: { name: 'migrate', ...metadata },
     spec: { restartPolicy: 'Never', containers: [container] },
-    status: { ...deadStatus(1, 0, { message: confession }), phase: 'Failed' },
+    status: { ...podIs.dead(1, 0, { message: confession }), phase: 'Failed' },
   })
   server.apply(pod)
-  server.apply(createEvent(pod, { container: 'app', reason: 'Failed', message: confession }))
+  server.apply(make.event(pod, { container: 'app', reason: 'Failed', message: confession }))
   server.setLog({ namespace: 'shop', pod: 'migrate', container: 'app' }, `${confession}\n`)
   const copy = { 'kubectl.kubernetes.io/last-applied-configuration': planted.secretLastApplied }
   server.apply({

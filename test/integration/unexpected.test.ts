@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals'
-import { createDeployment } from '../lifecycle/builders.ts'
+import { make } from '../kit/objects.ts'
 import { folder } from '../support/fresh-folder.ts'
 import { server } from '../support/fresh-server.ts'
 import { programPath } from '../support/program.ts'
@@ -37,7 +37,7 @@ describe('an unexpected error is printed without secrets and without commands to
   testWithSignals('outside of the gate', async () => {
     const thrown = `process.on('SIGUSR2', () => { throw new Error(${JSON.stringify(hostile)}) })`
     const env = { NO_COLOR: '1', NODE_OPTIONS: `--import="data:text/javascript,${encodeURIComponent(thrown)}"` }
-    server.apply(createDeployment())
+    server.apply(make.deployment())
     const action = startAction(programPath('index.js'), folder, inputs(), { env })
     await action.watching
     action.process.kill('SIGUSR2')

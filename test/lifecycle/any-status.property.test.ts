@@ -5,8 +5,8 @@ import { catalogueFiles } from '../../src/lifecycle/custom/catalogue-files.ts'
 import { targetRule } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
+import { context, seenTarget } from '../kit/rule.ts'
 import { runs } from '../support/thorough.ts'
-import { context, seenTarget } from './builders.ts'
 
 /** Names and words that rules look for: with random ones only, no rule would read further. */
 const names = [

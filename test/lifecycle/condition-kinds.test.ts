@@ -11,16 +11,8 @@ import {
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import {
-  condition,
-  context,
-  createDeployment,
-  createReplicaSet,
-  iso,
-  moment,
-  reported,
-  seenTarget,
-} from './builders.ts'
+import { condition, iso, make, moment } from '../kit/objects.ts'
+import { context, reported, seenTarget } from '../kit/rule.ts'
 
 function judge(rule: Rule, status: object | undefined, metadata: object = {}, now = 60) {
   const object: KubeObject = {
@@ -82,23 +74,23 @@ describe('a HorizontalPodAutoscaler', () => {
     }
 
     it('is ready while its target has no replicas, and not once it has some: the condition is stale', () => {
-      expect(judgeBeside(createDeployment({ spec: { replicas: 0 } })).status).toBe('ready')
-      expect(judgeBeside(createDeployment({ spec: { replicas: 3 } })).status).toBe('progressing')
-      const { replicas: _, ...spec } = createDeployment().spec as { replicas?: number }
-      expect(judgeBeside({ ...createDeployment(), spec }).status).toBe('progressing')
+      expect(judgeBeside(make.deployment({ spec: { replicas: 0 } })).status).toBe('ready')
+      expect(judgeBeside(make.deployment({ spec: { replicas: 3 } })).status).toBe('progressing')
+      const { replicas: _, ...spec } = make.deployment().spec as { replicas?: number }
+      expect(judgeBeside({ ...make.deployment(), spec }).status).toBe('progressing')
     })
 
     it('is ready if its target cannot be read', () => {
-      expect(judgeBeside(createDeployment({ spec: { replicas: 3 } }), ['Deployment']).status).toBe('ready')
-      expect(judgeBeside(createDeployment({ metadata: { name: 'api' } })).status).toBe('ready')
+      expect(judgeBeside(make.deployment({ spec: { replicas: 3 } }), ['Deployment']).status).toBe('ready')
+      expect(judgeBeside(make.deployment({ metadata: { name: 'api' } })).status).toBe('ready')
     })
 
     it('watches its target, and is assessed again when that changes', () => {
       expect(hpaRule.relatives(autoscaler)).toEqual([{ ...scaleTargetRef, namespace: 'shop' }])
       const isConcerned = (other: KubeObject) => hpaRule.isConcernedBy?.(autoscaler, other, undefined)
-      expect(isConcerned(createDeployment())).toBe(true)
-      expect(isConcerned(createDeployment({ metadata: { name: 'api' } }))).toBe(false)
-      expect(isConcerned(createReplicaSet({ metadata: { name: 'web' } }))).toBe(false)
+      expect(isConcerned(make.deployment())).toBe(true)
+      expect(isConcerned(make.deployment({ metadata: { name: 'api' } }))).toBe(false)
+      expect(isConcerned(make.replicaSet({ metadata: { name: 'web' } }))).toBe(false)
     })
 
     it('does not watch a target of a custom kind', () => {

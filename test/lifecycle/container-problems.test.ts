@@ -4,29 +4,17 @@ import { examineContainer, probesDueAt } from '../../src/lifecycle/workloads/con
 import { observePod, observePodEvents, type PodObservations } from '../../src/lifecycle/workloads/observe-pods.ts'
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
+import { is, iso, make, moment, podIs } from '../kit/objects.ts'
 import {
   type ContextOptions,
   context,
   counted,
-  crashLoopStatus,
-  createContainer,
-  createEvent,
   createGateTime,
-  createPod,
-  createStatus,
-  deadStatus,
-  iso,
-  moment,
-  podStatus,
   type Reported,
-  readyStatus,
   reported,
-  running,
   sightings,
-  terminated,
-  waiting,
-} from './builders.ts'
+} from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 interface Look extends ContextOptions {
   readonly events?: readonly EventObject[]
@@ -67,7 +55,7 @@ const words = {
 }
 
 function refusedTimes(message: string, count: number, firstAt = 1): EventObject {
-  return createEvent(createPod(), {
+  return make.event(make.pod(), {
     container: 'app',
     reason: 'Failed',
     message: `Failed to pull image "acme/web:v1": ${message}`,
@@ -98,7 +86,7 @@ describe('a pull that is refused', () => {
     ['a full disk: never fails', words.fullDisk, 20, 'image-pull-failed', 'slow', false],
     ['for reasons unknown: never fails', 'the dog ate it', 20, 'image-pull-failed', 'slow', false],
   ])('%s', (_, message, count, reason, problemClass, proven) => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', message) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', message) }) })
     const { problem } = examine(pod, { now: 50, events: [refusedTimes(message, count)] })
     expect(problem).toMatchObject({
       reason,
@@ -111,8 +99,8 @@ describe('a pull that is refused', () => {
   })
 
   describe('as unauthorised, with a pull secret that is missing', () => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.unauthorized) }) })
-    const secret = createEvent(pod, { reason: 'FailedToRetrieveImagePullSecret', message: 'Unable to retrieve' })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.unauthorized) }) })
+    const secret = make.event(pod, { reason: 'FailedToRetrieveImagePullSecret', message: 'Unable to retrieve' })
     const refused = (count: number, last: number) => ({
       ...refusedTimes(words.unauthorized, count),
       lastTimestamp: iso(last),
@@ -139,32 +127,32 @@ describe('a pull that is refused', () => {
   })
 
   it('is counted by its event while the status still shows that the container is being created', () => {
-    const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const pod = make.pod({ status: podIs.unready({}, { phase: 'Pending' }) })
     const { problem } = examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] })
     expect(problem).toMatchObject({ reason: 'image-not-found', proven: true, firstSeenAt: moment(1) })
   })
 
   it('is known by its states if events cannot be read', () => {
-    const state = (reason: string) => createPod({ status: podStatus({ state: waiting(reason, words.notFound) }) })
+    const state = (reason: string) => make.pod({ status: podIs.unready({ state: is.waiting(reason, words.notFound) }) })
     const seen = sightings([1, state('ErrImagePull')], [14, state('ImagePullBackOff')], [27, state('ErrImagePull')])
     expect(examine(state('ErrImagePull'), { now: 27, seen }).problem).toMatchObject({ count: 2, proven: true })
   })
 
   it('is reported with the image and the answer of the registry', () => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] }).problem?.message).toBe(
       'cannot pull image "acme/web:v1": not found, 2 times now',
     )
   })
 
   it('is reported with the last reason that the registry gave', () => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.notFound) }) })
     const busy = { ...refusedTimes(words.rateLimited, 3, 1), metadata: { name: 'busy' } }
     for (const events of [
       [busy, refusedTimes(words.notFound, 1, 20)],
       [refusedTimes(words.notFound, 1, 20), busy],
     ]) {
-      const seen = sightings([0, createPod({ status: podStatus({}) })])
+      const seen = sightings([0, make.pod({ status: podIs.unready({}) })])
       expect(examine(pod, { now: 21, events, seen }).problem).toMatchObject({ reason: 'image-not-found', count: 1 })
     }
   })
@@ -173,8 +161,8 @@ describe('a pull that is refused', () => {
     ['before its events are known', [] as const],
     ['after its events', [refusedTimes(words.notFound, 2, -8)] as const],
   ])('is not hidden by a back-off that gives no cause, seen %s', (_, known) => {
-    const bare = createPod({
-      status: podStatus({ state: waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1"') }),
+    const bare = make.pod({
+      status: podIs.unready({ state: is.waiting('ImagePullBackOff', 'Back-off pulling image "acme/web:v1"') }),
     })
     const before = known.length === 0 ? undefined : observePodEvents(undefined, known, moment(1), createGateTime())
     const seen = observePod(before, bare, moment(2), createGateTime())
@@ -183,7 +171,7 @@ describe('a pull that is refused', () => {
   })
 
   it('is reported with the reason of the latest attempt, in any order of the events', () => {
-    const pod = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const pod = make.pod({ status: podIs.unready({}, { phase: 'Pending' }) })
     const down = { ...refusedTimes(words.refused, 1, 15), lastTimestamp: iso(15), metadata: { name: 'down' } }
     const missing = { ...refusedTimes(words.notFound, 2, 1), lastTimestamp: iso(41) }
     expect(examine(pod, { now: 42, events: [missing, down] }).problem).toMatchObject({
@@ -197,17 +185,17 @@ describe('a pull that is refused', () => {
     ['SignatureValidationFailed', 'the signature validation failed: source image rejected', 'image-unauthorized'],
   ])('counts when its state is %s', (state, why, reason) => {
     const message = `image pull failed for acme/web:v1 because ${why}`
-    const pod = createPod({ status: podStatus({ state: waiting(state, message) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting(state, message) }) })
     expect(examine(pod, { now: 2 }).problem).toMatchObject({ count: 1, reason })
   })
 
   it('is reported with its number only when it is more than one', () => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull', words.notFound) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 2 }).problem?.message).toBe('cannot pull image "acme/web:v1": not found')
   })
 
   it('is no longer a problem once the container runs', () => {
-    const pod = createPod({ status: readyStatus(30) })
+    const pod = make.pod({ status: podIs.ready(30) })
     expect(examine(pod, { now: 31, events: [refusedTimes(words.unauthorized, 2)] }).problem).toBeUndefined()
   })
 })
@@ -217,14 +205,14 @@ describe('an image that cannot be used', () => {
     ['InvalidImageName', 'image-name-invalid'],
     ['ErrImageNeverPull', 'image-never-pull'],
   ])('%s fails at once', (state, reason) => {
-    const pod = createPod({ status: podStatus({ state: waiting(state) }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting(state) }) })
     expect(examine(pod, { now: 2 }).problem).toMatchObject({ reason, class: 'terminal', proven: true })
   })
 })
 
 describe('a Secret or ConfigMap that the environment needs and that is missing', () => {
   const message = 'secret "nope" not found'
-  const pod = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', message) }) })
+  const pod = make.pod({ status: podIs.unready({ state: is.waiting('CreateContainerConfigError', message) }) })
   const seen = sightings([2, pod])
 
   // The kubelet checks every 10 to 15 s: a state that persists for 80 s was checked after 60 s.
@@ -245,7 +233,7 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
   })
 
   const checked = (first: number, last: number) =>
-    createEvent(pod, {
+    make.event(pod, {
       container: 'app',
       reason: 'Failed',
       message: `Error: ${message}`,
@@ -280,7 +268,7 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
   it.each(['CreateContainerError', 'PreCreateHookError', 'PreStartHookError'])(
     'is not confused with a container that the runtime cannot create: %s',
     (reason) => {
-      const broken = createPod({ status: podStatus({ state: waiting(reason, 'no command specified') }) })
+      const broken = make.pod({ status: podIs.unready({ state: is.waiting(reason, 'no command specified') }) })
       expect(examine(broken, { now: 2 }).problem).toMatchObject({ reason: 'container-create-failed', class: 'strike' })
     },
   )
@@ -290,7 +278,7 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
     ['CreateContainerError', 'failed to reserve container name "app_web-1": name "app_web-1" is reserved for "3f1c"'],
     ['CreateContainerConfigError', 'failed to sync configmap cache: timed out waiting for the condition'],
   ])('is not proven by %s of a busy node: %s', (reason, message) => {
-    const refused = (words: string) => createPod({ status: podStatus({ state: waiting(reason, words) }) })
+    const refused = (words: string) => make.pod({ status: podIs.unready({ state: is.waiting(reason, words) }) })
     const proven = (words: string) =>
       examine(refused(words), { now: 300, seen: sightings([2, refused(words)]) }).problem?.proven
     expect(proven(message)).toBe(false)
@@ -300,8 +288,8 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
   it.each(['container has runAsNonRoot and image will run as root', "container's runAsUser breaks non-root policy"])(
     'is not confused with a user that the pod forbids: %s',
     (words) => {
-      const state = waiting('CreateContainerConfigError', `${words} (pod: "web-1-a_shop(8a1f)", container: app)`)
-      expect(examine(createPod({ status: podStatus({ state }) }), { now: 2 }).problem).toMatchObject({
+      const state = is.waiting('CreateContainerConfigError', `${words} (pod: "web-1-a_shop(8a1f)", container: app)`)
+      expect(examine(make.pod({ status: podIs.unready({ state }) }), { now: 2 }).problem).toMatchObject({
         reason: 'container-create-failed',
         message: `cannot be created: ${words}`,
         detail: { mayBeRoot: true },
@@ -312,17 +300,17 @@ describe('a Secret or ConfigMap that the environment needs and that is missing',
 
 describe('a container that dies', () => {
   it.each([
-    ['the first death proves nothing', deadStatus(1, 1), 60, false],
-    ['nor does the second', crashLoopStatus(2, 15), 60, false],
-    ['the third does, 30 s after the first', crashLoopStatus(3, 15), 45, true],
-    ['but not sooner', crashLoopStatus(3, 15), 44.999, false],
+    ['the first death proves nothing', podIs.dead(1, 1), 60, false],
+    ['nor does the second', podIs.looping(2, 15), 60, false],
+    ['the third does, 30 s after the first', podIs.looping(3, 15), 45, true],
+    ['but not sooner', podIs.looping(3, 15), 44.999, false],
   ])('%s', (_, status, now, proven) => {
-    const pod = createPod({ status })
+    const pod = make.pod({ status })
     expect(examine(pod, { now, seen: sightings([20, pod]) }).problem).toMatchObject({ reason: 'crash-loop', proven })
   })
 
   it('is assessed again when the 30 s are over', () => {
-    const pod = createPod({ status: crashLoopStatus(3, 15) })
+    const pod = make.pod({ status: podIs.looping(3, 15) })
     expect(examine(pod, { now: 20 }).recheckAt).toBe(moment(45))
   })
 
@@ -331,7 +319,7 @@ describe('a container that dies', () => {
     [104.999, false],
     [105, true],
   ])('while another target progresses has 90 s: at %d s of a first death at 15 s proven is %s', (now, proven) => {
-    const pod = createPod({ status: crashLoopStatus(5, 15) })
+    const pod = make.pod({ status: podIs.looping(5, 15) })
     const seen = sightings([20, pod])
     expect(examine(pod, { now, seen, othersProgress: true }).problem?.proven).toBe(proven)
   })
@@ -342,26 +330,26 @@ describe('a container that dies', () => {
     [3, 3, false],
     [3, 4, true],
   ])('of %d restarts forgiven and %d deaths: proven is %s', (maxRestarts, nth, proven) => {
-    const pod = createPod({ status: nth === 0 ? readyStatus(1) : crashLoopStatus(nth, 1) })
+    const pod = make.pod({ status: nth === 0 ? podIs.ready(1) : podIs.looping(nth, 1) })
     const finding = examine(pod, { now: 60, settings: { maxRestarts } })
     expect(finding.problem?.proven).toBe(proven)
   })
 
   it('proves nothing while its next instance runs', () => {
-    const status = podStatus({ restartCount: 5, state: running(50), lastState: terminated(3, 40) })
-    const pod = createPod({ spec: { containers: [createContainer({ readinessProbe: {} })] }, status })
+    const status = podIs.unready({ restartCount: 5, state: is.running(50), lastState: is.terminated(3, 40) })
+    const pod = make.pod({ spec: { containers: [make.container({ readinessProbe: {} })] }, status })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', count: 5, proven: false })
   })
 
   it('with exit code 0 has died if it must run for ever', () => {
-    const pod = createPod({ status: crashLoopStatus(3, 15, 0) })
+    const pod = make.pod({ status: podIs.looping(3, 15, 0) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({ reason: 'crash-loop', proven: true })
   })
 
   it('with exit code 0 has completed if it may end', () => {
-    const pod = createPod({
+    const pod = make.pod({
       spec: { restartPolicy: 'OnFailure' },
-      status: podStatus({ restartCount: 0, state: terminated(0, 15) }),
+      status: podIs.unready({ restartCount: 0, state: is.terminated(0, 15) }),
     })
     expect(examine(pod, { now: 60 }).problem).toBeUndefined()
   })
@@ -376,7 +364,7 @@ describe('a container that dies', () => {
     ['crash-loop', { exitCode: 1 }],
     ['crash-loop', { exitCode: 0, signal: 11 }],
   ] as const)('has reason %s for %j', (reason, death) => {
-    const pod = createPod({ status: deadStatus(1, 2, death) })
+    const pod = make.pod({ status: podIs.dead(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem).toMatchObject({ reason, class: 'strike' })
   })
 
@@ -384,21 +372,21 @@ describe('a container that dies', () => {
     ['liveness', 'liveness-failing'],
     ['startup', 'startup-failing'],
   ])('because its %s probe failed has the reason %s, although it ended well', (probe, reason) => {
-    const pod = createPod({ status: crashLoopStatus(1, 4, 0) })
+    const pod = make.pod({ status: podIs.looping(1, 4, 0) })
     const message = `Container app failed ${probe} probe, will be restarted`
-    const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
+    const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
     expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe(reason)
   })
 
   it('is not explained by the probe of another container', () => {
-    const pod = createPod({ status: crashLoopStatus(1, 4) })
+    const pod = make.pod({ status: podIs.looping(1, 4) })
     const message = 'Container sidecar failed liveness probe, will be restarted'
-    const killing = createEvent(pod, { container: 'sidecar', reason: 'Killing', message })
+    const killing = make.event(pod, { container: 'sidecar', reason: 'Killing', message })
     expect(examine(pod, { now: 5, events: [killing] }).problem?.reason).toBe('crash-loop')
   })
 
   it('is reported with its exit code and its number', () => {
-    const pod = createPod({ status: crashLoopStatus(3, 4, 137) })
+    const pod = make.pod({ status: podIs.looping(3, 4, 137) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({
       message: 'exited with code 137 (killed), 3 times now',
       detail: { exitCode: 137 },
@@ -417,25 +405,27 @@ describe('a container that dies', () => {
     [{ exitCode: 1, signal: 0 }, {}, 'exited with code 1'],
     [{ exitCode: 0, signal: 11 }, {}, 'was ended by signal 11'],
   ])('by %j with %j has its own message', (death, resources, message) => {
-    const pod = createPod({ spec: { containers: [createContainer({ resources })] }, status: deadStatus(1, 2, death) })
+    const pod = make.pod({ spec: { containers: [make.container({ resources })] }, status: podIs.dead(1, 2, death) })
     expect(examine(pod, { now: 5 }).problem?.message).toBe(message)
   })
 
   it('by a signal names it', () => {
-    const pod = createPod({ status: deadStatus(1, 2, { exitCode: 139, signal: 11 }) })
+    const pod = make.pod({ status: podIs.dead(1, 2, { exitCode: 139, signal: 11 }) })
     expect(examine(pod, { now: 5 }).problem?.detail).toEqual({ exitCode: 139, signal: 11 })
   })
 
   it('is not assessed again while its deaths are too few to prove anything', () => {
-    expect(examine(createPod({ status: crashLoopStatus(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
+    expect(examine(make.pod({ status: podIs.looping(2, 15) }), { now: 20 })).not.toHaveProperty('recheckAt')
   })
 
   it('has the reason init-container-failed if it is an init container, also before the main container starts', () => {
-    const pod = createPod({
-      spec: { initContainers: [createContainer({ name: 'migrate' })] },
+    const pod = make.pod({
+      spec: { initContainers: [make.container({ name: 'migrate' })] },
       status: {
-        initContainerStatuses: [createStatus({ name: 'migrate', restartCount: 2, state: terminated(4, 39) })],
-        containerStatuses: [createStatus({ state: waiting('PodInitializing') })],
+        initContainerStatuses: [
+          make.containerStatus({ name: 'migrate', restartCount: 2, state: is.terminated(4, 39) }),
+        ],
+        containerStatuses: [make.containerStatus({ state: is.waiting('PodInitializing') })],
       },
     })
     expect(examine(pod, { now: 70, container: 'migrate' }).problem).toMatchObject({
@@ -446,18 +436,18 @@ describe('a container that dies', () => {
   })
 
   it('has no problem if it is an init container that ended with 0', () => {
-    const pod = createPod({
-      spec: { initContainers: [createContainer({ name: 'migrate' })] },
-      status: { initContainerStatuses: [createStatus({ name: 'migrate', state: terminated(0, 3) })] },
+    const pod = make.pod({
+      spec: { initContainers: [make.container({ name: 'migrate' })] },
+      status: { initContainerStatuses: [make.containerStatus({ name: 'migrate', state: is.terminated(0, 3) })] },
     })
     expect(examine(pod, { now: 70, container: 'migrate' }).problem).toBeUndefined()
   })
 })
 
 describe('a container that runs and is not ready', () => {
-  const probed = (probes: object) => ({ containers: [createContainer(probes)] })
+  const probed = (probes: object) => ({ containers: [make.container(probes)] })
   const notReady = (probes: object, rest: object = {}) =>
-    createPod({ spec: probed(probes), status: podStatus({ state: running(10), started: true, ...rest }) })
+    make.pod({ spec: probed(probes), status: podIs.unready({ state: is.running(10), started: true, ...rest }) })
 
   it('is no problem during the time of its probes', () => {
     const pod = notReady({ readinessProbe: { initialDelaySeconds: 60, periodSeconds: 10, failureThreshold: 3 } })
@@ -467,7 +457,7 @@ describe('a container that runs and is not ready', () => {
   it('is slow after it, with the message of the probe', () => {
     const pod = notReady({ readinessProbe: {} })
     const message = 'Readiness probe failed: HTTP probe failed with statuscode: 503'
-    const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message })
+    const unhealthy = make.event(pod, { container: 'app', reason: 'Unhealthy', message })
     expect(examine(pod, { now: 41, events: [unhealthy] }).problem).toMatchObject({
       reason: 'readiness-failing',
       class: 'slow',
@@ -478,8 +468,8 @@ describe('a container that runs and is not ready', () => {
 
   it('is not slow with the message of another probe', () => {
     const pod = notReady({ readinessProbe: {} })
-    const unhealthy = createEvent(pod, { container: 'app', reason: 'Unhealthy', message: 'Liveness probe failed: no' })
-    const other = createEvent(pod, { container: 'app', reason: 'Other', message: 'Readiness is hard' })
+    const unhealthy = make.event(pod, { container: 'app', reason: 'Unhealthy', message: 'Liveness probe failed: no' })
+    const other = make.event(pod, { container: 'app', reason: 'Other', message: 'Readiness is hard' })
     expect(examine(pod, { now: 41, events: [unhealthy, other] }).problem?.message).toBe(
       'runs, but its readiness probe has not succeeded',
     )
@@ -491,9 +481,9 @@ describe('a container that runs and is not ready', () => {
   })
 
   it('is no problem as an init container, which has to end, for 30 s', () => {
-    const spec = { initContainers: [createContainer({ name: 'migrate', readinessProbe: {} })] }
-    const migrate = createStatus({ name: 'migrate', state: running(0), started: true })
-    const pod = createPod({ spec, status: { initContainerStatuses: [migrate] } })
+    const spec = { initContainers: [make.container({ name: 'migrate', readinessProbe: {} })] }
+    const migrate = make.containerStatus({ name: 'migrate', state: is.running(0), started: true })
+    const pod = make.pod({ spec, status: { initContainerStatuses: [migrate] } })
     expect(examine(pod, { now: 29, container: 'migrate' })).toEqual({})
     expect(examine(pod, { now: 300, container: 'migrate' }).problem?.reason).toBe('init-container-running')
   })
@@ -526,11 +516,11 @@ describe('an image volume that is refused', () => {
     { name: 'model', image: { reference: 'acme/model:v1' } },
     { name: 'other', image: { reference: 'acme/other:v1' } },
   ]
-  const containers = [{ ...createContainer(), volumeMounts: [{ name: 'model', mountPath: '/model' }] }]
+  const containers = [{ ...make.container(), volumeMounts: [{ name: 'model', mountPath: '/model' }] }]
   const refusal = 'failed to resolve reference "acme/model:v1": acme/model:v1: not found'
   const pod = (reason: string, message: string) => {
-    const status = podStatus({ state: waiting(reason, message) }, { phase: 'Pending' })
-    return createPod({ spec: { containers, volumes } as object, status })
+    const status = podIs.unready({ state: is.waiting(reason, message) }, { phase: 'Pending' })
+    return make.pod({ spec: { containers, volumes } as object, status })
   }
 
   it.each([
@@ -550,11 +540,11 @@ describe('an image volume that is refused', () => {
 
 // The kubelet pulls before each start: with imagePullPolicy Always, or after the image of a pod was changed in place.
 test.each([
-  ['died before', { lastState: terminated(0, 1), restartCount: 1 }],
-  ['has died as often as is forgiven', { lastState: terminated(3, 1), restartCount: 2 }],
+  ['died before', { lastState: is.terminated(0, 1), restartCount: 1 }],
+  ['has died as often as is forgiven', { lastState: is.terminated(3, 1), restartCount: 2 }],
 ])('a container whose pull is refused and that %s waits for its image, and its deaths do not count', (_, rest) => {
   const refused = (reason: string) =>
-    createPod({ status: podStatus({ state: waiting(reason, words.notFound), ...rest }, { phase: 'Running' }) })
+    make.pod({ status: podIs.unready({ state: is.waiting(reason, words.notFound), ...rest }, { phase: 'Running' }) })
   const seen = sightings([2, refused('ErrImagePull')], [3, refused('ImagePullBackOff')], [17, refused('ErrImagePull')])
   expect(examine(refused('ErrImagePull'), { now: 17, seen }).problem).toMatchObject({
     reason: 'image-not-found',
@@ -563,9 +553,9 @@ test.each([
 })
 
 describe('a refused pull that only the events show, of a container that has ended', () => {
-  const ended = createPod({ status: podStatus({ state: terminated(0, 5) }) })
+  const ended = make.pod({ status: podIs.unready({ state: is.terminated(0, 5) }) })
   const refusedAt = (last: number) =>
-    createEvent(ended, {
+    make.event(ended, {
       container: 'app',
       reason: 'Failed',
       message: `Failed to pull image "acme/web:v1": ${words.notFound}`,

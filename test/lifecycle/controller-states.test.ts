@@ -1,29 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import {
-  type ContextOptions,
-  complete,
-  condition,
-  context,
-  crashLoopStatus,
-  createBarePod,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createRevision,
-  createStatus,
-  createTemplate,
-  iso,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenPod,
-  seenTarget,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
 
 /** The assessment of an object with its relatives, a minute after the gate's start. */
 function judge(object: KubeObject, relatives: readonly KubeObject[] = [], options: ContextOptions = {}) {
@@ -41,25 +19,22 @@ function workload(kind: string, spec: object, status: object, generation = 2): K
     apiVersion: kind === 'Job' ? 'batch/v1' : 'apps/v1',
     kind,
     metadata,
-    spec: { selector, template: createTemplate(), ...spec },
+    spec: { selector, template: make.template(), ...spec },
     status: { observedGeneration: generation, ...status },
   }
 }
 
-const old = createReplicaSet(
+const old = make.replicaSet(
   { metadata: { name: 'web-0' } },
-  createDeployment({ spec: { template: createTemplate({ serviceAccountName: 'old' }) } }),
+  make.deployment({ spec: { template: make.template({ serviceAccountName: 'old' }) } }),
 )
-const current = createReplicaSet()
-const crashed = createPod({ metadata: { name: 'o' }, status: crashLoopStatus(9, 50) }, old)
-const crashes = seenPod([1, crashed], [30, { ...crashed, status: crashLoopStatus(12, 40) }])
+const current = make.replicaSet()
+const crashed = make.pod({ metadata: { name: 'o' }, status: podIs.looping(9, 50) }, old)
+const crashes = seenPod([1, crashed], [30, { ...crashed, status: podIs.looping(12, 40) }])
 
 /** A pod of a set, of the revision of this hash. */
-function podOf(owner: KubeObject, name: string, hash: string, status = readyStatus(1), spec: object = {}) {
-  return createPod(
-    { metadata: { name, labels: { app: 'web', 'controller-revision-hash': hash } }, spec, status },
-    owner,
-  )
+function podOf(owner: KubeObject, name: string, hash: string, status = podIs.ready(1), spec: object = {}) {
+  return make.pod({ metadata: { name, labels: { app: 'web', 'controller-revision-hash': hash } }, spec, status }, owner)
 }
 
 /** States that the controllers pass through, which neither make a workload ready too early nor fail it. */
@@ -75,7 +50,7 @@ describe('while its controller', () => {
     )
   const job = (status: object, spec: object = {}) => workload('Job', spec, status)
   const revision = (owner: KubeObject, hash: string, number: number) =>
-    createRevision(owner, `web-${hash}`, number, { uid: hash, labels: { 'controller-revision-hash': hash } })
+    make.revision(owner, `web-${hash}`, number, { uid: hash, labels: { 'controller-revision-hash': hash } })
 
   it.each<[string, () => ReturnType<typeof judge>]>([
     [
@@ -83,7 +58,7 @@ describe('while its controller', () => {
       'scales the old ReplicaSet first, as template and replicas were changed together',
       () => {
         const status = complete(3, { observedGeneration: 2, updatedReplicas: 0 })
-        const deployment = createDeployment({ metadata: { generation: 2 }, spec: { replicas: 3 }, status })
+        const deployment = make.deployment({ metadata: { generation: 2 }, spec: { replicas: 3 }, status })
         return judge(deployment, [old, crashed], { podHistories: new Map([['o-uid', crashes]]) })
       },
     ],
@@ -92,17 +67,17 @@ describe('while its controller', () => {
       'counts a pod anew that was not ready for a moment, with minReadySeconds',
       () => {
         const status = complete(1, { availableReplicas: 0 })
-        const deployment = createDeployment({ spec: { minReadySeconds: 30 }, status })
-        return judge(deployment, [current, createPod({ status: readyStatus(55) }, current)], { minReadySeconds: 30 })
+        const deployment = make.deployment({ spec: { minReadySeconds: 30 }, status })
+        return judge(deployment, [current, make.pod({ status: podIs.ready(55) }, current)], { minReadySeconds: 30 })
       },
     ],
     [
       // The node lifecycle controller writes only the condition of the pod, whose containers seem to run on.
       'has lost the node of a pod, and waits for the eviction',
       () => {
-        const lost = { ...readyStatus(1), conditions: [condition('Ready', 'False', { lastTransitionTime: iso(40) })] }
-        const deployment = createDeployment({ status: complete(1, { readyReplicas: 0, availableReplicas: 0 }) })
-        return judge(deployment, [current, createPod({ status: lost }, current)])
+        const lost = { ...podIs.ready(1), conditions: [condition('Ready', 'False', { lastTransitionTime: iso(40) })] }
+        const deployment = make.deployment({ status: complete(1, { readyReplicas: 0, availableReplicas: 0 }) })
+        return judge(deployment, [current, make.pod({ status: lost }, current)])
       },
     ],
     [
@@ -120,7 +95,7 @@ describe('while its controller', () => {
         const revisions = { currentRevision: 'web-a', updateRevision: 'web-b' }
         const spec = { updateStrategy: { rollingUpdate: { maxUnavailable: 2 } } }
         const rolling = set({ ...revisions, readyReplicas: 0, updatedReplicas: 2 }, spec)
-        const creating = podStatus({}, { phase: 'Pending' })
+        const creating = podIs.unready({}, { phase: 'Pending' })
         return judge(
           rolling,
           ['web-0', 'web-1'].map((name) => podOf(rolling, name, 'web-b', creating)),
@@ -163,21 +138,21 @@ describe('while its controller', () => {
       'has scaled a Deployment to zero whose template was changed with it',
       () => {
         const status = { observedGeneration: 2, conditions: [condition('Available', 'True')] }
-        return judge(createDeployment({ metadata: { generation: 2 }, spec: { replicas: 0 }, status }), [old])
+        return judge(make.deployment({ metadata: { generation: 2 }, spec: { replicas: 0 }, status }), [old])
       },
     ],
     [
       // collisionCount goes into the hash (getNewReplicaSet): the name of a ReplicaSet does not follow from its template.
       'has named the new ReplicaSet anew after a collision of its hash',
       () => {
-        const deployment = createDeployment({ status: complete(1, { collisionCount: 1 } as object) })
-        const renamed = createReplicaSet({ metadata: { name: 'web-other' } })
-        return judge(deployment, [renamed, createPod({ status: readyStatus(1) }, renamed)])
+        const deployment = make.deployment({ status: complete(1, { collisionCount: 1 } as object) })
+        const renamed = make.replicaSet({ metadata: { name: 'web-other' } })
+        return judge(deployment, [renamed, make.pod({ status: podIs.ready(1) }, renamed)])
       },
     ],
     [
       'writes no condition Progressing, for want of a deadline',
-      () => judge(createDeployment({ status: complete() }), [current, createPod({ status: readyStatus(1) }, current)]),
+      () => judge(make.deployment({ status: complete() }), [current, make.pod({ status: podIs.ready(1) }, current)]),
     ],
   ])('%s, it is ready', (_, state) => {
     expect(state()).toMatchObject({ status: 'ready' })
@@ -190,49 +165,51 @@ describe('while its controller', () => {
 })
 
 describe('while the kubelet', () => {
-  const ephemeral = { ephemeralContainerStatuses: [createStatus({ name: 'debug', state: terminated(3, 20) })] }
+  const ephemeral = {
+    ephemeralContainerStatuses: [make.containerStatus({ name: 'debug', state: is.terminated(3, 20) })],
+  }
   const node = [{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'n', controller: true }]
-  const sidecar = createContainer({
+  const sidecar = make.container({
     name: 'proxy',
     restartPolicy: 'Always',
     startupProbe: { periodSeconds: 10, failureThreshold: 30 },
   })
   const initialising = (restartCount: number, state: object) => {
-    const initContainerStatuses = [createStatus({ name: 'migrate', restartCount, state })]
-    const status = podStatus({ state: waiting('PodInitializing') }, { phase: 'Running', initContainerStatuses })
-    return createBarePod({ spec: { initContainers: [createContainer({ name: 'migrate' })] }, status })
+    const initContainerStatuses = [make.containerStatus({ name: 'migrate', restartCount, state })]
+    const status = podIs.unready({ state: is.waiting('PodInitializing') }, { phase: 'Running', initContainerStatuses })
+    return make.barePod({ spec: { initContainers: [make.container({ name: 'migrate' })] }, status })
   }
 
   it.each<[string, KubeObject, object]>([
     [
       'runs a debugging container that has died',
-      createBarePod({ status: { ...readyStatus(1), ...ephemeral } }),
+      make.barePod({ status: { ...podIs.ready(1), ...ephemeral } }),
       { status: 'ready' },
     ],
     [
       'reports a static pod',
-      createBarePod({ metadata: { ownerReferences: node }, status: readyStatus(1) }),
+      make.barePod({ metadata: { ownerReferences: node }, status: podIs.ready(1) }),
       { status: 'ready' },
     ],
     [
       'runs the init containers again in another sandbox',
-      initialising(3, running(50)),
+      initialising(3, is.running(50)),
       { status: 'progressing', failure: undefined },
     ],
     [
       'has run them again in another sandbox',
-      initialising(3, terminated(0, 50)),
+      initialising(3, is.terminated(0, 50)),
       { status: 'progressing', failure: undefined },
     ],
     [
       'gives a sidecar the time of its startup probe',
-      createBarePod({
+      make.barePod({
         spec: { initContainers: [sidecar] },
-        status: podStatus(
-          { state: waiting('PodInitializing') },
+        status: podIs.unready(
+          { state: is.waiting('PodInitializing') },
           {
             phase: 'Pending',
-            initContainerStatuses: [createStatus({ name: 'proxy', started: false, state: running(1) })],
+            initContainerStatuses: [make.containerStatus({ name: 'proxy', started: false, state: is.running(1) })],
           },
         ),
       }),
@@ -240,7 +217,7 @@ describe('while the kubelet', () => {
     ],
     [
       'has the phase Unknown',
-      createBarePod({ status: { ...readyStatus(1), phase: 'Unknown' } }),
+      make.barePod({ status: { ...podIs.ready(1), phase: 'Unknown' } }),
       { status: 'progressing', failure: undefined },
     ],
   ])('%s, the pod is judged by that', (_, pod, expected) => {

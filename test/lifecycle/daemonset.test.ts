@@ -1,30 +1,15 @@
 import type { DaemonSet, KubeObject, Node, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createEvent,
-  createPod,
-  createRevision,
-  createTemplate,
-  iso,
-  type Overrides,
-  podStatus,
-  readyStatus,
-  reported,
-  seenPod,
-  seenTarget,
-} from './builders.ts'
+import { condition, iso, make, type Overrides, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function createSet({ metadata, spec, status }: Overrides<DaemonSet['spec'], DaemonSet['status']> = {}): DaemonSet {
   return {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
     metadata: { name: 'agent', namespace: 'shop', uid: 'agent-uid', generation: 1, ...metadata },
-    spec: { selector: { matchLabels: { app: 'agent' } }, template: createTemplate(), ...spec },
+    spec: { selector: { matchLabels: { app: 'agent' } }, template: make.template(), ...spec },
     ...(status === undefined ? {} : { status }),
   }
 }
@@ -43,12 +28,12 @@ function done(nodes: number, rest: DaemonSet['status'] = {}): DaemonSet['status'
 
 function revision(hash: string, number: number, template?: PodTemplate): KubeObject {
   const labels = { app: 'agent', 'controller-revision-hash': hash }
-  return createRevision(createSet(), `agent-${hash}`, number, { uid: `${hash}-uid`, labels }, template)
+  return make.revision(createSet(), `agent-${hash}`, number, { uid: `${hash}-uid`, labels }, template)
 }
 
 function agent(node: string, status: PodStatus, hash = 'new') {
   const labels = { app: 'agent', 'controller-revision-hash': hash }
-  return createPod({ metadata: { name: `agent-${node}`, labels }, spec: { nodeName: node }, status }, createSet())
+  return make.pod({ metadata: { name: `agent-${node}`, labels }, spec: { nodeName: node }, status }, createSet())
 }
 
 function createNode(name: string, { ready = true, cordoned = false, createdAt = -1000 } = {}): Node {
@@ -69,8 +54,8 @@ function judge(set: DaemonSet, objects: readonly KubeObject[], options: ContextO
 }
 
 const nodes = [createNode('n1'), createNode('n2')]
-const pods = [agent('n1', readyStatus(1)), agent('n2', readyStatus(2))]
-const pending = podStatus({}, { phase: 'Pending' })
+const pods = [agent('n1', podIs.ready(1)), agent('n2', podIs.ready(2))]
+const pending = podIs.unready({}, { phase: 'Pending' })
 
 describe('a DaemonSet is ready', () => {
   it('when the pods of all its nodes are updated, available and settled', () => {
@@ -97,7 +82,7 @@ describe('a DaemonSet is ready', () => {
   })
 
   it('not before its pods have settled', () => {
-    const young = [agent('n1', readyStatus(1)), agent('n2', readyStatus(55))]
+    const young = [agent('n1', podIs.ready(1)), agent('n2', podIs.ready(55))]
     expect(judge(createSet({ status: done(2) }), [...nodes, ...young]).status).toBe('progressing')
   })
 
@@ -106,7 +91,7 @@ describe('a DaemonSet is ready', () => {
       spec: { updateStrategy: { type: 'OnDelete' } },
       status: done(2, { updatedNumberScheduled: 0 }),
     })
-    const old = [agent('n1', readyStatus(1), 'old'), agent('n2', readyStatus(2), 'old')]
+    const old = [agent('n1', podIs.ready(1), 'old'), agent('n2', podIs.ready(2), 'old')]
     const assessment = judge(set, [...nodes, ...old])
     expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
     expect(assessment.milestones.at(-1)).toMatchObject({
@@ -119,15 +104,15 @@ describe('a DaemonSet is ready', () => {
 describe('a node with a taint that the pods do not tolerate', () => {
   const disrupted = { key: 'karpenter.sh/disrupted', effect: 'NoSchedule' }
   const tainted = (taint: object): Node => ({ ...createNode('n2'), spec: { taints: [taint as { key: string }] } })
-  const tolerating = (...tolerations: object[]) => ({ template: createTemplate({ tolerations }) })
-  const running = agent('n1', readyStatus(1))
+  const tolerating = (...tolerations: object[]) => ({ template: make.template({ tolerations }) })
+  const running = agent('n1', podIs.ready(1))
 
   // The controller neither counts the node nor deletes its pod: NodeShouldRunDaemonPod, pkg/controller/daemon.
   it.each([
-    ['an old pod', agent('n2', readyStatus(1), 'old')],
+    ['an old pod', agent('n2', podIs.ready(1), 'old')],
     ['an old pod that is not ready', agent('n2', pending, 'old')],
     ['a new pod that is not ready', agent('n2', pending)],
-    ['a new pod that is ready', agent('n2', readyStatus(1))],
+    ['a new pod that is ready', agent('n2', podIs.ready(1))],
   ])('is not awaited with %s: the controller does not count it', (_, pod) => {
     expect(judge(createSet({ status: done(1) }), [createNode('n1'), tainted(disrupted), running, pod]).status).toBe(
       'ready',
@@ -172,8 +157,8 @@ describe('a node with a taint that the pods do not tolerate', () => {
 })
 
 describe('the taints that the controller tolerates for its pods', () => {
-  const running = agent('n1', readyStatus(1))
-  const unready = agent('n2', podStatus({ state: { running: { startedAt: iso(5) } } }))
+  const running = agent('n1', podIs.ready(1))
+  const unready = agent('n2', podIs.unready({ state: { running: { startedAt: iso(5) } } }))
   const tainted = (taint: object, ready = true): Node => ({
     ...createNode('n2', { ready }),
     spec: { taints: [taint as { key: string }] },
@@ -192,7 +177,7 @@ describe('the taints that the controller tolerates for its pods', () => {
     const objects = [createNode('n1'), tainted(network), running, unready]
     expect(judge(createSet({ status: done(1) }), objects).status).toBe('ready')
     const set = createSet({
-      spec: { template: createTemplate({ hostNetwork: true }) },
+      spec: { template: make.template({ hostNetwork: true }) },
       status: done(2, { updatedNumberScheduled: 1, numberAvailable: 1 }),
     })
     expect(judge(set, objects).status).toBe('progressing')
@@ -202,7 +187,7 @@ describe('the taints that the controller tolerates for its pods', () => {
 describe('a DaemonSet does not wait for a node', () => {
   const status = done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 })
   const set = createSet({ status })
-  const ready = agent('n1', readyStatus(1))
+  const ready = agent('n1', podIs.ready(1))
 
   it.each([
     ['not ready', [createNode('n1'), createNode('n2', { ready: false })]],
@@ -221,7 +206,7 @@ describe('a DaemonSet does not wait for a node', () => {
       spec: { updateStrategy: { type: 'OnDelete' } },
       status: done(2, { updatedNumberScheduled: 0, numberReady: 1, numberAvailable: 1 }),
     })
-    const old = [agent('n1', readyStatus(-90), 'old'), agent('n2', pending, 'old')]
+    const old = [agent('n1', podIs.ready(-90), 'old'), agent('n2', pending, 'old')]
     expect(judge(onDelete, [createNode('n1'), createNode('n2', { ready: false }), ...old])).toMatchObject({
       status: 'ready',
       notes: [expect.stringContaining('OnDelete'), 'not waiting for n2 (not ready)'],
@@ -230,7 +215,7 @@ describe('a DaemonSet does not wait for a node', () => {
 
   it('that is not ready while another node is cordoned and has its new pod', () => {
     const present = [...nodes, createNode('n3', { cordoned: true }), createNode('n4', { ready: false })]
-    const updated = [ready, agent('n2', readyStatus(2)), agent('n3', readyStatus(3)), agent('n4', pending)]
+    const updated = [ready, agent('n2', podIs.ready(2)), agent('n3', podIs.ready(3)), agent('n4', pending)]
     const status = done(4, { numberReady: 3, numberAvailable: 3 })
     expect(judge(createSet({ status }), [...present, ...updated])).toMatchObject({
       status: 'ready',
@@ -261,7 +246,7 @@ describe('a DaemonSet does not wait for a node', () => {
       },
     }
     const labels = { app: 'agent', 'controller-revision-hash': 'new' }
-    const waiting = createPod(
+    const waiting = make.pod(
       { metadata: { name: 'agent-n2', labels }, spec, status: { phase: 'Pending' } },
       createSet(),
     )
@@ -271,9 +256,9 @@ describe('a DaemonSet does not wait for a node', () => {
 })
 
 it('a DaemonSet reports a terminating pod that blocks its other pods beyond its grace period', () => {
-  const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
+  const { metadata, ...rest } = agent('n2', podIs.ready(-90), 'old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
-  const present = [createNode('n1'), createNode('n2', { ready: false }), agent('n1', readyStatus(-90), 'old'), stuck]
+  const present = [createNode('n1'), createNode('n2', { ready: false }), agent('n1', podIs.ready(-90), 'old'), stuck]
   expect(
     judge(createSet({ status: done(2, { updatedNumberScheduled: 0, numberAvailable: 1 }) }), present),
   ).toMatchObject({
@@ -286,8 +271,8 @@ it('a DaemonSet reports a terminating pod that blocks its other pods beyond its 
 
 describe('a DaemonSet still waits for its other nodes', () => {
   const third = createNode('n3', { cordoned: true })
-  const ready = agent('n1', readyStatus(1))
-  const old = agent('n2', readyStatus(2), 'old')
+  const ready = agent('n1', podIs.ready(1))
+  const old = agent('n2', podIs.ready(2), 'old')
 
   it.each<[string, DaemonSet['status'], readonly KubeObject[]]>([
     [
@@ -323,7 +308,7 @@ describe('a DaemonSet still waits for its other nodes', () => {
 })
 
 describe('while no new pod is ready elsewhere, the new pod of a node that joined', () => {
-  const present = [createNode('n1'), createNode('n2', { createdAt: 5 }), agent('n1', readyStatus(-90), 'old')]
+  const present = [createNode('n1'), createNode('n2', { createdAt: 5 }), agent('n1', podIs.ready(-90), 'old')]
   const judgeJoined = (status: PodStatus, history = seenPod([5, agent('n2', status)])) => {
     const set = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 }) })
     const podHistories = new Map([['agent-n2-uid', history]])
@@ -331,11 +316,8 @@ describe('while no new pod is ready elsewhere, the new pod of a node that joined
   }
 
   it('shows why the controller updates no other node, and fails nothing', () => {
-    const dead = (nth: number, at: number) => agent('n2', crashLoopStatus(nth, at))
-    const assessment = judgeJoined(
-      crashLoopStatus(3, 45),
-      seenPod([5, dead(1, 5)], [20, dead(2, 20)], [45, dead(3, 45)]),
-    )
+    const dead = (nth: number, at: number) => agent('n2', podIs.looping(nth, at))
+    const assessment = judgeJoined(podIs.looping(3, 45), seenPod([5, dead(1, 5)], [20, dead(2, 20)], [45, dead(3, 45)]))
     expect(assessment).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'crash-loop', class: 'slow', subject: toSubject('pod/agent-n2'), proven: false }],
@@ -350,7 +332,7 @@ describe('while no new pod is ready elsewhere, the new pod of a node that joined
 })
 
 describe('a DaemonSet fails', () => {
-  const broken = (nth: number, at: number, hash?: string) => agent('n1', crashLoopStatus(nth, at), hash)
+  const broken = (nth: number, at: number, hash?: string) => agent('n1', podIs.looping(nth, at), hash)
   const judgeBroken = (hash: string, generation = 1, type = 'RollingUpdate') => {
     const history = seenPod([5, broken(1, 5, hash)], [20, broken(2, 20, hash)], [45, broken(3, 45, hash)])
     const podHistories = new Map([['agent-n1-uid', history]])
@@ -376,12 +358,12 @@ describe('a DaemonSet fails', () => {
   it.each<[string, PodStatus | undefined, string | undefined]>([
     ['while no new pod runs elsewhere', undefined, 'crash-loop'],
     ['while a new pod elsewhere is not ready', pending, 'crash-loop'],
-    ['but not while one is ready elsewhere', readyStatus(1), undefined],
+    ['but not while one is ready elsewhere', podIs.ready(1), undefined],
   ])('because a new pod crashes on a cordoned node %s', (_, elsewhere, reason) => {
     const podHistories = new Map([
       ['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])],
     ])
-    const other = elsewhere === undefined ? agent('n2', readyStatus(-90), 'old') : agent('n2', elsewhere)
+    const other = elsewhere === undefined ? agent('n2', podIs.ready(-90), 'old') : agent('n2', elsewhere)
     const set = createSet({ status: done(2, { updatedNumberScheduled: 1, numberReady: 1, numberAvailable: 1 }) })
     const objects = [createNode('n1', { cordoned: true }), createNode('n2'), broken(3, 45), other]
     expect(judge(set, objects, { podHistories }).failure?.reason).toBe(reason)
@@ -401,9 +383,9 @@ describe('a DaemonSet fails', () => {
 })
 
 describe('the present revision of a DaemonSet', () => {
-  const broken = (nth: number, at: number) => agent('n1', crashLoopStatus(nth, at), 'old')
+  const broken = (nth: number, at: number) => agent('n1', podIs.looping(nth, at), 'old')
   const podHistories = new Map([['agent-n1-uid', seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])]])
-  const next = createTemplate({ serviceAccountName: 'next' })
+  const next = make.template({ serviceAccountName: 'next' })
   const look = (template: PodTemplate, status: DaemonSet['status'], ...objects: KubeObject[]) => {
     const set = createSet({ spec: { template }, status })
     return reported(
@@ -421,28 +403,28 @@ describe('the present revision of a DaemonSet', () => {
   const waiting = done(2, { updatedNumberScheduled: 0, numberReady: 0, numberAvailable: 0 })
 
   it('is none until its ControllerRevision is seen, so that pods of the older one are not judged', () => {
-    expect(look(next, waiting, revision('old', 1, createTemplate()))).toMatchObject({
+    expect(look(next, waiting, revision('old', 1, make.template()))).toMatchObject({
       status: 'progressing',
       problems: [],
     })
   })
 
   it('is not judged by the refused pods of the older one while it is not seen', () => {
-    const denied = createEvent(createSet(), {
+    const denied = make.event(createSet(), {
       reason: 'FailedCreate',
       message: 'Error creating: pods "x" is forbidden: violates PodSecurity "x"',
       count: 12,
       lastTimestamp: iso(5),
     })
     const none = { ...waiting, currentNumberScheduled: 0 }
-    const old = revision('old', 1, createTemplate())
+    const old = revision('old', 1, make.template())
     expect(look(next, none, old, denied).problems).toEqual([])
     expect(look(next, none, old, revision('new', 2, next), denied).status).toBe('failed')
   })
 
   it('is the one with the present template, also with a lower number', () => {
-    const revisions = [revision('old', 1, createTemplate()), revision('new', 2, next)]
-    expect(look(createTemplate(), waiting, ...revisions)).toMatchObject({
+    const revisions = [revision('old', 1, make.template()), revision('new', 2, next)]
+    expect(look(make.template(), waiting, ...revisions)).toMatchObject({
       status: 'failed',
       failure: { reason: 'crash-loop' },
     })
@@ -457,11 +439,11 @@ describe('the present revision of a DaemonSet', () => {
 
 // Of several pods of a node the controller counts the oldest, also when it is terminating (updateDaemonSetStatus).
 test('a DaemonSet with OnDelete is not ready by a pod that is being deleted', () => {
-  const { metadata, ...rest } = agent('n2', readyStatus(-90), 'old')
+  const { metadata, ...rest } = agent('n2', podIs.ready(-90), 'old')
   const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(90) } }
   const set = createSet({ spec: { updateStrategy: { type: 'OnDelete' } }, status: done(2) })
   const nodes = [createNode('n1'), createNode('n2')]
-  const objects = [...nodes, revision('new', 2, createTemplate()), agent('n1', readyStatus(-90)), leaving]
+  const objects = [...nodes, revision('new', 2, make.template()), agent('n1', podIs.ready(-90)), leaving]
   expect(judge(set, objects).status).toBe('progressing')
 })
 
@@ -469,8 +451,8 @@ test('a DaemonSet with OnDelete is not ready by a pod that is being deleted', ()
 // (NodeShouldRunDaemonPod).
 test('a DaemonSet is not ready while an old pod runs on a node that is not counted', () => {
   const nodes = [createNode('n1'), createNode('tainted')]
-  const old = agent('tainted', readyStatus(-90), 'old')
-  const objects = [...nodes, revision('new', 2, createTemplate()), agent('n1', readyStatus(-90)), old]
+  const old = agent('tainted', podIs.ready(-90), 'old')
+  const objects = [...nodes, revision('new', 2, make.template()), agent('n1', podIs.ready(-90)), old]
   const set = createSet({ status: done(1, { numberMisscheduled: 1 } as DaemonSet['status']) })
   expect(judge(set, objects)).toMatchObject({ status: 'progressing' })
   expect(

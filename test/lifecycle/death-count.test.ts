@@ -1,33 +1,21 @@
 import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
-import {
-  counted,
-  createContainer,
-  createPod,
-  iso,
-  minute,
-  moment,
-  podStatus,
-  readyStatus,
-  running,
-  sightings,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
+import { counted, sightings } from '../kit/rule.ts'
 
 type Seen = readonly [seconds: number, status: PodStatus]
 
 const day = 24 * 60 * minute
-const probed = { containers: [createContainer({ readinessProbe: {} })] }
+const probed = { containers: [make.container({ readinessProbe: {} })] }
 
 /**
  * The status of a container that waits for its restart after its nth death, at `finishedAt`, of an instance that ran
  * for `ranFor` seconds.
  */
 function looping(nth: number, finishedAt: number, { backOff = '5m0s', ranFor = 1 } = {}): PodStatus {
-  return podStatus({
+  return podIs.unready({
     restartCount: nth - 1,
-    state: waiting('CrashLoopBackOff', `back-off ${backOff} restarting failed container=app pod=web-1-a_shop(1)`),
-    lastState: terminated(3, finishedAt, { startedAt: iso(finishedAt - ranFor) }),
+    state: is.waiting('CrashLoopBackOff', `back-off ${backOff} restarting failed container=app pod=web-1-a_shop(1)`),
+    lastState: is.terminated(3, finishedAt, { startedAt: iso(finishedAt - ranFor) }),
   })
 }
 
@@ -38,7 +26,7 @@ function looping(nth: number, finishedAt: number, { backOff = '5m0s', ranFor = 1
 function count(made: number, changed: number | undefined, ...versions: readonly Seen[]) {
   const pods = versions.map(([seconds, status]): readonly [number, Pod] => [
     seconds,
-    createPod({ metadata: { creationTimestamp: iso(made) }, spec: probed, status }),
+    make.pod({ metadata: { creationTimestamp: iso(made) }, spec: probed, status }),
   ])
   return counted(sightings(...pods), pods.at(-1)?.[1], changed).containers.get('app')
 }
@@ -74,14 +62,19 @@ describe('the deaths of a pod that is older than the gate', () => {
       0,
       -3 * day,
       -3 * day,
-      [[0, readyStatus(-60, { restartCount: 40, lastState: terminated(137, -61) })]],
+      [[0, podIs.ready(-60, { restartCount: 40, lastState: is.terminated(137, -61) })]],
     ],
     [
       'are none when it blinks, and has run for days',
       0,
       -3 * day,
       -3 * day,
-      [[0, podStatus({ restartCount: 5, state: running(-2 * day), lastState: terminated(3, -2 * day - 10) })]],
+      [
+        [
+          0,
+          podIs.unready({ restartCount: 5, state: is.running(-2 * day), lastState: is.terminated(3, -2 * day - 10) }),
+        ],
+      ],
     ],
     [
       'are one when it was ready, blinked and was killed',
@@ -89,8 +82,8 @@ describe('the deaths of a pod that is older than the gate', () => {
       -3 * day,
       -3 * day,
       [
-        [0, readyStatus(-60, { restartCount: 40, lastState: terminated(137, -61) })],
-        [5, podStatus({ restartCount: 40, state: running(-60), lastState: terminated(137, -61) })],
+        [0, podIs.ready(-60, { restartCount: 40, lastState: is.terminated(137, -61) })],
+        [5, podIs.unready({ restartCount: 40, state: is.running(-60), lastState: is.terminated(137, -61) })],
         [9, looping(41, 8, { backOff: '10s', ranFor: 68 })],
       ],
     ],
@@ -107,7 +100,7 @@ describe('the deaths of a pod that is older than the gate', () => {
   })
 
   it('have the moment at which the first was seen, however often the pod is updated later', () => {
-    const died = podStatus({ restartCount: 1, state: running(1), lastState: { terminated: { exitCode: 1 } } })
+    const died = podIs.unready({ restartCount: 1, state: is.running(1), lastState: { terminated: { exitCode: 1 } } })
     const seen: readonly Seen[] = [0, 10, 20].map((second) => [second, died])
     expect(count(-1, -1, ...seen)?.firstDeathAt).toBe(moment(0))
   })
@@ -133,26 +126,26 @@ describe('a readiness that was lost before the first sight', () => {
   })
 
   it('means nothing without a probe: then every instance is ready as soon as it runs', () => {
-    const pod = createPod({ metadata: { creationTimestamp: iso(-5 * minute) }, status: unready(-10, died) })
+    const pod = make.pod({ metadata: { creationTimestamp: iso(-5 * minute) }, status: unready(-10, died) })
     expect(counted(sightings([0, pod]), pod).containers.get('app')?.deaths).toBe(3)
   })
 })
 
 describe('under a workload with minReadySeconds', () => {
   const lives = (from: number, restartCount = 0, died = 0) =>
-    readyStatus(from, restartCount === 0 ? {} : { restartCount, lastState: terminated(3, died) })
-  const third = podStatus({ restartCount: 2, state: terminated(3, 62, { startedAt: iso(47) }) })
+    podIs.ready(from, restartCount === 0 ? {} : { restartCount, lastState: is.terminated(3, died) })
+  const third = podIs.unready({ restartCount: 2, state: is.terminated(3, 62, { startedAt: iso(47) }) })
   const crasher = (spec = {}): readonly (readonly [number, Pod])[] =>
     [
       [1, lives(1)] as const,
-      [16, podStatus({ state: terminated(3, 16, { startedAt: iso(1) }) })] as const,
+      [16, podIs.unready({ state: is.terminated(3, 16, { startedAt: iso(1) }) })] as const,
       [17, lives(17, 1, 16)] as const,
-      [32, podStatus({ restartCount: 1, state: terminated(3, 32, { startedAt: iso(17) }) })] as const,
+      [32, podIs.unready({ restartCount: 1, state: is.terminated(3, 32, { startedAt: iso(17) }) })] as const,
       [47, lives(47, 2, 32)] as const,
       [62, third] as const,
-    ].map(([seconds, status]) => [seconds, createPod({ spec, status })])
+    ].map(([seconds, status]) => [seconds, make.pod({ spec, status })])
   const deaths = (minReadySeconds: number, spec = {}) =>
-    counted(sightings(...crasher(spec)), createPod({ spec }), undefined, minReadySeconds).containers.get('app')?.deaths
+    counted(sightings(...crasher(spec)), make.pod({ spec }), undefined, minReadySeconds).containers.get('app')?.deaths
 
   it.each([
     ['a container that lives longer than the settle time recovers where its workload asks for no more', 1, 0, {}],
@@ -166,11 +159,11 @@ describe('under a workload with minReadySeconds', () => {
       conditions: [{ type: 'Ready', status: 'False', lastTransitionTime: iso(since) }],
     })
     const ready = (since: number, restartCount: number, from: number): PodStatus => ({
-      ...podStatus({ restartCount, ready: true, state: running(from) }),
+      ...podIs.unready({ restartCount, ready: true, state: is.running(from) }),
       conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: iso(since) }],
     })
     const dead = (restartCount: number, from: number, at: number): PodStatus => ({
-      ...podStatus({ restartCount, state: terminated(3, at, { startedAt: iso(from) }) }),
+      ...podIs.unready({ restartCount, state: is.terminated(3, at, { startedAt: iso(from) }) }),
       ...unready(at),
     })
     const seen = [
@@ -180,8 +173,8 @@ describe('under a workload with minReadySeconds', () => {
       [40, dead(1, 21, 40)] as const,
       [66, ready(66, 2, 61)] as const,
       [80, dead(2, 61, 80)] as const,
-    ].map(([at, status]) => [at, createPod({ spec: probed, status })] as const)
-    const pod = createPod({ spec: probed })
+    ].map(([at, status]) => [at, make.pod({ spec: probed, status })] as const)
+    const pod = make.pod({ spec: probed })
     expect(counted(sightings(...seen), pod, undefined, 15).containers.get('app')?.deaths).toBe(3)
     expect(counted(sightings(...seen), pod, undefined, 14).containers.get('app')?.deaths).toBe(1)
   })

@@ -1,21 +1,10 @@
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import {
-  condition,
-  context,
-  createBarePod,
-  createContainer,
-  createEvent,
-  iso,
-  podStatus,
-  reported,
-  running,
-  seenTarget,
-  waiting,
-} from './builders.ts'
+import { condition, is, iso, make, podIs } from '../kit/objects.ts'
+import { context, reported, seenTarget } from '../kit/rule.ts'
 
 function event(about: KubeObject, reason: string, message: string, at: number, container?: string): EventObject {
-  return createEvent(about, {
+  return make.event(about, {
     reason,
     message,
     metadata: { name: `${reason}.${at}` },
@@ -32,10 +21,15 @@ const claim: KubeObject = {
   spec: { storageClassName: 'fast' },
   status: { phase: 'Pending' },
 }
-const probed = [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })]
-const unready = createBarePod({ spec: { containers: probed }, status: podStatus({ state: running(1), started: true }) })
-const creating = createBarePod({ status: podStatus({ state: waiting('ContainerCreating') }, { phase: 'Pending' }) })
-const unscheduled: Pod = createBarePod({
+const probed = [make.container({ readinessProbe: { periodSeconds: 1, failureThreshold: 1 } })]
+const unready = make.barePod({
+  spec: { containers: probed },
+  status: podIs.unready({ state: is.running(1), started: true }),
+})
+const creating = make.barePod({
+  status: podIs.unready({ state: is.waiting('ContainerCreating') }, { phase: 'Pending' }),
+})
+const unscheduled: Pod = make.barePod({
   status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: 'no node fits' })] },
 })
 

@@ -1,6 +1,7 @@
 import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { type ContextOptions, condition, context, iso, moment, reported, seenTarget } from './builders.ts'
+import { condition, iso, moment } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
 
 /** Of generation 2, so that conditions of generation 1 are stale. */
 const generation = 2

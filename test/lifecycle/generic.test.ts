@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { subjectOf } from '../../src/cluster/objects.ts'
 import { genericRule } from '../../src/lifecycle/custom/generic.ts'
-import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
+import { condition, iso, moment } from '../kit/objects.ts'
+import { context, reported, seenTarget } from '../kit/rule.ts'
 
 function resource(status?: object, metadata: object = {}): KubeObject {
   return {

@@ -2,7 +2,8 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
-import { context, iso, moment, reported } from './builders.ts'
+import { iso, moment } from '../kit/objects.ts'
+import { context, reported } from '../kit/rule.ts'
 
 const written = `
 - apiVersion: example.com/v1

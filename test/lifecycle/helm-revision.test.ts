@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { helmRevisionRule } from '../../src/lifecycle/platform/helm-revision.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { context, createGateTime, iso, moment, reported } from './builders.ts'
+import { iso, moment } from '../kit/objects.ts'
+import { context, createGateTime, reported } from '../kit/rule.ts'
 
 function revision(number: number, status: string, release = 'web'): KubeObject {
   return {

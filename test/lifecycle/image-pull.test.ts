@@ -1,5 +1,5 @@
 import { isPullRefusal, pullDetail, pullReason, registryAnswer } from '../../src/lifecycle/workloads/image-pull.ts'
-import { createEvent, createPod } from './builders.ts'
+import { make } from '../kit/objects.ts'
 
 /** The message of containerd 1.6 under Kubernetes 1.34, with the image's name. */
 function containerd(answer: string, image = '127.0.0.1:5995/app:v1'): string {
@@ -510,7 +510,7 @@ describe('the cause of a failed pull', () => {
 })
 
 describe('an event of a refused pull', () => {
-  const pod = createPod()
+  const pod = make.pod()
 
   it.each([
     ['counts when the pull itself failed', 'Failed', 'Failed to pull image "acme/web:v1": not found', true],
@@ -518,6 +518,6 @@ describe('an event of a refused pull', () => {
     ['does not count when it is the back-off', 'BackOff', 'Back-off pulling image "acme/web:v1"', false],
     ['does not count without words', 'Failed', '', false],
   ])('%s', (_, reason, message, counts) => {
-    expect(isPullRefusal(createEvent(pod, { container: 'app', reason, message }))).toBe(counts)
+    expect(isPullRefusal(make.event(pod, { container: 'app', reason, message }))).toBe(counts)
   })
 })

@@ -1,6 +1,7 @@
 import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
-import { type ContextOptions, context, createEvent, iso, reported, seenTarget } from './builders.ts'
+import { iso, make } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
 
 function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
   return {
@@ -36,7 +37,7 @@ describe('an Ingress', () => {
   it('reports why it has no address, as the controller of its load balancer does', () => {
     const ingress = createIngress([byNumber])
     const message = "Failed build model due to couldn't auto-discover subnets"
-    const event = createEvent(ingress, { type: 'Warning', reason: 'FailedBuildModel', message })
+    const event = make.event(ingress, { type: 'Warning', reason: 'FailedBuildModel', message })
     expect(judge(ingress, [service('api'), event])).toMatchObject({
       status: 'ready',
       notes: [`it has no address yet: ${message}`],

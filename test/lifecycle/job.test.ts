@@ -1,50 +1,30 @@
 import type { ContainerState, Job, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createContainer,
-  createPod,
-  createStatus,
-  createTemplate,
-  deadStatus,
-  iso,
-  moment,
-  type Overrides,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenPod,
-  seenTarget,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { condition, is, iso, make, moment, type Overrides, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function createJob({ metadata, spec, status }: Overrides<Job['spec'], Job['status']> = {}): Job {
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name: 'migrate', namespace: 'shop', uid: 'migrate-uid', generation: 1, ...metadata },
-    spec: { completions: 1, selector: { matchLabels: { app: 'web' } }, template: createTemplate(), ...spec },
+    spec: { completions: 1, selector: { matchLabels: { app: 'web' } }, template: make.template(), ...spec },
     ...(status === undefined ? {} : { status }),
   }
 }
 
-const jobPod = (status = readyStatus(1), name = 'migrate-a') => createPod({ metadata: { name }, status }, createJob())
+const jobPod = (status = podIs.ready(1), name = 'migrate-a') => make.pod({ metadata: { name }, status }, createJob())
 
 /** Its container has ended, and the kubelet has killed the sidecar beside it. */
 function withDismissedSidecar(exitCode: number) {
-  const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
+  const initContainers = [make.container({ name: 'proxy', restartPolicy: 'Always' })]
   const status = {
-    ...podStatus({ state: terminated(exitCode, 20) }),
-    initContainerStatuses: [createStatus({ name: 'proxy', state: terminated(137, 30) })],
+    ...podIs.unready({ state: is.terminated(exitCode, 20) }),
+    initContainerStatuses: [make.containerStatus({ name: 'proxy', state: is.terminated(137, 30) })],
   }
   const spec = { restartPolicy: 'Never', initContainers }
-  return createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+  return make.pod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
 }
 
 function judge(job: Job, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
@@ -55,11 +35,11 @@ describe('a Job', () => {
   it('is not failed by starts that the runtime refuses, which count against its backoffLimit', () => {
     const message = 'error mounting "/data": not a directory: unknown: Are you trying to mount a directory'
     const refused = (nth: number, at: number) =>
-      createPod(
+      make.pod(
         {
           metadata: { name: 'migrate-a' },
           spec: { restartPolicy: 'OnFailure' },
-          status: deadStatus(nth, at, { exitCode: 128, reason: 'StartError', message }),
+          status: podIs.dead(nth, at, { exitCode: 128, reason: 'StartError', message }),
         },
         createJob(),
       )
@@ -98,7 +78,7 @@ describe('a Job', () => {
   })
 
   it('has started although podFailurePolicy ignores its failed pods, which its counts omit', () => {
-    const pod = jobPod({ phase: 'Failed', containerStatuses: [createStatus({ state: terminated(42, 20) })] })
+    const pod = jobPod({ phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(42, 20) })] })
     expect(judge(createJob({ status: {} }), [pod]).message).toBe('0 of 1 succeeded')
   })
 
@@ -144,8 +124,8 @@ describe('a Job', () => {
     ['the code of a shell if it ended at once', 0, 'exited with code 127 (its command was not found);'],
   ])('reports %s', (_, seconds, words) => {
     const ended = { exitCode: 127, startedAt: iso(10), finishedAt: iso(10 + seconds) }
-    const pod = createPod(
-      { metadata: { name: 'migrate-a' }, status: podStatus({ state: { terminated: ended } }, { phase: 'Failed' }) },
+    const pod = make.pod(
+      { metadata: { name: 'migrate-a' }, status: podIs.unready({ state: { terminated: ended } }, { phase: 'Failed' }) },
       createJob(),
     )
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
@@ -160,28 +140,28 @@ describe('a Job', () => {
   })
 
   describe('beside whose containers a webhook has added another one', () => {
-    const template = { spec: { containers: [createContainer()] } }
+    const template = { spec: { containers: [make.container()] } }
     const injected = (app: ContainerState) => {
-      const proxy = createContainer({ name: 'istio-proxy' })
-      const status = podStatus({ state: app })
+      const proxy = make.container({ name: 'istio-proxy' })
+      const status = podIs.unready({ state: app })
       const containerStatuses = [
         ...(status.containerStatuses ?? []),
-        createStatus({ name: 'istio-proxy', state: running(1), ready: true }),
+        make.containerStatus({ name: 'istio-proxy', state: is.running(1), ready: true }),
       ]
-      const spec = { restartPolicy: 'Never', containers: [createContainer(), proxy] }
-      return createPod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, createJob())
+      const spec = { restartPolicy: 'Never', containers: [make.container(), proxy] }
+      return make.pod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, createJob())
     }
     const job = createJob({ spec: { template }, status: { active: 1 } })
 
     it('works while its own containers run', () => {
-      expect(judge(job, [injected(running(1))])).toMatchObject({
+      expect(judge(job, [injected(is.running(1))])).toMatchObject({
         stallHold: 'its containers are running',
         problems: [],
       })
     })
 
     it('does not work once its own containers have completed, and names the container that keeps the pod', () => {
-      const { stallHold, problems } = judge(job, [injected(terminated(0, 20))])
+      const { stallHold, problems } = judge(job, [injected(is.terminated(0, 20))])
       expect(stallHold).toBeUndefined()
       expect(problems).toMatchObject([
         { reason: 'sidecar-running', class: 'slow', container: 'istio-proxy', firstSeenAt: moment(20) },
@@ -189,29 +169,32 @@ describe('a Job', () => {
     })
 
     it('does not blame the added container if its own containers have failed', () => {
-      const { problems } = judge(job, [injected(terminated(1, 20))])
+      const { problems } = judge(job, [injected(is.terminated(1, 20))])
       expect(problems.map(({ reason }) => reason)).not.toContain('sidecar-running')
     })
   })
 
   describe('whose template has a second container', () => {
-    const [work, proxy] = [createContainer(), createContainer({ name: 'proxy' })]
+    const [work, proxy] = [make.container(), make.container({ name: 'proxy' })]
     const containers = [work, proxy]
     const job = createJob({ spec: { template: { spec: { containers } } }, status: { active: 1 } })
     const withStates = (first: ContainerState, second: ContainerState) => {
-      const status = podStatus({ state: first })
-      const containerStatuses = [...(status.containerStatuses ?? []), createStatus({ name: 'proxy', state: second })]
+      const status = podIs.unready({ state: first })
+      const containerStatuses = [
+        ...(status.containerStatuses ?? []),
+        make.containerStatus({ name: 'proxy', state: second }),
+      ]
       const spec = { restartPolicy: 'Never', containers }
-      return createPod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, job)
+      return make.pod({ metadata: { name: 'migrate-a' }, spec, status: { ...status, containerStatuses } }, job)
     }
 
     it.each([
-      ['runs on for 30 s after the first has completed', terminated(0, 20), 50, ['proxy']],
-      ['runs on for less', terminated(0, 20), 49, []],
-      ['runs beside the first', running(1), 90, []],
-      ['runs on after the first has failed', terminated(1, 20), 90, []],
+      ['runs on for 30 s after the first has completed', is.terminated(0, 20), 50, ['proxy']],
+      ['runs on for less', is.terminated(0, 20), 49, []],
+      ['runs beside the first', is.running(1), 90, []],
+      ['runs on after the first has failed', is.terminated(1, 20), 90, []],
     ])('names it if it %s', (_, first, now, named) => {
-      const { problems, recheckAt, stallHold } = judge(job, [withStates(first, running(1))], { now })
+      const { problems, recheckAt, stallHold } = judge(job, [withStates(first, is.running(1))], { now })
       const kept = problems.filter(({ reason }) => reason === 'sidecar-running')
       expect(kept.map(({ container }) => container)).toEqual(named)
       if (now === 49) expect(recheckAt).toBe(moment(50))
@@ -229,7 +212,7 @@ describe('a Job', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })]
     const message = 'exec: "/app": stat /app: no such file or directory'
     const never = { reason: 'StartError', exitCode: 128, message, startedAt: '1970-01-01T00:00:00Z' }
-    const pod = jobPod({ ...deadStatus(0, 5, never), phase: 'Failed' })
+    const pod = jobPod({ ...podIs.dead(0, 5, never), phase: 'Failed' })
     expect(judge(createJob({ status: { failed: 1, conditions } }), [pod]).failure).toMatchObject({
       reason: 'job-failed',
       subject: toSubject('job/migrate'),
@@ -240,7 +223,7 @@ describe('a Job', () => {
 
   it('names the container that failed last', () => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded' })]
-    const objects = [jobPod(deadStatus(1, 40), 'migrate-a'), jobPod(deadStatus(1, 20), 'migrate-b')]
+    const objects = [jobPod(podIs.dead(1, 40), 'migrate-a'), jobPod(podIs.dead(1, 20), 'migrate-b')]
     const dead = objects.map((pod) => ({ ...pod, status: { ...pod.status, phase: 'Failed' } }))
     expect(judge(createJob({ status: { failed: 2, conditions } }), dead).failure).toMatchObject({
       subject: toSubject('pod/migrate-a'),
@@ -252,7 +235,7 @@ describe('a Job', () => {
 
   it.each<[string, object, string]>([
     ['refused it', { reason: 'OutOfcpu', message: 'Pod was rejected: no cpu' }, 'OutOfcpu: Pod was rejected: no cpu'],
-    ['evicted it', { ...deadStatus(1, 40), reason: 'Evicted', message: 'low on memory' }, 'Evicted: low on memory'],
+    ['evicted it', { ...podIs.dead(1, 40), reason: 'Evicted', message: 'low on memory' }, 'Evicted: low on memory'],
   ])('names the pod that failed last if the kubelet %s', (_, status, why) => {
     const conditions = [condition('Failed', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })]
     const pod = jobPod({ ...status, phase: 'Failed' }, 'migrate-b')
@@ -271,12 +254,12 @@ describe('a Job', () => {
       const failed = condition('FailureTarget', 'True', { reason: 'BackoffLimitExceeded', message: 'enough' })
       const job = createJob({ status: { failed: 1, conditions: [failed] } })
       const metadata = { name: 'migrate-a', ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) }
-      return judge(job, [createPod({ metadata, status: { ...status, conditions } }, job)]).failure
+      return judge(job, [make.pod({ metadata, status: { ...status, conditions } }, job)]).failure
     }
 
     it.each<[string, PodStatus, string | undefined]>([
-      ['while the pod terminates', readyStatus(1), iso(60)],
-      ['once its container has ended', { ...deadStatus(0, 31), phase: 'Failed' }, undefined],
+      ['while the pod terminates', podIs.ready(1), iso(60)],
+      ['once its container has ended', { ...podIs.dead(0, 31), phase: 'Failed' }, undefined],
     ])('names the eviction, %s', (_, status, deletionTimestamp) => {
       expect(evicted(status, deletionTimestamp)).toMatchObject({
         subject: toSubject('pod/migrate-a'),
@@ -285,12 +268,12 @@ describe('a Job', () => {
     })
 
     it('names the container that failed before', () => {
-      expect(evicted({ ...deadStatus(0, 29), phase: 'Failed' }, iso(60))).toMatchObject({ container: 'app' })
+      expect(evicted({ ...podIs.dead(0, 29), phase: 'Failed' }, iso(60))).toMatchObject({ container: 'app' })
     })
   })
 
   it('is not failed by deaths, which are reported: its own limits decide', () => {
-    const broken = (nth: number, at: number) => jobPod(crashLoopStatus(nth, at))
+    const broken = (nth: number, at: number) => jobPod(podIs.looping(nth, at))
     const history = seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])
     const options = { podHistories: new Map([['migrate-a-uid', history]]) }
     expect(judge(createJob({ status: { active: 1 } }), [broken(3, 45)], options)).toMatchObject({
@@ -300,8 +283,8 @@ describe('a Job', () => {
   })
 
   it('is explained by its pod that failed before the gate began, while the next try is awaited', () => {
-    const status = { ...deadStatus(0, -20), phase: 'Failed' }
-    const failed = createPod({ metadata: { name: 'migrate-a', creationTimestamp: iso(-40) }, status }, createJob())
+    const status = { ...podIs.dead(0, -20), phase: 'Failed' }
+    const failed = make.pod({ metadata: { name: 'migrate-a', creationTimestamp: iso(-40) }, status }, createJob())
     const job = createJob({ status: { startTime: iso(-40), failed: 1 } })
     expect(judge(job, [failed])).toMatchObject({
       status: 'progressing',
@@ -310,7 +293,7 @@ describe('a Job', () => {
   })
 
   it('is failed by a problem that no retry can fix', () => {
-    const never = jobPod(podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' }))
+    const never = jobPod(podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' }))
     expect(judge(createJob({ status: { active: 1 } }), [never]).failure).toMatchObject({ reason: 'image-never-pull' })
   })
 
@@ -322,15 +305,15 @@ describe('a Job', () => {
 })
 
 describe('a Job has a stall hold', () => {
-  const completed = createPod(
+  const completed = make.pod(
     {
       metadata: { name: 'migrate-done' },
       spec: { restartPolicy: 'Never' },
-      status: podStatus({ state: terminated(0, 5) }, { phase: 'Succeeded' }),
+      status: podIs.unready({ state: is.terminated(0, 5) }, { phase: 'Succeeded' }),
     },
     createJob(),
   )
-  const pending = jobPod({ phase: 'Pending', containerStatuses: [createStatus()] }, 'migrate-b')
+  const pending = jobPod({ phase: 'Pending', containerStatuses: [make.containerStatus()] }, 'migrate-b')
   const active = createJob({ spec: { completions: 2 }, status: { active: 1, succeeded: 1 } })
 
   it('not because of a completed pod while another does not start', () => {
@@ -346,20 +329,20 @@ describe('a Job has a stall hold', () => {
   })
 
   it('while an init container runs', () => {
-    const spec = { restartPolicy: 'Never', initContainers: [createContainer({ name: 'fetch' })] }
-    const initContainerStatuses = [createStatus({ name: 'fetch', state: running(1) })]
-    const status = podStatus({ state: waiting('PodInitializing') }, { phase: 'Pending', initContainerStatuses })
-    const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+    const spec = { restartPolicy: 'Never', initContainers: [make.container({ name: 'fetch' })] }
+    const initContainerStatuses = [make.containerStatus({ name: 'fetch', state: is.running(1) })]
+    const status = podIs.unready({ state: is.waiting('PodInitializing') }, { phase: 'Pending', initContainerStatuses })
+    const pod = make.pod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
     expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBe('its containers are running')
   })
 
   it('not while one of its containers has failed, although another container runs', () => {
-    const spec = { restartPolicy: 'Never', containers: [createContainer(), createContainer({ name: 'proxy' })] }
+    const spec = { restartPolicy: 'Never', containers: [make.container(), make.container({ name: 'proxy' })] }
     const containerStatuses = [
-      createStatus({ state: terminated(1, 5) }),
-      createStatus({ name: 'proxy', state: running(1), ready: true, started: true }),
+      make.containerStatus({ state: is.terminated(1, 5) }),
+      make.containerStatus({ name: 'proxy', state: is.running(1), ready: true, started: true }),
     ]
-    const pod = createPod(
+    const pod = make.pod(
       { metadata: { name: 'migrate-a' }, spec, status: { phase: 'Running', containerStatuses } },
       createJob(),
     )
@@ -369,11 +352,13 @@ describe('a Job has a stall hold', () => {
   it('not while only a sidecar of it runs', () => {
     const spec = {
       restartPolicy: 'Never',
-      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+      initContainers: [make.container({ name: 'proxy', restartPolicy: 'Always' })],
     }
-    const initContainerStatuses = [createStatus({ name: 'proxy', state: running(1), ready: true, started: true })]
-    const status = podStatus({ state: waiting('ErrImagePull') }, { phase: 'Pending', initContainerStatuses })
-    const pod = createPod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
+    const initContainerStatuses = [
+      make.containerStatus({ name: 'proxy', state: is.running(1), ready: true, started: true }),
+    ]
+    const status = podIs.unready({ state: is.waiting('ErrImagePull') }, { phase: 'Pending', initContainerStatuses })
+    const pod = make.pod({ metadata: { name: 'migrate-a' }, spec, status }, createJob())
     expect(judge(createJob({ status: { active: 1 } }), [pod]).stallHold).toBeUndefined()
   })
 
@@ -418,11 +403,11 @@ describe('a Job waits before its next try', () => {
   const tried = (name: string, at: number, exitCode = 1, index = 0) => {
     const annotations = { 'batch.kubernetes.io/job-completion-index': `${index}` }
     const phase = exitCode === 0 ? 'Succeeded' : 'Failed'
-    return createPod(
+    return make.pod(
       {
         metadata: { name, annotations, creationTimestamp: iso(at - 2) },
         spec: { restartPolicy: 'Never' },
-        status: podStatus({ state: terminated(exitCode, at) }, { phase }),
+        status: podIs.unready({ state: is.terminated(exitCode, at) }, { phase }),
       },
       createJob(),
     )
@@ -434,7 +419,7 @@ describe('a Job waits before its next try', () => {
   }
   const until = (at: number, text: string) => [moment(at), `next try after ${text}`, 'its next try has to wait']
   const six = [1, 12, 33, 74, 155, 316].map((at, nth) => tried(`migrate-${nth}`, at))
-  const pending = createPod(
+  const pending = make.pod(
     { metadata: { name: 'migrate-new', creationTimestamp: iso(11) }, status: { phase: 'Pending' } },
     createJob(),
   )
@@ -499,11 +484,8 @@ describe('a Job waits before its next try', () => {
 
   it('as long as the kubelet waits before it restarts the container', () => {
     const message = 'back-off 2m40s restarting failed container=app pod=migrate-a_shop(migrate-a-uid)'
-    const status = podStatus({ state: waiting('CrashLoopBackOff', message), lastState: terminated(3, 100) })
-    const pod = createPod(
-      { metadata: { name: 'migrate-a' }, spec: { restartPolicy: 'OnFailure' }, status },
-      createJob(),
-    )
+    const status = podIs.unready({ state: is.waiting('CrashLoopBackOff', message), lastState: is.terminated(3, 100) })
+    const pod = make.pod({ metadata: { name: 'migrate-a' }, spec: { restartPolicy: 'OnFailure' }, status }, createJob())
     const active = createJob({ status: { active: 1 } })
     expect(wait(140, [pod], active)).toEqual(until(260, '2 m 40 s'))
     expect(wait(260, [pod], active)).toBeUndefined()

@@ -4,10 +4,10 @@ import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
-import { toSubject } from '../support/subject.ts'
-import { createContainer, createEvent, createPod } from './builders.ts'
+import { make } from '../kit/objects.ts'
+import { toSubject } from '../kit/subject.ts'
 
-const pod = createPod({ spec: { containers: [createContainer({ resources: { limits: { memory: '20Mi' } } })] } })
+const pod = make.pod({ spec: { containers: [make.container({ resources: { limits: { memory: '20Mi' } } })] } })
 const [app] = containersOf(pod)
 if (app === undefined) throw new Error('The pod has no container.')
 const runc = (words: string) =>
@@ -108,9 +108,7 @@ describe('the death of a container', () => {
 
   it('is explained by a folder that is mounted as a file, with the paths of the manifest', () => {
     const volumeMounts = [{ name: 'settings', mountPath: '/etc/app.conf', subPath: 'web.conf' }]
-    const [mounting] = containersOf(
-      createPod({ spec: { containers: [{ ...createContainer(), ...{ volumeMounts } }] } }),
-    )
+    const [mounting] = containersOf(make.pod({ spec: { containers: [{ ...make.container(), ...{ volumeMounts } }] } }))
     const from = '/var/lib/kubelet/pods/1/volume-subpaths/settings/app/0'
     const words = `error during container init: error mounting "${from}" to rootfs at "/etc/app.conf": mount ${from}:/etc/app.conf (via /proc/self/fd/6), flags: 0x5001: not a directory`
     expect(mounting && explained(mounting, startError(words), pod, [])).toEqual({
@@ -120,7 +118,7 @@ describe('the death of a container', () => {
   })
 
   it('is explained by its postStart hook, with the message of the event', () => {
-    const hook = createEvent(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
+    const hook = make.event(pod, { container: 'app', reason: 'FailedPostStartHook', message: 'PostStartHook failed' })
     expect(explained(app, { exitCode: 137 }, pod, [hook])).toEqual({
       reason: 'crash-loop',
       message: 'is killed because its postStart hook fails: PostStartHook failed',
@@ -128,7 +126,7 @@ describe('the death of a container', () => {
   })
 
   it('is not explained by the probe of a container whose name begins like its own', () => {
-    const killing = createEvent(pod, {
+    const killing = make.event(pod, {
       reason: 'Killing',
       message: 'Container app-proxy failed liveness probe, will be restarted',
     })
@@ -136,15 +134,15 @@ describe('the death of a container', () => {
   })
 
   it('is not explained by the probe of another container if its name is a word of the event', () => {
-    const [probe] = containersOf(createPod({ spec: { containers: [createContainer({ name: 'probe' })] } }))
+    const [probe] = containersOf(make.pod({ spec: { containers: [make.container({ name: 'probe' })] } }))
     const message = 'Container app failed liveness probe, will be restarted'
-    const killing = createEvent(pod, { container: 'app', reason: 'Killing', message })
+    const killing = make.event(pod, { container: 'app', reason: 'Killing', message })
     expect(probe && explainDeath(probe, { exitCode: 1 }, pod, [killing]).reason).toBe('crash-loop')
     expect(explainDeath(app, { exitCode: 1 }, pod, [killing]).reason).toBe('liveness-failing')
   })
 
   it('is explained although an event has no message', () => {
-    const wordless = { ...createEvent(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
+    const wordless = { ...make.event(pod, { reason: 'Killing' }), message: null } as unknown as EventObject
     expect(explainDeath(app, { exitCode: 1 }, pod, [wordless]).reason).toBe('crash-loop')
   })
 })
@@ -247,7 +245,7 @@ describe('a container that used too much memory', () => {
     ['20Mi', '256Mi', 'its limit of 20Mi, or the pod more than 256Mi'],
   ])('with the limit %s, and %s of its pod, names what it exceeded', (limit, podLimit, words) => {
     const limits = (memory?: string) => (memory === undefined ? {} : { resources: { limits: { memory } } })
-    const limited = createPod({ spec: { ...limits(podLimit), containers: [createContainer(limits(limit))] } })
+    const limited = make.pod({ spec: { ...limits(podLimit), containers: [make.container(limits(limit))] } })
     const [each] = containersOf(limited)
     const death = { reason: 'OOMKilled', exitCode: 137 }
     expect(each && explained(each, death, limited, []).message).toBe(`was killed for using more memory than ${words}`)
@@ -255,8 +253,7 @@ describe('a container that used too much memory', () => {
 })
 
 describe('the last failure of a probe', () => {
-  const unhealthy = (message: string, container = 'app') =>
-    createEvent(pod, { container, reason: 'Unhealthy', message })
+  const unhealthy = (message: string, container = 'app') => make.event(pod, { container, reason: 'Unhealthy', message })
   const failure = (...events: EventObject[]) => probeFailure('readiness', app.container, events)
 
   it.each([

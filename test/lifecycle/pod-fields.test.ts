@@ -1,6 +1,7 @@
 import type { Pod } from '../../src/cluster/objects.ts'
 import { containersOf, eventCount } from '../../src/lifecycle/workloads/pod-fields.ts'
-import { createContainer, createEvent, createPod, createStatus, moment, seenPod } from './builders.ts'
+import { make, moment } from '../kit/objects.ts'
+import { seenPod } from '../kit/rule.ts'
 
 describe('the containers of a pod', () => {
   const names = (pod: Pod) =>
@@ -8,12 +9,9 @@ describe('the containers of a pod', () => {
 
   it('are init containers, sidecars and others, distinguished by the meaning of their end', () => {
     const spec = {
-      initContainers: [
-        createContainer({ name: 'migrate' }),
-        createContainer({ name: 'proxy', restartPolicy: 'Always' }),
-      ],
+      initContainers: [make.container({ name: 'migrate' }), make.container({ name: 'proxy', restartPolicy: 'Always' })],
     }
-    expect(names(createPod({ spec }))).toEqual([
+    expect(names(make.pod({ spec }))).toEqual([
       ['migrate', true, true],
       ['proxy', false, false],
       ['app', false, false],
@@ -23,9 +21,9 @@ describe('the containers of a pod', () => {
   it('may end, except sidecars, if the restart policy is not Always', () => {
     const spec = {
       restartPolicy: 'Never',
-      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
+      initContainers: [make.container({ name: 'proxy', restartPolicy: 'Always' })],
     }
-    expect(names(createPod({ spec }))).toEqual([
+    expect(names(make.pod({ spec }))).toEqual([
       ['proxy', false, false],
       ['app', false, true],
     ])
@@ -34,18 +32,18 @@ describe('the containers of a pod', () => {
   // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#restart-policy-for-individual-containers
   it('may end by their own restart policy, which overrides the policy of the pod', () => {
     const containers = [
-      createContainer({ restartPolicy: 'OnFailure' }),
-      createContainer({ name: 'server', restartPolicy: 'Always' }),
+      make.container({ restartPolicy: 'OnFailure' }),
+      make.container({ name: 'server', restartPolicy: 'Always' }),
     ]
-    expect(names(createPod({ spec: { containers } }))).toEqual([
+    expect(names(make.pod({ spec: { containers } }))).toEqual([
       ['app', false, true],
       ['server', false, false],
     ])
   })
 
   it('have their own statuses', () => {
-    const status = { containerStatuses: [createStatus({ name: 'other' }), createStatus()] }
-    expect(containersOf(createPod({ status })).map((at) => at.status?.name)).toEqual(['app'])
+    const status = { containerStatuses: [make.containerStatus({ name: 'other' }), make.containerStatus()] }
+    expect(containersOf(make.pod({ status })).map((at) => at.status?.name)).toEqual(['app'])
   })
 })
 
@@ -55,11 +53,11 @@ test.each([
   [6, { series: { count: 6 } }],
   [1, { count: 0, series: null }],
 ])('an event counts %d occurrences with %j', (count, fields) => {
-  const { count: _, ...event } = createEvent(createPod(), { reason: 'Failed' })
+  const { count: _, ...event } = make.event(make.pod(), { reason: 'Failed' })
   expect(eventCount({ ...event, ...fields })).toBe(count)
 })
 
 test('a pod that is seen again keeps its first sight', () => {
-  const history = seenPod([3, createPod()], [9, createPod()])
+  const history = seenPod([3, make.pod()], [9, make.pod()])
   expect(history.firstSeenAt).toBe(moment(3))
 })

@@ -1,27 +1,8 @@
 import type { KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { historyOf, observePod, observePodEvents, PodHistories } from '../../src/lifecycle/workloads/observe-pods.ts'
-import {
-  counted,
-  crashLoopStatus,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createGateTime,
-  createPod,
-  createReplicaSet,
-  deadStatus,
-  iso,
-  minute,
-  moment,
-  podStatus,
-  readyStatus,
-  running,
-  seenPod,
-  sightings,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
+import { counted, createGateTime, seenPod, sightings } from '../kit/rule.ts'
 
 type Seen = readonly [seconds: number, pod: Pod]
 
@@ -34,98 +15,103 @@ function app(...versions: readonly Seen[]) {
 }
 
 describe('deaths of a container', () => {
-  const probed = { containers: [createContainer({ readinessProbe: {} })] }
+  const probed = { containers: [make.container({ readinessProbe: {} })] }
 
   it.each<[string, number, readonly Seen[]]>([
-    ['a container that never died has none', 0, [[1, createPod({ status: readyStatus() })]]],
-    ['one that lies dead for the first time has one', 1, [[2, createPod({ status: deadStatus(1, 2) })]]],
-    ['one that waits for its second restart has two', 2, [[15, createPod({ status: crashLoopStatus(2, 14) })]]],
-    ['one that runs again keeps its deaths', 2, [[15, createPod({ status: readyStatus(15, { restartCount: 2 }) })]]],
+    ['a container that never died has none', 0, [[1, make.pod({ status: podIs.ready() })]]],
+    ['one that lies dead for the first time has one', 1, [[2, make.pod({ status: podIs.dead(1, 2) })]]],
+    ['one that waits for its second restart has two', 2, [[15, make.pod({ status: podIs.looping(2, 14) })]]],
+    ['one that runs again keeps its deaths', 2, [[15, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })]]],
     [
       'the same death is counted once however often it is seen',
       1,
       [
-        [2, createPod({ status: deadStatus(1, 2) })],
-        [3, createPod({ status: crashLoopStatus(1, 2) })],
-        [4, createPod({ status: podStatus({ restartCount: 1, state: running(4), lastState: terminated(3, 2) }) })],
+        [2, make.pod({ status: podIs.dead(1, 2) })],
+        [3, make.pod({ status: podIs.looping(1, 2) })],
+        [
+          4,
+          make.pod({
+            status: podIs.unready({ restartCount: 1, state: is.running(4), lastState: is.terminated(3, 2) }),
+          }),
+        ],
       ],
     ],
     [
       'a watch that was cut for a while loses none',
       6,
       [
-        [2, createPod({ status: deadStatus(1, 2) })],
-        [200, createPod({ status: crashLoopStatus(6, 199) })],
+        [2, make.pod({ status: podIs.dead(1, 2) })],
+        [200, make.pod({ status: podIs.looping(6, 199) })],
       ],
     ],
     [
       'exit code 0 is a death where the container must run for ever',
       1,
-      [[2, createPod({ status: podStatus({ state: terminated(0, 2) }) })]],
+      [[2, make.pod({ status: podIs.unready({ state: is.terminated(0, 2) }) })]],
     ],
     [
       'exit code 0 is no death where the container may end',
       0,
-      [[2, createPod({ spec: { restartPolicy: 'OnFailure' }, status: podStatus({ state: terminated(0, 2) }) })]],
+      [[2, make.pod({ spec: { restartPolicy: 'OnFailure' }, status: podIs.unready({ state: is.terminated(0, 2) }) })]],
     ],
     [
       'being ready and settled forgives the deaths before',
       1,
       [
-        [5, createPod({ status: crashLoopStatus(2, 4) })],
-        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
-        [40, createPod({ status: deadStatus(3, 40) })],
+        [5, make.pod({ status: podIs.looping(2, 4) })],
+        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
+        [40, make.pod({ status: podIs.dead(3, 40) })],
       ],
     ],
     [
       'being ready in a status that arrives late forgives nothing: the next one contains the end',
       3,
       [
-        [5, createPod({ status: crashLoopStatus(2, 4) })],
-        [40, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
-        [40, createPod({ status: deadStatus(3, 17) })],
+        [5, make.pod({ status: podIs.looping(2, 4) })],
+        [40, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
+        [40, make.pod({ status: podIs.dead(3, 17) })],
       ],
     ],
     [
       'being ready for less than the settle time forgives nothing',
       3,
       [
-        [5, createPod({ status: crashLoopStatus(2, 4) })],
-        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
-        [24, createPod({ status: deadStatus(3, 24) })],
+        [5, make.pod({ status: podIs.looping(2, 4) })],
+        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
+        [24, make.pod({ status: podIs.dead(3, 24) })],
       ],
     ],
     [
       'being ready for just the settle time forgives the deaths before',
       1,
       [
-        [5, createPod({ status: crashLoopStatus(2, 4) })],
-        [20, createPod({ status: readyStatus(15, { restartCount: 2 }) })],
-        [25, createPod({ status: deadStatus(3, 25) })],
+        [5, make.pod({ status: podIs.looping(2, 4) })],
+        [20, make.pod({ status: podIs.ready(15, { restartCount: 2 }) })],
+        [25, make.pod({ status: podIs.dead(3, 25) })],
       ],
     ],
     [
       'a readiness probe that passes for less than the settle time forgives nothing',
       3,
       [
-        [5, createPod({ spec: probed, status: crashLoopStatus(2, 4) })],
-        [20, createPod({ spec: probed, status: readyStatus(15, { restartCount: 2 }) })],
-        [24, createPod({ spec: probed, status: deadStatus(3, 24) })],
+        [5, make.pod({ spec: probed, status: podIs.looping(2, 4) })],
+        [20, make.pod({ spec: probed, status: podIs.ready(15, { restartCount: 2 }) })],
+        [24, make.pod({ spec: probed, status: podIs.dead(3, 24) })],
       ],
     ],
     [
       'a readiness probe that passes for the settle time forgives the deaths before',
       1,
       [
-        [5, createPod({ spec: probed, status: crashLoopStatus(2, 4) })],
-        [20, createPod({ spec: probed, status: readyStatus(15, { restartCount: 2 }) })],
-        [30, createPod({ spec: probed, status: deadStatus(3, 30) })],
+        [5, make.pod({ spec: probed, status: podIs.looping(2, 4) })],
+        [20, make.pod({ spec: probed, status: podIs.ready(15, { restartCount: 2 }) })],
+        [30, make.pod({ spec: probed, status: podIs.dead(3, 30) })],
       ],
     ],
     [
       'a readiness probe that has just passed at first sight forgives nothing',
       4,
-      [[20, createPod({ spec: probed, status: readyStatus(19, { restartCount: 4, lastState: terminated(3, 17) }) })]],
+      [[20, make.pod({ spec: probed, status: podIs.ready(19, { restartCount: 4, lastState: is.terminated(3, 17) }) })]],
     ],
     [
       "ten minutes' run forgives the deaths before, without having been seen",
@@ -133,7 +119,9 @@ describe('deaths of a container', () => {
       [
         [
           800,
-          createPod({ status: podStatus({ restartCount: 4, state: terminated(3, 800, { startedAt: iso(200) }) }) }),
+          make.pod({
+            status: podIs.unready({ restartCount: 4, state: is.terminated(3, 800, { startedAt: iso(200) }) }),
+          }),
         ],
       ],
     ],
@@ -143,7 +131,9 @@ describe('deaths of a container', () => {
       [
         [
           800,
-          createPod({ status: podStatus({ restartCount: 4, state: terminated(3, 800, { startedAt: iso(201) }) }) }),
+          make.pod({
+            status: podIs.unready({ restartCount: 4, state: is.terminated(3, 800, { startedAt: iso(201) }) }),
+          }),
         ],
       ],
     ],
@@ -153,10 +143,10 @@ describe('deaths of a container', () => {
       [
         [
           20,
-          createPod({
-            status: podStatus({
+          make.pod({
+            status: podIs.unready({
               restartCount: 2,
-              state: terminated(128, 20, { reason: 'StartError', startedAt: '1970-01-01T00:00:00Z' }),
+              state: is.terminated(128, 20, { reason: 'StartError', startedAt: '1970-01-01T00:00:00Z' }),
             }),
           }),
         ],
@@ -168,30 +158,30 @@ describe('deaths of a container', () => {
 
   it('of a pod that is older than the rollout count from its restarts at first sight', () => {
     const old = { creationTimestamp: iso(-11 * minute) }
-    const first = createPod({ metadata: old, status: readyStatus(-600, { restartCount: 7 }) })
-    const later = createPod({ metadata: old, status: readyStatus(30, { restartCount: 9 }) })
+    const first = make.pod({ metadata: old, status: podIs.ready(-600, { restartCount: 7 }) })
+    const later = make.pod({ metadata: old, status: podIs.ready(30, { restartCount: 9 }) })
     expect(deathsOf([0, first])).toBe(0)
     expect(deathsOf([0, first], [31, later])).toBe(2)
   })
 
   it('of an old pod do not count the one before, although its last state still shows it', () => {
-    const status = podStatus({ restartCount: 7, state: terminated(3, 30), lastState: terminated(3, -20) })
-    expect(deathsOf([31, createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status })])).toBe(1)
+    const status = podIs.unready({ restartCount: 7, state: is.terminated(3, 30), lastState: is.terminated(3, -20) })
+    expect(deathsOf([31, make.pod({ metadata: { creationTimestamp: iso(-11 * minute) }, status })])).toBe(1)
   })
 
   it('of an old pod that is dead at first sight count that death', () => {
     const old = { creationTimestamp: iso(-11 * minute) }
-    expect(deathsOf([0, createPod({ metadata: old, status: crashLoopStatus(8, -1) })])).toBe(1)
+    expect(deathsOf([0, make.pod({ metadata: old, status: podIs.looping(8, -1) })])).toBe(1)
   })
 
   it('of a pod that was created shortly before the gate all count', () => {
     const recent = { creationTimestamp: iso(-9 * minute) }
-    expect(deathsOf([0, createPod({ metadata: recent, status: crashLoopStatus(3, -1) })])).toBe(3)
+    expect(deathsOf([0, make.pod({ metadata: recent, status: podIs.looping(3, -1) })])).toBe(3)
   })
 
   it('of an old pod are still not counted when its event arrived before its status', () => {
-    const pod = createPod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: crashLoopStatus(8, -1) })
-    const event = createEvent(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
+    const pod = make.pod({ metadata: { creationTimestamp: iso(-11 * minute) }, status: podIs.looping(8, -1) })
+    const event = make.event(pod, { container: 'app', reason: 'BackOff', message: 'Back-off restarting failed' })
     const before = observePodEvents(undefined, [event], moment(0), createGateTime())
     const seen = observePod(before, pod, moment(0), createGateTime())
     expect(counted(seen, pod).containers.get('app')?.deaths).toBe(1)
@@ -200,26 +190,26 @@ describe('deaths of a container', () => {
 
 describe('the first death', () => {
   it('is the end of the last instance if nothing older is known', () => {
-    expect(app([20, createPod({ status: crashLoopStatus(2, 14) })])?.firstDeathAt).toBe(moment(14))
+    expect(app([20, make.pod({ status: podIs.looping(2, 14) })])?.firstDeathAt).toBe(moment(14))
   })
 
   it('stays the earliest that was seen', () => {
-    const seen = app([2, createPod({ status: deadStatus(1, 2) })], [15, createPod({ status: crashLoopStatus(2, 14) })])
+    const seen = app([2, make.pod({ status: podIs.dead(1, 2) })], [15, make.pod({ status: podIs.looping(2, 14) })])
     expect(seen?.firstDeathAt).toBe(moment(2))
   })
 
   it('is first sight if the kubelet reports no time', () => {
-    const pod = createPod({ status: podStatus({ restartCount: 2, state: running(5) }) })
+    const pod = make.pod({ status: podIs.unready({ restartCount: 2, state: is.running(5) }) })
     expect(app([7, pod])?.firstDeathAt).toBe(moment(7))
   })
 
   it('is never in the future, even if the clock of the node is ahead', () => {
-    expect(app([20, createPod({ status: crashLoopStatus(1, 300) })])?.firstDeathAt).toBe(moment(20))
+    expect(app([20, make.pod({ status: podIs.looping(1, 300) })])?.firstDeathAt).toBe(moment(20))
   })
 
   it("is the back-off's beginning where the event is older than the state", () => {
-    const pod = createPod({ status: crashLoopStatus(3, 14) })
-    const event = createEvent(pod, {
+    const pod = make.pod({ status: podIs.looping(3, 14) })
+    const event = make.event(pod, {
       container: 'app',
       reason: 'BackOff',
       message: 'Back-off restarting failed container app in pod web-1-a',
@@ -230,25 +220,25 @@ describe('the first death', () => {
   })
 
   it('is not the back-off of a pull', () => {
-    const pod = createPod({ status: podStatus({}) })
+    const pod = make.pod({ status: podIs.unready({}) })
     const message = 'Back-off pulling image "acme/web:v1"'
-    const event = createEvent(pod, { container: 'app', reason: 'BackOff', message, firstTimestamp: iso(3) })
+    const event = make.event(pod, { container: 'app', reason: 'BackOff', message, firstTimestamp: iso(3) })
     const seen = observePodEvents(sightings([20, pod]), [event], moment(20), createGateTime())
     expect(counted(seen).containers.get('app')).not.toHaveProperty('firstDeathAt')
   })
 
   it('is reset after a recovery', () => {
     const seen = app(
-      [2, createPod({ status: deadStatus(1, 2) })],
-      [20, createPod({ status: readyStatus(5, { restartCount: 1 }) })],
-      [40, createPod({ status: deadStatus(2, 40) })],
+      [2, make.pod({ status: podIs.dead(1, 2) })],
+      [20, make.pod({ status: podIs.ready(5, { restartCount: 1 }) })],
+      [40, make.pod({ status: podIs.dead(2, 40) })],
     )
     expect(seen).toMatchObject({ deaths: 1, firstDeathAt: moment(40) })
   })
 
   it("is on the runner's clock where the server's is ahead", () => {
     const around = createGateTime({ serverOffsetMs: 5_000 })
-    const pod = createPod({ status: deadStatus(1, 12) })
+    const pod = make.pod({ status: podIs.dead(1, 12) })
     const seen = historyOf(
       observePod(undefined, pod, moment(8), around),
       pod,
@@ -261,11 +251,12 @@ describe('the first death', () => {
 
 describe('refusals of a pull', () => {
   const notFound = 'failed to pull and unpack image "acme/web:v1": acme/web:v1: not found'
-  const refused = (message = notFound) => createPod({ status: podStatus({ state: waiting('ErrImagePull', message) }) })
+  const refused = (message = notFound) =>
+    make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', message) }) })
   const backOff = (message = `Back-off pulling image "acme/web:v1": ErrImagePull: ${notFound}`) =>
-    createPod({ status: podStatus({ state: waiting('ImagePullBackOff', message) }) })
+    make.pod({ status: podIs.unready({ state: is.waiting('ImagePullBackOff', message) }) })
   const failed = (count: number) =>
-    createEvent(createPod(), {
+    make.event(make.pod(), {
       container: 'app',
       reason: 'Failed',
       message: `Failed to pull image "acme/web:v1": ${notFound}`,
@@ -343,23 +334,23 @@ describe('the waiting reason of a container', () => {
     const versions = [3, 9].map(
       (seconds): Seen => [
         seconds,
-        createPod({ status: podStatus({ state: waiting('CreateContainerConfigError', `seen at ${seconds}`) }) }),
+        make.pod({ status: podIs.unready({ state: is.waiting('CreateContainerConfigError', `seen at ${seconds}`) }) }),
       ],
     )
     expect(app(...versions)?.waiting).toMatchObject({ reason: 'CreateContainerConfigError', since: moment(3) })
   })
 
   it('is removed when the container runs', () => {
-    const waits = createPod({ status: podStatus({ state: waiting('CreateContainerConfigError') }) })
-    expect(app([3, waits], [9, createPod({ status: readyStatus(9) })])?.waiting).toBeUndefined()
+    const waits = make.pod({ status: podIs.unready({ state: is.waiting('CreateContainerConfigError') }) })
+    expect(app([3, waits], [9, make.pod({ status: podIs.ready(9) })])?.waiting).toBeUndefined()
   })
 })
 
 const made = { creationTimestamp: iso(-20 * minute) }
-const replicaSet = createReplicaSet({ metadata: made })
-const restarts = { restartCount: 8, lastState: terminated(3, -30) }
-const backOff = waiting('CrashLoopBackOff', 'back-off 5m0s restarting failed container=app')
-const looping = createPod({ metadata: made, status: podStatus({ ...restarts, state: backOff }) }, replicaSet)
+const replicaSet = make.replicaSet({ metadata: made })
+const restarts = { restartCount: 8, lastState: is.terminated(3, -30) }
+const backOff = is.waiting('CrashLoopBackOff', 'back-off 5m0s restarting failed container=app')
+const looping = make.pod({ metadata: made, status: podIs.unready({ ...restarts, state: backOff }) }, replicaSet)
 
 function seen(...objects: readonly KubeObject[]) {
   const store = new Store(() => false)
@@ -373,17 +364,17 @@ function seen(...objects: readonly KubeObject[]) {
 
 describe('the histories of pods', () => {
   it('count a crash loop of the present template in full, although the ReplicaSets are listed after the pods', () => {
-    const { see, deathsOf } = seen(createDeployment(), looping)
+    const { see, deathsOf } = seen(make.deployment(), looping)
     expect(deathsOf(looping)).toBe(1)
     see(replicaSet)
     expect(deathsOf(looping)).toBe(9)
   })
 
   it('count it again when its template is changed', () => {
-    const { see, deathsOf } = seen(createDeployment(), replicaSet, looping)
+    const { see, deathsOf } = seen(make.deployment(), replicaSet, looping)
     expect(deathsOf(looping)).toBe(9)
     const annotations = { 'deployment.kubernetes.io/revision': '2' }
-    see(createReplicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(-5), annotations } }))
+    see(make.replicaSet({ metadata: { name: 'web-2', creationTimestamp: iso(-5), annotations } }))
     expect(deathsOf(looping)).toBe(1)
   })
 
@@ -393,19 +384,23 @@ describe('the histories of pods', () => {
 
   it('count by the minReadySeconds of the controller, as soon as it is known', () => {
     const lived = { startedAt: iso(-27) }
-    const dead = podStatus({ restartCount: 2, state: terminated(3, -12, lived), lastState: terminated(3, -30) })
-    const pod = createPod({ metadata: { creationTimestamp: iso(-60) }, status: dead })
-    const before = createPod({ ...pod, status: readyStatus(-27, { restartCount: 2, lastState: terminated(3, -30) }) })
+    const dead = podIs.unready({
+      restartCount: 2,
+      state: is.terminated(3, -12, lived),
+      lastState: is.terminated(3, -30),
+    })
+    const pod = make.pod({ metadata: { creationTimestamp: iso(-60) }, status: dead })
+    const before = make.pod({ ...pod, status: podIs.ready(-27, { restartCount: 2, lastState: is.terminated(3, -30) }) })
     const { see, deathsOf } = seen(before, pod)
     expect(deathsOf(pod)).toBe(1)
-    see(createReplicaSet({ metadata: { creationTimestamp: iso(-120) }, spec: { minReadySeconds: 30 } }))
+    see(make.replicaSet({ metadata: { creationTimestamp: iso(-120) }, spec: { minReadySeconds: 30 } }))
     expect(deathsOf(pod)).toBe(3)
   })
 
   it('keep an event that arrived before its pod', () => {
-    const pod = createPod({ status: podStatus({ state: waiting('ErrImagePull') }) })
+    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull') }) })
     const message = 'Failed to pull image "acme/web:v1": not found'
-    const event = createEvent(pod, { container: 'app', reason: 'Failed', message, count: 2 })
+    const event = make.event(pod, { container: 'app', reason: 'Failed', message, count: 2 })
     const store = new Store(() => false)
     const histories = new PodHistories(store, createGateTime())
     for (const object of [event, pod])

@@ -1,6 +1,6 @@
 import { schedulingCauses } from '../../src/lifecycle/workloads/pod-problems.ts'
 import { reasons } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 
 describe("the scheduler's message about a pod that no node takes", () => {
   it.each([

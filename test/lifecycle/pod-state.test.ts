@@ -1,26 +1,8 @@
 import type { Condition, ContainerStatus, EventObject, KubeObject, Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  condition,
-  context,
-  counted,
-  createContainer,
-  createEvent,
-  createPod,
-  createStatus,
-  iso,
-  minute,
-  moment,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenPod,
-  sightings,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { condition, is, iso, make, minute, moment, podIs } from '../kit/objects.ts'
+import { context, counted, reported, seenPod, sightings } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 /** The histories of a pod that the gate first saw at this second. */
 const seenAt = (pod: Pod, seconds: number) => new Map([[pod.metadata.uid ?? '', seenPod([seconds, pod])]])
@@ -28,11 +10,11 @@ const seenAt = (pod: Pod, seconds: number) => new Map([[pod.metadata.uid ?? '', 
 /** A pod of two containers, `app` and `b`, and an init container `i`. */
 function createTrio(statuses: Partial<Record<'i' | 'app' | 'b', Partial<ContainerStatus>>>, rest: object = {}): Pod {
   const status = (name: 'i' | 'app' | 'b') =>
-    statuses[name] === undefined ? [] : [createStatus({ name, ...statuses[name] })]
-  return createPod({
+    statuses[name] === undefined ? [] : [make.containerStatus({ name, ...statuses[name] })]
+  return make.pod({
     spec: {
-      initContainers: [createContainer({ name: 'i' })],
-      containers: [createContainer(), createContainer({ name: 'b' })],
+      initContainers: [make.container({ name: 'i' })],
+      containers: [make.container(), make.container({ name: 'b' })],
       ...rest,
     },
     status: {
@@ -48,8 +30,8 @@ function examine(pod: Pod, ...events: readonly EventObject[]) {
   return reported(examinePod(pod, context({ now: 60, objects: [pod, ...events] })))
 }
 
-const ended = { state: terminated(0, 5) }
-const runs = { state: running(6), started: true }
+const ended = { state: is.terminated(0, 5) }
+const runs = { state: is.running(6), started: true }
 
 describe('a pod that waits for its claims', () => {
   const unbound = '0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
@@ -57,13 +39,13 @@ describe('a pod that waits for its claims', () => {
     { name: 'data', persistentVolumeClaim: { claimName: 'data' } },
     { name: 'cache', ephemeral: {} },
   ]
-  const pod = createPod({
+  const pod = make.pod({
     metadata: { name: 'web-1-a' },
     spec: { volumes } as object,
     status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', { message: unbound })] },
   })
   const about = (name: string, reason: string, message: string, at = 5) => ({
-    ...createEvent(
+    ...make.event(
       { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace: 'shop', uid: `${name}-uid` } },
       { reason, message, lastTimestamp: iso(at), type: 'Normal' },
     ),
@@ -103,7 +85,7 @@ describe('a pod with readiness gates', () => {
   const open = 'example.com/open'
   const closed = 'example.com/closed'
   const gated = (reason: string, ...others: readonly Condition[]) =>
-    createPod({
+    make.pod({
       spec: { readinessGates: [{ conditionType: open }, { conditionType: closed }] },
       status: {
         phase: 'Running',
@@ -113,7 +95,7 @@ describe('a pod with readiness gates', () => {
           condition('ContainersReady', 'True', { lastTransitionTime: iso(7) }),
           condition('Ready', 'False', { reason }),
         ],
-        containerStatuses: [createStatus({ ready: true, ...runs })],
+        containerStatuses: [make.containerStatus({ ready: true, ...runs })],
       },
     })
 
@@ -143,7 +125,7 @@ describe('a pod with readiness gates', () => {
 
 describe('a pod whose scheduler reports nothing', () => {
   const pod = (schedulerName?: string) =>
-    createPod({
+    make.pod({
       metadata: { creationTimestamp: iso(2) },
       spec: { nodeName: '', schedulerName },
       status: { phase: 'Pending' },
@@ -169,12 +151,12 @@ describe('a pod whose scheduler reports nothing', () => {
 
   it('has its claim as the cause while a provisioner creates the volume', () => {
     const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }]
-    const waits = createPod({
+    const waits = make.pod({
       metadata: { creationTimestamp: iso(2) },
       spec: { nodeName: '', volumes },
       status: { phase: 'Pending' },
     })
-    const event = createEvent(
+    const event = make.event(
       { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: 'data', namespace: 'shop', uid: 'data' } },
       {
         reason: 'ExternalProvisioning',
@@ -200,12 +182,12 @@ describe('a pod whose scheduler reports nothing', () => {
     ],
   ])('may wait for %s', (_, messages, why) => {
     const resourceClaims = [{ name: 'gpu', resourceClaimTemplateName: 'nope' }]
-    const waits = createPod({
+    const waits = make.pod({
       metadata: { creationTimestamp: iso(2) },
       spec: { nodeName: '', resourceClaims },
       status: { phase: 'Pending' },
     })
-    const events = messages.map((message) => createEvent(waits, { reason: 'FailedResourceClaimCreation', message }))
+    const events = messages.map((message) => make.event(waits, { reason: 'FailedResourceClaimCreation', message }))
     expect(examineAt(waits, 12, ...events).problems).toMatchObject([
       { reason: 'unschedulable', message: `cannot be scheduled: ${why}` },
     ])
@@ -236,7 +218,7 @@ describe('a pod whose node does not respond', () => {
   const node: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node-1' } }
   const examineAt = (pod: Pod, now: number, ...others: readonly KubeObject[]) =>
     reported(examinePod(pod, context({ now, podHistories: seenAt(pod, 0), objects: [pod, node, ...others] })))
-  const pod = (status: PodStatus) => createPod({ status: { conditions: [scheduled], ...status } })
+  const pod = (status: PodStatus) => make.pod({ status: { conditions: [scheduled], ...status } })
   const lost = (rest: Partial<Condition>, containersReady = 'True') =>
     pod({
       phase: 'Running',
@@ -246,7 +228,7 @@ describe('a pod whose node does not respond', () => {
         condition('ContainersReady', containersReady),
         condition('Ready', 'False', { lastTransitionTime: iso(50), ...rest }),
       ],
-      containerStatuses: [createStatus({ ready: containersReady === 'True', ...runs })],
+      containerStatuses: [make.containerStatus({ ready: containersReady === 'True', ...runs })],
     })
 
   it.each<[string, Pod, number, unknown]>([
@@ -287,20 +269,20 @@ describe('a pod whose node does not respond', () => {
 
   it('has an event of the kubelet: then the status is only late', () => {
     const assigned = pod({})
-    expect(examineAt(assigned, 60, createEvent(assigned, { reason: 'Pulling', container: 'app' })).problems).toEqual([])
+    expect(examineAt(assigned, 60, make.event(assigned, { reason: 'Pulling', container: 'app' })).problems).toEqual([])
   })
 })
 
 describe('a pod with a running init container', () => {
-  const initContainers = [createContainer({ name: 'wait-for-db' })]
+  const initContainers = [make.container({ name: 'wait-for-db' })]
   const status: PodStatus = {
     phase: 'Pending',
     startTime: iso(1),
-    initContainerStatuses: [createStatus({ name: 'wait-for-db', ...runs })],
-    containerStatuses: [createStatus({ state: waiting('PodInitializing') })],
+    initContainerStatuses: [make.containerStatus({ name: 'wait-for-db', ...runs })],
+    containerStatuses: [make.containerStatus({ state: is.waiting('PodInitializing') })],
   }
   const examineAt = (now: number) => {
-    const pod = createPod({ spec: { initContainers }, status })
+    const pod = make.pod({ spec: { initContainers }, status })
     return reported(examinePod(pod, context({ now, objects: [pod] })))
   }
 
@@ -322,20 +304,20 @@ describe('a pod with a running init container', () => {
 })
 
 describe('a pod with a running postStart hook', () => {
-  const hooked = createContainer({ lifecycle: { postStart: {} } })
+  const hooked = make.container({ lifecycle: { postStart: {} } })
   const pod = (second: Partial<ContainerStatus>, container = hooked) =>
-    createPod({
-      spec: { containers: [container, createContainer({ name: 'second' })] },
+    make.pod({
+      spec: { containers: [container, make.container({ name: 'second' })] },
       status: {
         phase: 'Pending',
         startTime: iso(1),
-        containerStatuses: [createStatus(), createStatus({ name: 'second', ...second })],
+        containerStatuses: [make.containerStatus(), make.containerStatus({ name: 'second', ...second })],
       },
     })
   const examineAt = (now: number, given: Pod, ...reasons: readonly string[]) => {
     const events = reasons.map((reason, nth) => {
       const metadata = { name: reason, resourceVersion: String(nth) }
-      return createEvent(given, { container: 'app', reason, lastTimestamp: iso(3), metadata })
+      return make.event(given, { container: 'app', reason, lastTimestamp: iso(3), metadata })
     })
     return reported(examinePod(given, context({ now, objects: [given, ...events] })))
   }
@@ -363,7 +345,7 @@ describe('a pod with a running postStart hook', () => {
   it.each<[string, ReturnType<typeof examineAt>]>([
     ['before the container is started', examineAt(60, pod({}), 'Pulled', 'Created')],
     ['after the hook has failed', examineAt(60, pod({}), ...started, 'FailedPostStartHook')],
-    ['without a hook', examineAt(60, pod({}, createContainer()), ...started)],
+    ['without a hook', examineAt(60, pod({}, make.container()), ...started)],
   ])('is none %s', (_, { pulled, runningStep, problems }) => {
     expect([pulled, runningStep, problems]).toEqual([false, undefined, []])
   })
@@ -371,7 +353,7 @@ describe('a pod with a running postStart hook', () => {
 
 // A container cannot start before its pod is created: the clock of the node is late.
 test('a pod settles from its first sight if its node reports a start before the creation of the pod', () => {
-  const pod = createPod({ metadata: { creationTimestamp: iso(20) }, status: readyStatus(-30) })
+  const pod = make.pod({ metadata: { creationTimestamp: iso(20) }, status: podIs.ready(-30) })
   const podHistories = seenAt(pod, 22)
   const at = (now: number) => reported(examinePod(pod, context({ now, podHistories, objects: [pod] })))
   expect(at(22)).toMatchObject({ ready: true, settled: false, recheckAt: moment(32) })
@@ -380,10 +362,10 @@ test('a pod settles from its first sight if its node reports a start before the 
 
 describe('a ready pod whose container has a readiness probe', () => {
   const old = { creationTimestamp: iso(-11 * minute) }
-  const died = (at: number) => ({ restartCount: 4, lastState: terminated(3, at) })
+  const died = (at: number) => ({ restartCount: 4, lastState: is.terminated(3, at) })
   const probed = (startedAt: number, rest: object = {}, metadata: object = {}) => {
-    const containers = [createContainer({ readinessProbe: {} })]
-    return createPod({ spec: { containers }, status: readyStatus(startedAt, rest), metadata })
+    const containers = [make.container({ readinessProbe: {} })]
+    return make.pod({ spec: { containers }, status: podIs.ready(startedAt, rest), metadata })
   }
   const sidecar = (pod: Pod): Pod => {
     const { spec, status } = pod
@@ -432,12 +414,16 @@ describe('a pod of several containers', () => {
     ['is pulled when every image is there', createTrio({ i: ended, app: runs, b: { imageID: 'x' } }), { pulled: true }],
     [
       'is pulled when the kubelet fails at what comes after it',
-      createTrio({ i: ended, app: runs, b: { state: waiting('CreateContainerConfigError', 'secret "x" not found') } }),
+      createTrio({
+        i: ended,
+        app: runs,
+        b: { state: is.waiting('CreateContainerConfigError', 'secret "x" not found') },
+      }),
       { pulled: true, started: false },
     ],
     [
       'is not pulled when the kubelet fails at what comes before it',
-      createTrio({ i: ended, app: runs, b: { state: waiting('InvalidImageName') } }),
+      createTrio({ i: ended, app: runs, b: { state: is.waiting('InvalidImageName') } }),
       { pulled: false },
     ],
     ['is not pulled while one image is missing', createTrio({ i: ended, app: runs, b: {} }), { pulled: false }],
@@ -450,7 +436,7 @@ describe('a pod of several containers', () => {
     ['is not started while an init container runs', createTrio({ i: runs, app: runs, b: runs }), { started: false }],
     [
       'is not started when an init container has failed',
-      createTrio({ i: { state: terminated(1, 5) }, app: runs, b: runs }),
+      createTrio({ i: { state: is.terminated(1, 5) }, app: runs, b: runs }),
       { started: false },
     ],
     [
@@ -463,13 +449,13 @@ describe('a pod of several containers', () => {
       createTrio({
         i: ended,
         app: runs,
-        b: { state: waiting('CrashLoopBackOff'), lastState: terminated(1, 5) },
+        b: { state: is.waiting('CrashLoopBackOff'), lastState: is.terminated(1, 5) },
       }),
       { started: true, running: false },
     ],
     [
       'is not started when the runtime could not start one',
-      createTrio({ i: ended, app: runs, b: { state: terminated(128, 5, { reason: 'StartError' }) } }),
+      createTrio({ i: ended, app: runs, b: { state: is.terminated(128, 5, { reason: 'StartError' }) } }),
       { started: false, running: false },
     ],
     [
@@ -479,7 +465,7 @@ describe('a pod of several containers', () => {
     ],
     [
       'is started, but does not run, when one that may end has ended badly',
-      createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }, { restartPolicy: 'Never' }),
+      createTrio({ i: ended, app: runs, b: { state: is.terminated(1, 5) } }, { restartPolicy: 'Never' }),
       { started: true, running: false },
     ],
     ['is better than others while none has died', createTrio({ i: ended, app: runs, b: runs }), { better: true }],
@@ -494,18 +480,18 @@ describe('a pod of several containers', () => {
 
   it('has a stall hold while one of its images is being pulled', () => {
     const pod = createTrio({ i: ended, app: runs, b: {} })
-    const pulling = createEvent(pod, { container: 'b', reason: 'Pulling' })
+    const pulling = make.event(pod, { container: 'b', reason: 'Pulling' })
     expect(examine(pod, pulling).stallHold).toBe('an image is being pulled')
     expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: waiting('ImagePullBackOff') } }), pulling).stallHold,
+      examine(createTrio({ i: ended, app: runs, b: { state: is.waiting('ImagePullBackOff') } }), pulling).stallHold,
     ).toBeUndefined()
     expect(
-      examine(createTrio({ i: ended, app: runs, b: { state: terminated(1, 5) } }), pulling).stallHold,
+      examine(createTrio({ i: ended, app: runs, b: { state: is.terminated(1, 5) } }), pulling).stallHold,
     ).toBeUndefined()
   })
 
   it('has a stall hold while one of its probes has time left', () => {
-    const containers = [createContainer(), createContainer({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
+    const containers = [make.container(), make.container({ name: 'b', readinessProbe: { initialDelaySeconds: 60 } })]
     expect(examine(createTrio({ i: ended, app: { ...runs, ready: true }, b: runs }, { containers })).stallHold).toBe(
       'probes are within the time they ask for',
     )
@@ -520,12 +506,12 @@ describe('a pod of several containers', () => {
   })
 
   it('is not assessed again for a past moment, nor for settling before it is ready, but when its node may be lost', () => {
-    const pod = createTrio({ i: ended, app: { state: running(59), started: true }, b: runs })
+    const pod = createTrio({ i: ended, app: { state: is.running(59), started: true }, b: runs })
     expect(examine(pod).recheckAt).toBe(moment(60 + 120))
   })
 
   it('is assessed again when the last of its containers settles', () => {
-    const pod = createTrio({ i: ended, app: { state: running(58), started: true }, b: runs })
+    const pod = createTrio({ i: ended, app: { state: is.running(58), started: true }, b: runs })
     const ready = { ...pod, status: { ...pod.status, phase: 'Running', conditions: [condition('Ready', 'True')] } }
     expect(examine(ready).recheckAt).toBe(moment(68))
   })
@@ -533,7 +519,7 @@ describe('a pod of several containers', () => {
   it('has the duration of its slowest pull', () => {
     const pod = createTrio({ i: ended, app: runs, b: runs })
     const pulled = (container: string, took: string) =>
-      createEvent(pod, {
+      make.event(pod, {
         container,
         reason: 'Pulled',
         message: `Successfully pulled image "acme/${container}" in ${took} (${took} including waiting).`,
@@ -545,9 +531,9 @@ describe('a pod of several containers', () => {
 // The kubelet's events about image volumes are about the pod (getImageVolumes, pkg/kubelet/kuberuntime).
 describe('a pod with an image volume', () => {
   const volumes = [{ name: 'model', image: { reference: 'acme/model:v1' } }]
-  const pod = createPod({ spec: { volumes } as object, status: podStatus({}, { phase: 'Pending' }) })
+  const pod = make.pod({ spec: { volumes } as object, status: podIs.unready({}, { phase: 'Pending' }) })
   const event = (reason: string, at: number) =>
-    createEvent(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
+    make.event(pod, { reason, firstTimestamp: iso(at), lastTimestamp: iso(at) })
 
   it('has a stall hold only while the volume is being pulled', () => {
     expect(reported(examinePod(pod, context({ objects: [event('Pulling', 1)] }))).stallHold).toBe(
@@ -560,18 +546,18 @@ describe('a pod with an image volume', () => {
 
 describe('a pod that is examined again and again', () => {
   const probes = { startupProbe: { periodSeconds: 5, failureThreshold: 4 }, readinessProbe: { failureThreshold: 2 } }
-  const probed = { containers: [createContainer(probes)] }
-  const isReady = { containers: [createContainer({ readinessProbe: {} })] }
+  const probed = { containers: [make.container(probes)] }
+  const isReady = { containers: [make.container({ readinessProbe: {} })] }
   it.each<[name: string, states: number, pod: Pod, minReadySeconds: number]>([
-    ['is read once while it is pending', 1, createPod({ status: { startTime: iso(1) } }), 0],
-    ['is read again when it is settled', 2, createPod({ status: readyStatus(5) }), 0],
+    ['is read once while it is pending', 1, make.pod({ status: { startTime: iso(1) } }), 0],
+    ['is read again when it is settled', 2, make.pod({ status: podIs.ready(5) }), 0],
     [
       'is read once if it has a readiness probe and is ready',
       1,
-      createPod({ spec: isReady, status: readyStatus(5) }),
+      make.pod({ spec: isReady, status: podIs.ready(5) }),
       0,
     ],
-    ['is read again after minReadySeconds', 2, createPod({ spec: isReady, status: readyStatus(5) }), 30],
+    ['is read again after minReadySeconds', 2, make.pod({ spec: isReady, status: podIs.ready(5) }), 30],
   ])('%s', (_, states, pod, minReadySeconds) => {
     const history = counted(sightings([5, pod]), pod, undefined, minReadySeconds)
     const base = { ...context(), podHistory: () => history }
@@ -586,7 +572,7 @@ describe('a pod that is examined again and again', () => {
   })
 
   it('is read again when its probes are due, and at each moment while it has a problem', () => {
-    const pod = createPod({ spec: probed, status: podStatus({ state: running(5), started: true }) })
+    const pod = make.pod({ spec: probed, status: podIs.unready({ state: is.running(5), started: true }) })
     const history = counted(sightings([5, pod]), pod)
     const base = { ...context(), podHistory: () => history }
     const at = (seconds: number) => examinePod(pod, { ...base, now: moment(seconds) })
@@ -600,7 +586,7 @@ describe('a pod that is examined again and again', () => {
   })
 
   it('is read again after another observation, another event, or with other settings', () => {
-    const pod = createPod({ status: readyStatus(5) })
+    const pod = make.pod({ status: podIs.ready(5) })
     const history = counted(sightings([5, pod]), pod)
     const base = { ...context({ now: 10 }), podHistory: () => history }
     const state = examinePod(pod, base)
@@ -608,7 +594,7 @@ describe('a pod that is examined again and again', () => {
     expect(examinePod(pod, base)).toBe(state)
     expect(examinePod(pod, { ...base, podHistory: () => ({ ...history }) })).not.toBe(state)
     expect(examinePod(pod, { ...base, settings: { settleTimeMs: 0, maxRestarts: 2 } }).settled).toBe(true)
-    const pulled = createEvent(pod, { reason: 'Pulled', message: 'Successfully pulled image "a" in 2s' })
+    const pulled = make.event(pod, { reason: 'Pulled', message: 'Successfully pulled image "a" in 2s' })
     expect(examinePod(pod, { ...base, events: () => [pulled] }).pullMs).toBe(2_000)
   })
 })

@@ -1,28 +1,8 @@
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { podRule } from '../../src/lifecycle/workloads/pod.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createBarePod,
-  createContainer,
-  createEvent,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  iso,
-  moment,
-  ownedBy,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenPod,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { condition, is, iso, make, moment, ownedBy, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenPod } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function assess(pod: Pod, { events = [], objects = [], ...options }: ContextOptions & { events?: EventObject[] } = {}) {
   return reported(podRule.assess(pod, context({ ...options, objects: [pod, ...objects, ...events] })))
@@ -32,54 +12,54 @@ const going = { deletionTimestamp: iso(30) }
 
 describe('a bare pod', () => {
   it.each<[string, Pod, number, string]>([
-    ['runs and has settled: ready', createBarePod({ status: readyStatus(1) }), 11, 'ready'],
-    ['runs for less than the settle time: not yet', createBarePod({ status: readyStatus(1) }), 10.999, 'progressing'],
-    ['finished starting long ago: ready at first sight', createBarePod({ status: readyStatus(-60) }), 0, 'ready'],
+    ['runs and has settled: ready', make.barePod({ status: podIs.ready(1) }), 11, 'ready'],
+    ['runs for less than the settle time: not yet', make.barePod({ status: podIs.ready(1) }), 10.999, 'progressing'],
+    ['finished starting long ago: ready at first sight', make.barePod({ status: podIs.ready(-60) }), 0, 'ready'],
     [
       'runs whatever its restart policy: ready',
-      createBarePod({ spec: { restartPolicy: 'Never' }, status: readyStatus(1) }),
+      make.barePod({ spec: { restartPolicy: 'Never' }, status: podIs.ready(1) }),
       11,
       'ready',
     ],
     [
       'runs as it was before its image was changed in place: not ready',
-      createBarePod({ metadata: { generation: 2 }, status: { ...readyStatus(1), observedGeneration: 1 } }),
+      make.barePod({ metadata: { generation: 2 }, status: { ...podIs.ready(1), observedGeneration: 1 } }),
       20,
       'progressing',
     ],
     [
       'runs as it was changed in place: ready',
-      createBarePod({ metadata: { generation: 2 }, status: { ...readyStatus(1), observedGeneration: 2 } }),
+      make.barePod({ metadata: { generation: 2 }, status: { ...podIs.ready(1), observedGeneration: 2 } }),
       20,
       'ready',
     ],
-    ['succeeded: ready', createBarePod({ status: { phase: 'Succeeded' } }), 0, 'ready'],
-    ['failed: failed at once', createBarePod({ status: { phase: 'Failed' } }), 0, 'failed'],
+    ['succeeded: ready', make.barePod({ status: { phase: 'Succeeded' } }), 0, 'ready'],
+    ['failed: failed at once', make.barePod({ status: { phase: 'Failed' } }), 0, 'failed'],
     [
       'runs and is ready, but is being deleted: not ready',
-      createBarePod({ metadata: going, status: readyStatus(1) }),
+      make.barePod({ metadata: going, status: podIs.ready(1) }),
       20,
       'progressing',
     ],
     [
       'ended well because it was deleted: not ready',
-      createBarePod({ metadata: going, status: { phase: 'Succeeded' } }),
+      make.barePod({ metadata: going, status: { phase: 'Succeeded' } }),
       20,
       'progressing',
     ],
     [
       'was killed because it was deleted: not failed by that',
-      createBarePod({
+      make.barePod({
         metadata: going,
-        status: { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 19) })] },
+        status: { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(137, 19) })] },
       }),
       20,
       'progressing',
     ],
-    ['has not been seen by a kubelet: not ready', createBarePod(), 20, 'progressing'],
+    ['has not been seen by a kubelet: not ready', make.barePod(), 20, 'progressing'],
     [
       'is ready by its condition while its phase is not Running: not ready',
-      createBarePod({ status: { ...readyStatus(1), phase: 'Unknown' } }),
+      make.barePod({ status: { ...podIs.ready(1), phase: 'Unknown' } }),
       20,
       'progressing',
     ],
@@ -88,14 +68,14 @@ describe('a bare pod', () => {
   })
 
   it('that completed stays ready, unless it ended because it was deleted', () => {
-    expect(assess(createBarePod({ status: { phase: 'Succeeded' } })).completed).toBe(true)
-    expect(assess(createBarePod({ metadata: going, status: { phase: 'Succeeded' } })).completed).toBeUndefined()
-    expect(assess(createBarePod({ status: readyStatus(-60) })).completed).toBeUndefined()
+    expect(assess(make.barePod({ status: { phase: 'Succeeded' } })).completed).toBe(true)
+    expect(assess(make.barePod({ metadata: going, status: { phase: 'Succeeded' } })).completed).toBeUndefined()
+    expect(assess(make.barePod({ status: podIs.ready(-60) })).completed).toBeUndefined()
   })
 
   it('that failed has the exit code of its container', () => {
-    const status = { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(3, 5) })] }
-    expect(assess(createBarePod({ status })).failure).toMatchObject({
+    const status = { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(3, 5) })] }
+    expect(assess(make.barePod({ status })).failure).toMatchObject({
       reason: 'pod-failed',
       class: 'terminal',
       container: 'app',
@@ -109,21 +89,21 @@ describe('a bare pod', () => {
     ['exec /app: exec format error', 'exec-format'],
     ['error mounting "/var/x" to rootfs at "/etc/x": not a directory', 'container-create-failed'],
   ])('whose container never started has its start error, not an exit code: %s', (message, reason) => {
-    const never = terminated(128, 5, { reason: 'StartError', message, startedAt: '1970-01-01T00:00:00Z' })
-    const status = { phase: 'Failed', containerStatuses: [createStatus({ state: never })] }
-    expect(assess(createBarePod({ status })).failure).toMatchObject({ reason, class: 'strike', container: 'app' })
+    const never = is.terminated(128, 5, { reason: 'StartError', message, startedAt: '1970-01-01T00:00:00Z' })
+    const status = { phase: 'Failed', containerStatuses: [make.containerStatus({ state: never })] }
+    expect(assess(make.barePod({ status })).failure).toMatchObject({ reason, class: 'strike', container: 'app' })
   })
 
   it('that failed because its node does not exist has the message of the pod garbage collector', () => {
     const disruption = condition('DisruptionTarget', 'True', { message: 'PodGC: node no longer exists' })
-    expect(assess(createBarePod({ status: { phase: 'Failed', conditions: [disruption] } })).failure).toMatchObject({
+    expect(assess(make.barePod({ status: { phase: 'Failed', conditions: [disruption] } })).failure).toMatchObject({
       reason: 'pod-failed',
       message: 'failed: PodGC: node no longer exists',
     })
   })
 
   it('that waits for a node which does not respond is explained by that node', () => {
-    const pod = createBarePod()
+    const pod = make.barePod()
     const podHistories = new Map([['once-uid', seenPod([1, pod])]])
     expect(assess(pod, { now: 5, podHistories }).explainedBy).toBeUndefined()
     expect(assess(pod, { now: 90, podHistories }).explainedBy).toEqual([
@@ -132,13 +112,13 @@ describe('a bare pod', () => {
   })
 
   describe('that has two containers', () => {
-    const assessTwo = (restartPolicy: string, exitCode: number, second = createContainer({ name: 'second' })) => {
-      const containers = [createContainer(), second]
-      const ended = createStatus({ name: 'second', state: terminated(exitCode, 5) })
-      const { containerStatuses = [], ...rest } = readyStatus(1)
+    const assessTwo = (restartPolicy: string, exitCode: number, second = make.container({ name: 'second' })) => {
+      const containers = [make.container(), second]
+      const ended = make.containerStatus({ name: 'second', state: is.terminated(exitCode, 5) })
+      const { containerStatuses = [], ...rest } = podIs.ready(1)
       const conditions = [condition('Ready', 'False')]
       const status = { ...rest, conditions, containerStatuses: [...containerStatuses, ended] }
-      return assess(createBarePod({ spec: { restartPolicy, containers }, status }))
+      return assess(make.barePod({ spec: { restartPolicy, containers }, status }))
     }
 
     it('has failed when one container has failed, and nothing restarts it', () => {
@@ -153,8 +133,8 @@ describe('a bare pod', () => {
 
     it.each([
       ['is restarted', 'OnFailure', undefined],
-      ['is restarted by its own policy', 'Never', createContainer({ name: 'second', restartPolicy: 'OnFailure' })],
-      ['may be restarted by its rules', 'Never', { ...createContainer({ name: 'second' }), restartPolicyRules: [] }],
+      ['is restarted by its own policy', 'Never', make.container({ name: 'second', restartPolicy: 'OnFailure' })],
+      ['may be restarted by its rules', 'Never', { ...make.container({ name: 'second' }), restartPolicyRules: [] }],
     ])('has not failed when one container has failed and %s', (_, restartPolicy, second) => {
       expect(assessTwo(restartPolicy, 3, second).status).toBe('progressing')
     })
@@ -168,19 +148,19 @@ describe('a bare pod', () => {
   })
 
   it('that failed is not explained by a sidecar that the kubelet ended afterwards', () => {
-    const initContainers = [createContainer({ name: 'proxy', restartPolicy: 'Always' })]
+    const initContainers = [make.container({ name: 'proxy', restartPolicy: 'Always' })]
     const status = {
       phase: 'Failed',
-      initContainerStatuses: [createStatus({ name: 'proxy', state: terminated(137, 9) })],
-      containerStatuses: [createStatus({ state: terminated(3, 5) })],
+      initContainerStatuses: [make.containerStatus({ name: 'proxy', state: is.terminated(137, 9) })],
+      containerStatuses: [make.containerStatus({ state: is.terminated(3, 5) })],
     }
-    const pod = createBarePod({ spec: { restartPolicy: 'Never', initContainers }, status })
+    const pod = make.barePod({ spec: { restartPolicy: 'Never', initContainers }, status })
     expect(assess(pod).failure).toMatchObject({ container: 'app', detail: { exit: { exitCode: 3 } } })
   })
 
   it('that was evicted has the reason of its eviction', () => {
     const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
-    expect(assess(createBarePod({ status })).failure).toMatchObject({
+    expect(assess(make.barePod({ status })).failure).toMatchObject({
       reason: 'evicted',
       message: 'failed: Evicted: The node was low on resource: memory.',
     })
@@ -190,7 +170,7 @@ describe('a bare pod', () => {
   it('that was evicted has not failed if a StatefulSet owns it', () => {
     const set = { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata: { name: 'db', uid: 'db' } }
     const status = { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' }
-    expect(assess(createBarePod({ metadata: { ownerReferences: ownedBy(set) }, status }))).toMatchObject({
+    expect(assess(make.barePod({ metadata: { ownerReferences: ownedBy(set) }, status }))).toMatchObject({
       status: 'progressing',
       problems: [{ class: 'slow', message: 'was evicted and is replaced: The node was low on resource: memory.' }],
     })
@@ -201,9 +181,9 @@ describe('a bare pod', () => {
       phase: 'Failed',
       reason: 'DeadlineExceeded',
       message: 'Pod was active on the node longer than the specified deadline',
-      containerStatuses: [createStatus({ state: terminated(137, 9) })],
+      containerStatuses: [make.containerStatus({ state: is.terminated(137, 9) })],
     }
-    const { failure } = assess(createBarePod({ spec: { restartPolicy: 'Never' }, status }))
+    const { failure } = assess(make.barePod({ spec: { restartPolicy: 'Never' }, status }))
     expect(failure).toMatchObject({
       reason: 'pod-failed',
       message: 'failed: DeadlineExceeded: Pod was active on the node longer than the specified deadline',
@@ -212,12 +192,12 @@ describe('a bare pod', () => {
   })
 
   it('fails by the third death of a container', () => {
-    const pod = createBarePod({ status: crashLoopStatus(3, 5) })
+    const pod = make.barePod({ status: podIs.looping(3, 5) })
     expect(assess(pod, { now: 40 })).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
   })
 
   it('is assessed again when it settles', () => {
-    expect(assess(createBarePod({ status: readyStatus(1) }), { now: 2 }).recheckAt).toBe(moment(11))
+    expect(assess(make.barePod({ status: podIs.ready(1) }), { now: 2 }).recheckAt).toBe(moment(11))
   })
 })
 
@@ -225,26 +205,26 @@ describe('settling', () => {
   const settle = (pod: Pod, options: ContextOptions) => assess(pod, options).status === 'ready'
 
   it('does not apply to a container with a readiness probe', () => {
-    const spec = { containers: [createContainer({ readinessProbe: {} })] }
-    expect(settle(createBarePod({ spec, status: readyStatus(1) }), { now: 1 })).toBe(true)
+    const spec = { containers: [make.container({ readinessProbe: {} })] }
+    expect(settle(make.barePod({ spec, status: podIs.ready(1) }), { now: 1 })).toBe(true)
   })
 
   it('applies to a sidecar without one', () => {
     const spec = {
-      initContainers: [createContainer({ name: 'proxy', restartPolicy: 'Always' })],
-      containers: [createContainer({ readinessProbe: {} })],
+      initContainers: [make.container({ name: 'proxy', restartPolicy: 'Always' })],
+      containers: [make.container({ readinessProbe: {} })],
     }
-    const proxy = createStatus({ name: 'proxy', ready: true, started: true, state: running(5) })
-    const pod = createBarePod({ spec, status: { ...readyStatus(6), initContainerStatuses: [proxy] } })
+    const proxy = make.containerStatus({ name: 'proxy', ready: true, started: true, state: is.running(5) })
+    const pod = make.barePod({ spec, status: { ...podIs.ready(6), initContainerStatuses: [proxy] } })
     expect(settle(pod, { now: 14.999 })).toBe(false)
     expect(settle(pod, { now: 15 })).toBe(true)
   })
 
   it('applies to every container', () => {
-    const spec = { containers: [createContainer(), createContainer({ name: 'late' })] }
-    const status = readyStatus(1)
-    const late = createStatus({ name: 'late', ready: true, started: true, state: running(8) })
-    const pod = createBarePod({
+    const spec = { containers: [make.container(), make.container({ name: 'late' })] }
+    const status = podIs.ready(1)
+    const late = make.containerStatus({ name: 'late', ready: true, started: true, state: is.running(8) })
+    const pod = make.barePod({
       spec,
       status: { ...status, containerStatuses: [...(status.containerStatuses ?? []), late] },
     })
@@ -253,18 +233,18 @@ describe('settling', () => {
   })
 
   it('takes the time that the user set', () => {
-    expect(settle(createBarePod({ status: readyStatus(1) }), { now: 1, settings: { settleTimeMs: 0 } })).toBe(true)
+    expect(settle(make.barePod({ status: podIs.ready(1) }), { now: 1, settings: { settleTimeMs: 0 } })).toBe(true)
   })
 
   it("runs on the server's clock", () => {
-    const pod = createBarePod({ status: readyStatus(61) })
+    const pod = make.barePod({ status: podIs.ready(61) })
     expect(settle(pod, { now: 10.999, serverOffsetMs: 60_000 })).toBe(false)
     expect(settle(pod, { now: 11, serverOffsetMs: 60_000 })).toBe(true)
   })
 
   describe('of a start in the future', () => {
-    const before = createBarePod()
-    const future = createBarePod({ status: readyStatus(100) })
+    const before = make.barePod()
+    const future = make.barePod({ status: podIs.ready(100) })
     const podHistories = new Map([['once-uid', seenPod([0, before], [40, future])]])
 
     it('counts from the first sight of that start, not of the pod', () => {
@@ -277,7 +257,7 @@ describe('settling', () => {
     })
 
     it('restarts with the next instance', () => {
-      const next = createBarePod({ status: readyStatus(120, { restartCount: 1 }) })
+      const next = make.barePod({ status: podIs.ready(120, { restartCount: 1 }) })
       const histories = new Map([['once-uid', seenPod([0, before], [40, future], [55, next])]])
       expect(settle(next, { now: 60, podHistories: histories })).toBe(false)
       expect(settle(next, { now: 65, podHistories: histories })).toBe(true)
@@ -292,21 +272,21 @@ describe('the milestones of a pod', () => {
       .map(({ name }) => name)
 
   it.each<[string, Pod, string[]]>([
-    ['nothing but created', createBarePod({ spec: { nodeName: '' } }), ['created']],
-    ['a node', createBarePod(), ['created', 'scheduled']],
+    ['nothing but created', make.barePod({ spec: { nodeName: '' } }), ['created']],
+    ['a node', make.barePod(), ['created', 'scheduled']],
     [
       'images',
-      createBarePod({ status: podStatus({ imageID: 'sha256:1' }, { phase: 'Pending' }) }),
+      make.barePod({ status: podIs.unready({ imageID: 'sha256:1' }, { phase: 'Pending' }) }),
       ['created', 'scheduled', 'pulled'],
     ],
     [
       'running containers',
-      createBarePod({ status: podStatus({ state: running(15), started: true }) }),
+      make.barePod({ status: podIs.unready({ state: is.running(15), started: true }) }),
       ['created', 'scheduled', 'pulled', 'started', 'running'],
     ],
     [
       'readiness',
-      createBarePod({ status: readyStatus(1) }),
+      make.barePod({ status: podIs.ready(1) }),
       ['created', 'scheduled', 'pulled', 'started', 'running', 'ready'],
     ],
   ])('with %s', (_, pod, milestones) => {
@@ -314,15 +294,15 @@ describe('the milestones of a pod', () => {
   })
 
   it('skip the initialisation of a pod without init containers', () => {
-    expect(assess(createBarePod()).milestones).toContainEqual(
+    expect(assess(make.barePod()).milestones).toContainEqual(
       expect.objectContaining({ name: 'initialized', state: 'skipped' }),
     )
   })
 
   it('count the finished init containers', () => {
-    const spec = { initContainers: [createContainer({ name: 'a' }), createContainer({ name: 'b' })] }
-    const status = { initContainerStatuses: [createStatus({ name: 'a', state: terminated(0, 3) })] }
-    expect(assess(createBarePod({ spec, status })).milestones).toContainEqual({
+    const spec = { initContainers: [make.container({ name: 'a' }), make.container({ name: 'b' })] }
+    const status = { initContainerStatuses: [make.containerStatus({ name: 'a', state: is.terminated(0, 3) })] }
+    expect(assess(make.barePod({ spec, status })).milestones).toContainEqual({
       name: 'initialized',
       state: 'open',
       message: 'init containers: 1 of 2 done, b is next',
@@ -330,12 +310,12 @@ describe('the milestones of a pod', () => {
   })
 
   it('are all done when it succeeded', () => {
-    expect(done(createBarePod({ status: { phase: 'Succeeded' } }))).toContain('ready')
+    expect(done(make.barePod({ status: { phase: 'Succeeded' } }))).toContain('ready')
   })
 })
 
 describe('the problem of a pod before its containers exist', () => {
-  const pending = (rest: object = {}) => createBarePod({ status: { phase: 'Pending', startTime: iso(1), ...rest } })
+  const pending = (rest: object = {}) => make.barePod({ status: { phase: 'Pending', startTime: iso(1), ...rest } })
   const problems = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).problems
   const noNode = condition('PodScheduled', 'False', {
     reason: 'Unschedulable',
@@ -343,7 +323,7 @@ describe('the problem of a pod before its containers exist', () => {
     lastTransitionTime: iso(1),
   })
   const mount = (message: string, rest: object = {}) =>
-    createEvent(pending(), { reason: 'FailedMount', message, firstTimestamp: iso(1), lastTimestamp: iso(40), ...rest })
+    make.event(pending(), { reason: 'FailedMount', message, firstTimestamp: iso(1), lastTimestamp: iso(40), ...rest })
   const missing = 'MountVolume.SetUp failed for volume "v" : secret "nope" not found'
 
   it('is slow when no node fits', () => {
@@ -364,7 +344,7 @@ describe('the problem of a pod before its containers exist', () => {
   // https://kubernetes.io/docs/concepts/scheduling-eviction/pod-scheduling-readiness/
   it('is slow while it has scheduling gates, which are named', () => {
     const reason = { reason: 'SchedulingGated', message: 'Scheduling is blocked due to non-empty scheduling gates' }
-    const gated = createBarePod({
+    const gated = make.barePod({
       spec: { nodeName: '', schedulingGates: [{ name: 'example.com/quota' }] } as object,
       status: { phase: 'Pending', conditions: [condition('PodScheduled', 'False', reason)] },
     })
@@ -379,7 +359,7 @@ describe('the problem of a pod before its containers exist', () => {
   })
 
   it('is not a problem after the last scheduling gate was removed and before the scheduler has updated its condition', () => {
-    const gated = createBarePod({
+    const gated = make.barePod({
       spec: { nodeName: '' } as object,
       status: {
         phase: 'Pending',
@@ -412,7 +392,7 @@ describe('the problem of a pod before its containers exist', () => {
   it('is slow when the kubelet cannot prepare the devices of its ResourceClaims', () => {
     const message =
       'Failed to prepare dynamic resources: prepare dynamic resources: DRA driver gpu.example.com is not registered'
-    const event = createEvent(pending(), { reason: 'FailedPrepareDynamicResources', message, count: 2 })
+    const event = make.event(pending(), { reason: 'FailedPrepareDynamicResources', message, count: 2 })
     expect(problems(pending(), 60, event)).toMatchObject([
       {
         reason: 'devices-not-prepared',
@@ -457,7 +437,7 @@ describe('the problem of a pod before its containers exist', () => {
   })
 
   it('is slow when it has no network sandbox', () => {
-    const sandbox = createEvent(pending(), { reason: 'FailedCreatePodSandBox', message: 'cni plugin not initialized' })
+    const sandbox = make.event(pending(), { reason: 'FailedCreatePodSandBox', message: 'cni plugin not initialized' })
     expect(problems(pending(), 500, sandbox)).toMatchObject([
       { reason: 'sandbox-failed', class: 'slow', proven: false },
     ])
@@ -465,7 +445,7 @@ describe('the problem of a pod before its containers exist', () => {
 
   it('marks a volume that is attached to the node of another pod', () => {
     const message = 'Multi-Attach error for volume "pvc-1" Volume is already used by pod(s) web-0-a'
-    const event = createEvent(pending(), { reason: 'FailedAttachVolume', message })
+    const event = make.event(pending(), { reason: 'FailedAttachVolume', message })
     expect(assess(pending(), { now: 60, events: [event] }).problems).toMatchObject([
       { reason: 'volume-not-mounted', detail: { isInUse: true } },
     ])
@@ -476,24 +456,26 @@ describe('the problem of a pod before its containers exist', () => {
     'failed to find runtime handler gvisor from runtime list map[]',
   ])('names the missing handler of its RuntimeClass: %s', (error) => {
     const message = `Failed to create pod sandbox: rpc error: code = Unknown desc = ${error}`
-    const sandbox = createEvent(pending(), { reason: 'FailedCreatePodSandBox', message })
+    const sandbox = make.event(pending(), { reason: 'FailedCreatePodSandBox', message })
     expect(problems(pending(), 500, sandbox)).toMatchObject([
       { message: `no sandbox: ${error}`, detail: { handler: 'gvisor' } },
     ])
   })
 
   it('is over when a container has started', () => {
-    const pod = createBarePod({ status: podStatus({ state: running(15) }, { phase: 'Pending' }) })
+    const pod = make.barePod({ status: podIs.unready({ state: is.running(15) }, { phase: 'Pending' }) })
     expect(problems(pod, 16, mount(missing))).toEqual([])
   })
 
   it('is over when the kubelet has begun to pull an image: it mounts volumes before', () => {
-    const pulling = createEvent(pending(), { container: 'app', reason: 'Pulling', lastTimestamp: iso(45) })
-    expect(problems(pending({ containerStatuses: [createStatus()] }), 100, mount(missing), pulling)).toEqual([])
+    const pulling = make.event(pending(), { container: 'app', reason: 'Pulling', lastTimestamp: iso(45) })
+    expect(problems(pending({ containerStatuses: [make.containerStatus()] }), 100, mount(missing), pulling)).toEqual([])
   })
 
   it('is over when a container waits for its image', () => {
-    const status = { containerStatuses: [createStatus({ state: waiting('ImagePullBackOff', 'connection refused') })] }
+    const status = {
+      containerStatuses: [make.containerStatus({ state: is.waiting('ImagePullBackOff', 'connection refused') })],
+    }
     expect(problems(pending(status), 100, mount(missing)).map(({ reason }) => reason)).toEqual([
       'image-registry-unreachable',
     ])
@@ -502,15 +484,15 @@ describe('the problem of a pod before its containers exist', () => {
 
 describe('a pod has a stall hold', () => {
   const stallHold = (pod: Pod, now: number, ...events: EventObject[]) => assess(pod, { now, events }).stallHold
-  const creating = createBarePod({ status: { phase: 'Pending', containerStatuses: [createStatus()] } })
-  const pulling = createEvent(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
+  const creating = make.barePod({ status: { phase: 'Pending', containerStatuses: [make.containerStatus()] } })
+  const pulling = make.event(creating, { container: 'app', reason: 'Pulling', type: 'Normal' })
 
   it('while an image is being pulled', () => {
     expect(stallHold(creating, 300, pulling)).toBe('an image is being pulled')
   })
 
   it('but not once the pull was refused', () => {
-    const refused = createEvent(creating, {
+    const refused = make.event(creating, {
       container: 'app',
       reason: 'Failed',
       message: 'Failed to pull image "x": no',
@@ -520,21 +502,21 @@ describe('a pod has a stall hold', () => {
 
   it('but not once the image was pulled', () => {
     expect(
-      stallHold(creating, 300, pulling, createEvent(creating, { container: 'app', reason: 'Pulled' })),
+      stallHold(creating, 300, pulling, make.event(creating, { container: 'app', reason: 'Pulled' })),
     ).toBeUndefined()
   })
 
   it('during the time of its probes, and not after it', () => {
-    const spec = { containers: [createContainer({ readinessProbe: {} })] }
-    const pod = createBarePod({ spec, status: podStatus({ state: running(10), started: true }) })
+    const spec = { containers: [make.container({ readinessProbe: {} })] }
+    const pod = make.barePod({ spec, status: podIs.unready({ state: is.running(10), started: true }) })
     expect(stallHold(pod, 40)).toBe('probes are within the time they ask for')
     expect(stallHold(pod, 41)).toBeUndefined()
   })
 
   const unschedulable = condition('PodScheduled', 'False', { reason: 'Unschedulable' })
-  const homeless = createBarePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
+  const homeless = make.barePod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions: [unschedulable] } })
   const reports = (reason: string, at: number, message = '') =>
-    createEvent(homeless, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
+    make.event(homeless, { reason, message, lastTimestamp: iso(at), metadata: { name: `${reason}-${at}` } })
   const refused = 'Failed to schedule pod, all available instance types exceed limits for nodepool: "default"'
 
   it.each([
@@ -575,12 +557,12 @@ describe('a pod has a stall hold', () => {
       })),
     })
     const lost = (spec: object) => {
-      const { conditions: _, ...status } = readyStatus(1)
+      const { conditions: _, ...status } = podIs.ready(1)
       const conditions = [
         condition('ContainersReady', 'True'),
         { type: 'Ready', status: 'False', lastTransitionTime: iso(50) },
       ]
-      return createBarePod({ spec, status: { ...status, conditions } })
+      return make.barePod({ spec, status: { ...status, conditions } })
     }
     const text = 'its node does not respond, and it tolerates that for a time'
 
@@ -600,7 +582,7 @@ describe('a pod has a stall hold', () => {
         metadata: { name: 'n1', uid: 'n1' },
         status: { conditions: [condition('Ready', 'Unknown', { lastTransitionTime: iso(50) })] },
       }
-      const pod = createBarePod({ spec: { ...tolerating(300), nodeName: 'n1' }, status: { phase: 'Pending' } })
+      const pod = make.barePod({ spec: { ...tolerating(300), nodeName: 'n1' }, status: { phase: 'Pending' } })
       expect(stallHold(pod, 300, node)).toBe(text)
       expect(stallHold(pod, 360, node)).toBeUndefined()
     })
@@ -615,9 +597,9 @@ describe('a bare pod whose image was changed in place', () => {
     { manager: 'kubelet', subresource: 'status', time: iso(changedAt + 1) },
   ]
   const changed = (image: string, startedAt = 1, generation = 2) =>
-    createBarePod({
+    make.barePod({
       metadata: { generation, managedFields },
-      status: { ...readyStatus(startedAt, { image }), observedGeneration: generation },
+      status: { ...podIs.ready(startedAt, { image }), observedGeneration: generation },
     })
 
   it('is not ready while its container is the old one, for its grace period at most', () => {
@@ -640,8 +622,8 @@ describe('a bare pod whose image was changed in place', () => {
 
 describe('a bare pod whose resources are changed in place', () => {
   const resized = (type: string, rest: object) => {
-    const { conditions = [], ...status } = readyStatus(1)
-    return createBarePod({ status: { ...status, conditions: [...conditions, condition(type, 'True', rest)] } })
+    const { conditions = [], ...status } = podIs.ready(1)
+    return make.barePod({ status: { ...status, conditions: [...conditions, condition(type, 'True', rest)] } })
   }
 
   it.each([
@@ -658,14 +640,14 @@ describe('a bare pod whose resources are changed in place', () => {
 
 describe('a pod of a workload that the selector matched', () => {
   const revised = (name: string, revision: number) => {
-    const set = createReplicaSet({ metadata: { name } })
+    const set = make.replicaSet({ metadata: { name } })
     const annotations = { 'deployment.kubernetes.io/revision': `${revision}` }
     return { ...set, metadata: { ...set.metadata, annotations } }
   }
   const [before, present] = [revised('web-1', 1), revised('web-2', 2)]
   const assessWith = (pod: Pod, objects: readonly KubeObject[], options: ContextOptions = {}) =>
     podRule.assess(pod, context({ now: 60, ...options, objects: [pod, ...objects] }))
-  const old = createPod({ status: readyStatus(1) }, before)
+  const old = make.pod({ status: podIs.ready(1) }, before)
 
   it('warns if its ReplicaSet is not the newest of its Deployment', () => {
     expect(assessWith(old, [before, present])).toMatchObject({
@@ -675,13 +657,13 @@ describe('a pod of a workload that the selector matched', () => {
   })
 
   it('warns of nothing if it is of the newest, is a bare pod, or if ReplicaSets may not be read', () => {
-    expect(assessWith(createPod({ status: readyStatus(1) }, present), [before, present]).warnings).toEqual([])
-    expect(assessWith(createBarePod({ status: readyStatus(1) }), [before, present]).warnings).toEqual([])
+    expect(assessWith(make.pod({ status: podIs.ready(1) }, present), [before, present]).warnings).toEqual([])
+    expect(assessWith(make.barePod({ status: podIs.ready(1) }), [before, present]).warnings).toEqual([])
     expect(assessWith(old, [before, present], { unseen: ['ReplicaSet'] }).warnings).toEqual([])
   })
 
   it('reads the ReplicaSets only of such pods', () => {
     expect(podRule.optionalRelatives?.(old)).toEqual([{ apiVersion: 'apps/v1', kind: 'ReplicaSet', namespace: 'shop' }])
-    expect(podRule.optionalRelatives?.(createBarePod())).toEqual([])
+    expect(podRule.optionalRelatives?.(make.barePod())).toEqual([])
   })
 })

@@ -1,19 +1,8 @@
 import type { Deployment, KubeObject, ManagedFields, ObjectMeta } from '../../src/cluster/objects.ts'
 import { specWrittenAt } from '../../src/lifecycle/gate-time.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import {
-  complete,
-  condition,
-  context,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createRevision,
-  createTemplate,
-  iso,
-  start,
-} from './builders.ts'
+import { complete, condition, iso, make, start } from '../kit/objects.ts'
+import { context } from '../kit/rule.ts'
 
 const day = 86_400
 const days = (count: number) => count * -day
@@ -31,7 +20,7 @@ function writes(moments: Readonly<Record<string, number | undefined>>): ManagedF
   })
 }
 
-const v2 = createTemplate({ containers: [createContainer({ image: 'acme/web:v2' })] })
+const v2 = make.template({ containers: [make.container({ image: 'acme/web:v2' })] })
 
 function deployment(
   status: Deployment['status'] = complete(),
@@ -43,11 +32,11 @@ function deployment(
     annotations: { 'deployment.kubernetes.io/revision': '1' },
     ...metadata,
   }
-  return createDeployment({ metadata: own, spec, status })
+  return make.deployment({ metadata: own, spec, status })
 }
 
-const replicaSet = (name: string, revision: string, createdAt: number, template = createTemplate(), former?: string) =>
-  createReplicaSet(
+const replicaSet = (name: string, revision: string, createdAt: number, template = make.template(), former?: string) =>
+  make.replicaSet(
     {
       metadata: {
         name,
@@ -78,7 +67,7 @@ const set = (kind: 'StatefulSet' | 'DaemonSet', metadata: Partial<ObjectMeta>, u
   apiVersion: 'apps/v1',
   kind,
   metadata: { name: 'db', namespace: 'shop', uid: 'db-uid', generation: 4, ...metadata },
-  spec: { template: createTemplate() },
+  spec: { template: make.template() },
   status: { observedGeneration: 4, updatedNumberScheduled: 1, ...(kind === 'StatefulSet' && { updateRevision }) },
 })
 
@@ -94,7 +83,7 @@ const controllerRevision = (
     creationTimestamp: iso(createdAt),
     managedFields: writes({ 'kube-controller-manager': writtenAt }),
   }
-  return createRevision(owner, name, revision, metadata, name === 'present' ? createTemplate() : v2)
+  return make.revision(owner, name, revision, metadata, name === 'present' ? make.template() : v2)
 }
 
 /** When the present version came, in seconds since the gate's start. */
@@ -109,7 +98,7 @@ function changedAt(
 }
 
 describe('the present version of a Deployment came', () => {
-  const undone = replicaSet('web-1', '3', days(9), createTemplate(), '1')
+  const undone = replicaSet('web-1', '3', days(9), make.template(), '1')
   const abandoned = replicaSet('web-2', '2', days(4), v2)
 
   it.each<[string, Deployment, KubeObject[], number | undefined]>([
@@ -224,7 +213,7 @@ describe('the present version of any other kind came', () => {
   it.each<[string, KubeObject, number | undefined]>([
     [
       'with the creation of a Pod, although it was written since',
-      createPod({ metadata: { creationTimestamp: iso(days(2)), managedFields: writes({ kubectl: -60 }) } }),
+      make.pod({ metadata: { creationTimestamp: iso(days(2)), managedFields: writes({ kubectl: -60 }) } }),
       days(2),
     ],
     [
@@ -237,7 +226,7 @@ describe('the present version of any other kind came', () => {
     ],
     [
       'with the newest write of a ReplicaSet, but not of its status or its scale',
-      createReplicaSet({
+      make.replicaSet({
         metadata: { managedFields: writes({ a: days(2), b: days(1), 'c:status': -1, 'd:scale': -1 }) },
       }),
       days(1),
@@ -275,7 +264,7 @@ describe('the present version of any other kind came', () => {
   })
 
   it('at a moment that is converted to the clock of the runner', () => {
-    const pod = createPod({ metadata: { creationTimestamp: iso(-60) } })
+    const pod = make.pod({ metadata: { creationTimestamp: iso(-60) } })
     expect(changedAt(pod, [], { serverOffsetMs: 5_000 })).toBe(-65)
   })
 })

@@ -1,5 +1,5 @@
 import { isSinceStart, prove } from '../../src/lifecycle/proof.ts'
-import { moment, start } from './builders.ts'
+import { moment, start } from '../kit/objects.ts'
 
 const third = { seen: 3, needed: 3, since: moment(5), atLeastMs: 30_000, isCurrent: true }
 

@@ -1,6 +1,7 @@
 import type { EventObject, KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
-import { type ContextOptions, context, createBarePod, createEvent, moment, reported, seenTarget } from './builders.ts'
+import { make, moment } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
@@ -23,7 +24,7 @@ function storageClass(volumeBindingMode: string): KubeObject {
 
 function consumer(status: object = {}) {
   const spec = { volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }] } as Partial<PodSpec>
-  return createBarePod({ spec, status: { phase: 'Pending', ...status } })
+  return make.barePod({ spec, status: { phase: 'Pending', ...status } })
 }
 
 function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
@@ -51,7 +52,7 @@ describe('a PersistentVolumeClaim', () => {
 
   it('is pending, with the message of its provisioner', () => {
     const claim = createClaim('Pending')
-    const failed = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
+    const failed = make.event(claim, { reason: 'ProvisioningFailed', message: 'no such class' })
     expect(judge(claim, [storageClass('Immediate'), failed])).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'claim-pending', class: 'slow', message: 'is not bound: no such class' }],
@@ -60,11 +61,11 @@ describe('a PersistentVolumeClaim', () => {
 
   it('is pending, with the name of a provisioner outside of the binder, unless a failure is known', () => {
     const claim = createClaim('Pending')
-    const waits = createEvent(claim, {
+    const waits = make.event(claim, {
       reason: 'ExternalProvisioning',
       message: "Waiting for a volume to be created either by the external provisioner 'ebs.csi.aws.com' or manually",
     })
-    const failed = createEvent(claim, { reason: 'ProvisioningFailed', message: 'no quota left' })
+    const failed = make.event(claim, { reason: 'ProvisioningFailed', message: 'no quota left' })
     const messageAfter = (...events: readonly EventObject[]) =>
       judge(claim, [storageClass('Immediate'), ...events]).problems.map(({ message }) => message)
     expect(messageAfter(waits)).toEqual(['is not bound: provisioner ebs.csi.aws.com has not created a volume yet'])
@@ -91,7 +92,7 @@ describe('a PersistentVolumeClaim', () => {
   it('is used by the pod whose ephemeral volume it is', () => {
     const spec = { volumes: [{ name: 'data', ephemeral: {} }] } as Partial<PodSpec>
     const claim = createClaim('Pending', { name: 'once-data' })
-    expect(judge(claim, [late, createBarePod({ spec })]).status).toBe('progressing')
+    expect(judge(claim, [late, make.barePod({ spec })]).status).toBe('progressing')
   })
 
   it.each([
@@ -100,7 +101,7 @@ describe('a PersistentVolumeClaim', () => {
   ])('is judged by the binder’s %s where neither classes nor pods may be read', (reason, status) => {
     const claim = createClaim('Pending')
     const options = { unseen: ['Pod', 'StorageClass'] }
-    expect(judge(claim, [createEvent(claim, { reason })], options).status).toBe(status)
+    expect(judge(claim, [make.event(claim, { reason })], options).status).toBe(status)
   })
 
   it('that names its volume waits for no consumer: the controller binds it as soon as the volume is there', () => {
@@ -109,7 +110,7 @@ describe('a PersistentVolumeClaim', () => {
       status: 'progressing',
       problems: [{ reason: 'claim-pending', message: 'is not bound to volume pv-7, which it names' }],
     })
-    expect(judge(claim, [createEvent(claim, { reason: 'WaitForFirstConsumer' })]).status).toBe('progressing')
+    expect(judge(claim, [make.event(claim, { reason: 'WaitForFirstConsumer' })]).status).toBe('progressing')
   })
 
   it.each([
@@ -117,7 +118,7 @@ describe('a PersistentVolumeClaim', () => {
     ['FailedBinding', 'volume "pv-7" already bound to a different claim.'],
   ])('that names its volume is pending, with the message of the event %s', (reason, message) => {
     const claim = createClaim('Pending', {}, { volumeName: 'pv-7' })
-    expect(judge(claim, [late, createEvent(claim, { reason, message })]).problems).toMatchObject([
+    expect(judge(claim, [late, make.event(claim, { reason, message })]).problems).toMatchObject([
       { reason: 'claim-pending', message: expect.stringContaining(message) },
     ])
   })
@@ -138,5 +139,5 @@ test('a claim is assessed again when a pod that uses it or a class changes, and 
   const isConcerned = (other: KubeObject) => pvcRule.isConcernedBy?.(createClaim('Pending'), other, undefined)
   expect(isConcerned(consumer())).toBe(true)
   expect(isConcerned(storageClass('Immediate'))).toBe(true)
-  expect(isConcerned(createBarePod())).toBe(false)
+  expect(isConcerned(make.barePod())).toBe(false)
 })

@@ -1,13 +1,14 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
-import { toSubject } from '../support/subject.ts'
-import { condition, context, createEvent, createReplicaSet, iso, moment, reported } from './builders.ts'
+import { condition, iso, make, moment } from '../kit/objects.ts'
+import { context, reported } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function problem(message: string, counts: readonly number[] = [], status = 'True', lastAt = 8) {
   const failed = condition('ReplicaFailure', status, { message, lastTransitionTime: iso(3) })
-  const set = createReplicaSet({ status: { conditions: [failed] } })
+  const set = make.replicaSet({ status: { conditions: [failed] } })
   const events = counts.map((count, index) =>
-    createEvent(set, {
+    make.event(set, {
       reason: 'FailedCreate',
       message,
       count,
@@ -178,7 +179,7 @@ describe('why a controller cannot create pods', () => {
     const quota = 'exceeded quota: small'
     const webhook = 'failed calling webhook "x": timeout'
     const refused = (set: KubeObject, message: string, from: number, to: number, count = 2) =>
-      createEvent(set, {
+      make.event(set, {
         reason: 'FailedCreate',
         message: `Error creating: ${message}`,
         count,
@@ -188,7 +189,7 @@ describe('why a controller cannot create pods', () => {
       })
     const now = (first: string, later: string, seconds = 11) => {
       const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
-      const set = createReplicaSet({ status: { conditions: [failed] } })
+      const set = make.replicaSet({ status: { conditions: [failed] } })
       const events = [refused(set, first, 3, 3), refused(set, later, 5, 10)]
       return reported(creationProblem(set, context({ now: seconds, objects: [set, ...events] })))
     }
@@ -210,8 +211,8 @@ describe('why a controller cannot create pods', () => {
     const words = 'cannot create pods: unable to validate against any security context constraint:'
     const say = (first: string, later: string) => {
       const failed = condition('ReplicaFailure', 'True', { message: first, lastTransitionTime: iso(3) })
-      const set = createReplicaSet({ status: { conditions: [failed] } })
-      const event = createEvent(set, {
+      const set = make.replicaSet({ status: { conditions: [failed] } })
+      const event = make.event(set, {
         reason: 'FailedCreate',
         message: `Error creating: ${later}`,
         lastTimestamp: iso(9),
@@ -232,7 +233,7 @@ describe('why a controller cannot create pods', () => {
       message: 'no',
       lastTransitionTime: iso(3),
     })
-    const set = createReplicaSet({ status: { conditions: [failed] } })
+    const set = make.replicaSet({ status: { conditions: [failed] } })
     expect(reported(creationProblem(set, context({ now: 5, objects: [set] })))).toMatchObject([
       { reason: 'replica-failure', class: 'slow', message: 'cannot delete pods: no' },
     ])
@@ -240,7 +241,7 @@ describe('why a controller cannot create pods', () => {
 
   it('is absent when the condition is not True', () => {
     expect(problem(denied, [5], 'False')).toEqual([])
-    expect(reported(creationProblem(createReplicaSet(), context()))).toEqual([])
+    expect(reported(creationProblem(make.replicaSet(), context()))).toEqual([])
   })
 })
 
@@ -252,7 +253,7 @@ describe('why a controller without such a condition cannot create pods', () => {
   }
   const denial = `create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: violates PodSecurity "restricted"`
   const attempt = (reason: string, at: number, rest: object = {}) =>
-    createEvent(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
+    make.event(set, { reason, message: denial, lastTimestamp: iso(at), metadata: { name: `${reason}${at}` }, ...rest })
   const problems = (isShort: boolean, ...events: readonly KubeObject[]) =>
     reported(creationProblem(set, context({ now: 9, objects: [set, ...events] }), isShort))
 

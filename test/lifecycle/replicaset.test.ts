@@ -1,23 +1,11 @@
 import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
 import { replicaSetRule } from '../../src/lifecycle/workloads/replicaset.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createContainer,
-  createPod,
-  createReplicaSet,
-  iso,
-  moment,
-  readyStatus,
-  reported,
-  seenTarget,
-} from './builders.ts'
+import { condition, iso, make, moment, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
 
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
-const own = createReplicaSet({ status: numbers }, undefined)
-const settled = createPod({ status: readyStatus(1) }, own)
+const own = make.replicaSet({ status: numbers }, undefined)
+const settled = make.pod({ status: podIs.ready(1) }, own)
 
 function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ContextOptions = {}) {
   return reported(
@@ -29,7 +17,7 @@ function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], opt
 }
 
 function withStatus(status: object, metadata: object = {}) {
-  return createReplicaSet({ metadata, status: { ...numbers, ...status } }, undefined)
+  return make.replicaSet({ metadata, status: { ...numbers, ...status } }, undefined)
 }
 
 describe('a ReplicaSet without a Deployment is ready', () => {
@@ -38,12 +26,12 @@ describe('a ReplicaSet without a Deployment is ready', () => {
   })
 
   it('when it has zero replicas and no pods', () => {
-    const none = createReplicaSet({ spec: { replicas: 0 }, status: { observedGeneration: 1, replicas: 0 } }, undefined)
+    const none = make.replicaSet({ spec: { replicas: 0 }, status: { observedGeneration: 1, replicas: 0 } }, undefined)
     expect(assess(none, []).status).toBe('ready')
   })
 
   it.each<[string, ReplicaSet]>([
-    ['without a status', createReplicaSet({}, undefined)],
+    ['without a status', make.replicaSet({}, undefined)],
     ['while an older generation was observed', withStatus({}, { generation: 2 })],
     ['while replicas are missing', withStatus({ availableReplicas: 0 })],
     ['while there are more than are wanted', withStatus({ replicas: 2 })],
@@ -57,7 +45,7 @@ describe('a ReplicaSet without a Deployment is ready', () => {
   })
 
   it('not before its pods have settled', () => {
-    const pod = createPod({ status: readyStatus(51) }, own)
+    const pod = make.pod({ status: podIs.ready(51) }, own)
     expect(assess(own, [pod])).toMatchObject({ status: 'progressing', recheckAt: moment(61) })
   })
 
@@ -74,13 +62,13 @@ describe('a ReplicaSet without a Deployment is ready', () => {
 
 describe('a ReplicaSet without a Deployment fails', () => {
   it('because of a proven problem of its pod', () => {
-    const crashing = createPod({ status: crashLoopStatus(3, 5) }, own)
+    const crashing = make.pod({ status: podIs.looping(3, 5) }, own)
     const assessment = assess(withStatus({ availableReplicas: 0 }), [crashing])
     expect(assessment).toMatchObject({ status: 'failed', failure: { reason: 'crash-loop' } })
   })
 
   it('not because of pods of other owners that its selector matches', () => {
-    const other = createPod({ metadata: { ownerReferences: [] }, status: crashLoopStatus(3, 5) })
+    const other = make.pod({ metadata: { ownerReferences: [] }, status: podIs.looping(3, 5) })
     expect(assess(withStatus({ availableReplicas: 0 }), [other]).status).toBe('progressing')
   })
 })
@@ -104,7 +92,7 @@ test('the milestones of a ReplicaSet are all that the contract names, in its ord
 
 describe('a ReplicaSet without a Deployment has a stall hold', () => {
   it('while its pods wait out minReadySeconds', () => {
-    const slow = createReplicaSet(
+    const slow = make.replicaSet(
       { spec: { minReadySeconds: 600 }, status: { ...numbers, availableReplicas: 0 } },
       undefined,
     )
@@ -126,15 +114,15 @@ describe('a ReplicaSet without a Deployment has a stall hold', () => {
 })
 
 describe('a ReplicaSet does not replace its pods', () => {
-  const spec = (image: string) => ({ containers: [createContainer({ image, env: [{ name: 'A', value: '1' }] })] })
+  const spec = (image: string) => ({ containers: [make.container({ image, env: [{ name: 'A', value: '1' }] })] })
   const template = { metadata: { labels: { app: 'web' } }, spec: spec('acme/web:v2') }
-  const changed = createReplicaSet(
+  const changed = make.replicaSet(
     { metadata: { managedFields: [{ manager: 'kubectl', time: iso(30) }] }, spec: { template }, status: numbers },
     undefined,
   )
   const webPod = (image: string, created: number) =>
-    createPod(
-      { metadata: { creationTimestamp: iso(created) }, spec: spec(image), status: readyStatus(created) },
+    make.pod(
+      { metadata: { creationTimestamp: iso(created) }, spec: spec(image), status: podIs.ready(created) },
       changed,
     )
 

@@ -2,84 +2,68 @@ import type { Pod, PodStatus } from '../../src/cluster/objects.ts'
 import { byImportance, examinePods, stuckPods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { whenSettled } from '../../src/lifecycle/workloads/workload.ts'
 import { type Problem, type ProblemWith, problemOf, type ReasonCode } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  complete,
-  condition,
-  context,
-  crashLoopStatus,
-  createContainer,
-  createDeployment,
-  createPod,
-  createStatus,
-  deadStatus,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenTarget,
-  terminated,
-  waiting,
-} from './builders.ts'
+import { complete, condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function pod(name: string, status: PodStatus = {}, metadata: object = {}): Pod {
-  return createPod({ metadata: { name, ...metadata }, status })
+  return make.pod({ metadata: { name, ...metadata }, status })
 }
 
 function examine(pods: readonly Pod[], options: ContextOptions = {}) {
   return reported(examinePods(pods, context({ now: 60, ...options, objects: pods })))
 }
 
-const neverPull = podStatus({ state: waiting('ErrImageNeverPull') }, { phase: 'Pending' })
-const pending: PodStatus = { phase: 'Pending', containerStatuses: [createStatus()] }
+const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
+const pending: PodStatus = { phase: 'Pending', containerStatuses: [make.containerStatus()] }
 const leaving = { deletionTimestamp: iso(90) }
 
 describe('a problem of a pod fails its workload', () => {
   it.each<[string, readonly Pod[], Problem['reason'] | undefined]>([
-    ['when it is proven and the pod is alone', [pod('a', crashLoopStatus(3, 5))], 'crash-loop'],
-    ['not when it is not proven', [pod('a', crashLoopStatus(2, 5))], undefined],
-    [
-      'not when another pod is ready and settled',
-      [pod('a', crashLoopStatus(3, 5)), pod('b', readyStatus(1))],
-      undefined,
-    ],
+    ['when it is proven and the pod is alone', [pod('a', podIs.looping(3, 5))], 'crash-loop'],
+    ['not when it is not proven', [pod('a', podIs.looping(2, 5))], undefined],
+    ['not when another pod is ready and settled', [pod('a', podIs.looping(3, 5)), pod('b', podIs.ready(1))], undefined],
     [
       'not when another pod is ready and settled although it has died before',
-      [pod('a', crashLoopStatus(3, 5)), pod('b', readyStatus(40, { restartCount: 2 }))],
+      [pod('a', podIs.looping(3, 5)), pod('b', podIs.ready(40, { restartCount: 2 }))],
       undefined,
     ],
     [
       'not when all containers of another pod run and none has died',
-      [pod('a', crashLoopStatus(3, 5)), pod('b', podStatus({ state: running(55), started: true }))],
+      [pod('a', podIs.looping(3, 5)), pod('b', podIs.unready({ state: is.running(55), started: true }))],
       undefined,
     ],
     [
       'but does when the other pod runs only until it dies again',
-      [pod('a', crashLoopStatus(3, 5)), pod('b', podStatus({ state: running(55), started: true, restartCount: 2 }))],
+      [
+        pod('a', podIs.looping(3, 5)),
+        pod('b', podIs.unready({ state: is.running(55), started: true, restartCount: 2 })),
+      ],
       'crash-loop',
     ],
     ['but does when the other pods are pending', [pod('a', neverPull), pod('b', pending)], 'image-never-pull'],
-    ['not of a terminal class either', [pod('a', neverPull), pod('b', readyStatus(1))], undefined],
+    ['not of a terminal class either', [pod('a', neverPull), pod('b', podIs.ready(1))], undefined],
     [
       'but does when the better pod is being deleted',
-      [pod('a', neverPull), pod('b', readyStatus(1), leaving)],
+      [pod('a', neverPull), pod('b', podIs.ready(1), leaving)],
       'image-never-pull',
     ],
-    ['not when the pod is being deleted', [pod('a', crashLoopStatus(3, 5), leaving)], undefined],
+    ['not when the pod is being deleted', [pod('a', podIs.looping(3, 5), leaving)], undefined],
     [
       'not when it was killed by its deletion',
       [
-        pod('a', { phase: 'Failed', containerStatuses: [createStatus({ state: terminated(137, 50) })] }, leaving),
+        pod(
+          'a',
+          { phase: 'Failed', containerStatuses: [make.containerStatus({ state: is.terminated(137, 50) })] },
+          leaving,
+        ),
         pod('b', pending),
       ],
       undefined,
     ],
     [
       'not when the pod was evicted',
-      [pod('a', { ...crashLoopStatus(3, 5), phase: 'Failed', reason: 'Evicted' })],
+      [pod('a', { ...podIs.looping(3, 5), phase: 'Failed', reason: 'Evicted' })],
       undefined,
     ],
     ['not when there are no pods', [], undefined],
@@ -88,21 +72,24 @@ describe('a problem of a pod fails its workload', () => {
   })
 
   it('also when another pod has only some of its containers running', () => {
-    const containers = [createContainer(), createContainer({ name: 'late' })]
+    const containers = [make.container(), make.container({ name: 'late' })]
     const half: PodStatus = {
       phase: 'Running',
-      containerStatuses: [createStatus({ state: running(55), started: true }), createStatus({ name: 'late' })],
+      containerStatuses: [
+        make.containerStatus({ state: is.running(55), started: true }),
+        make.containerStatus({ name: 'late' }),
+      ],
     }
-    const other = createPod({ metadata: { name: 'b' }, spec: { containers }, status: half })
-    expect(examine([pod('a', crashLoopStatus(3, 5)), other]).failure?.reason).toBe('crash-loop')
+    const other = make.pod({ metadata: { name: 'b' }, spec: { containers }, status: half })
+    expect(examine([pod('a', podIs.looping(3, 5)), other]).failure?.reason).toBe('crash-loop')
   })
 })
 
 describe('pods that are replaced', () => {
   it('do not count, whether they are being deleted or have failed', () => {
     const pods = [
-      pod('a', readyStatus(1)),
-      pod('b', readyStatus(1), leaving),
+      pod('a', podIs.ready(1)),
+      pod('b', podIs.ready(1), leaving),
       pod('c', { phase: 'Failed', reason: 'Evicted' }),
     ]
     expect(examine(pods).pods.map((state) => state.pod.metadata.name)).toEqual(['a'])
@@ -110,7 +97,7 @@ describe('pods that are replaced', () => {
 
   it('are reported as lost, with the reason', () => {
     const pods = [
-      pod('a', readyStatus(1)),
+      pod('a', podIs.ready(1)),
       pod('b', { phase: 'Failed', reason: 'Evicted' }),
       pod('c', { phase: 'Failed', reason: 'Evicted' }),
       pod('d', { phase: 'Failed', reason: 'Preempting' }),
@@ -134,9 +121,9 @@ it('a lost pod without a reason has the reason of its disruption, such as a node
 
 describe('all pods have settled', () => {
   it.each([
-    ['when each has and they are enough', [readyStatus(1), readyStatus(2)], 2, true],
-    ['not when one has not', [readyStatus(1), readyStatus(55)], 2, false],
-    ['not when one is missing', [readyStatus(1)], 2, false],
+    ['when each has and they are enough', [podIs.ready(1), podIs.ready(2)], 2, true],
+    ['not when one has not', [podIs.ready(1), podIs.ready(55)], 2, false],
+    ['not when one is missing', [podIs.ready(1)], 2, false],
     ['when none is wanted and none is there', [], 0, true],
   ])('%s', (_, statuses, replicas, done) => {
     const state = examine(statuses.map((status, index) => pod(`p${index}`, status)))
@@ -144,17 +131,17 @@ describe('all pods have settled', () => {
   })
 
   it('although a counted pod is missing, when nothing has changed for the settle time', () => {
-    const history = seenTarget([50, createDeployment({ status: complete(2) })])
+    const history = seenTarget([50, make.deployment({ status: complete(2) })])
     const settled = (now: number) =>
-      whenSettled({ state: examine([pod('a', readyStatus(1))]) }, 2, context({ now, history }))
+      whenSettled({ state: examine([pod('a', podIs.ready(1))]) }, 2, context({ now, history }))
     expect(settled(59)).toEqual({ done: false, at: moment(60) })
     expect(settled(60)).toEqual({ done: true })
   })
 
   it('not after a pod was removed, before the controllers had time to report that', () => {
-    const history = seenTarget([0, createDeployment({ status: complete(2) })])
+    const history = seenTarget([0, make.deployment({ status: complete(2) })])
     const settled = (now: number, removedAt: number) =>
-      whenSettled({ state: examine([pod('a', readyStatus(1))]) }, 2, context({ now, history }), {
+      whenSettled({ state: examine([pod('a', podIs.ready(1))]) }, 2, context({ now, history }), {
         removedAt: moment(removedAt),
       })
     expect(settled(60, 59)).toEqual({ done: false, at: moment(89) })
@@ -164,26 +151,26 @@ describe('all pods have settled', () => {
   })
 
   it('not while two of them settle: they are examined again when the first of the two has settled', () => {
-    const state = examine([pod('a', readyStatus(58)), pod('b', readyStatus(55))])
+    const state = examine([pod('a', podIs.ready(58)), pod('b', podIs.ready(55))])
     expect(whenSettled({ state }, 2, context({ now: 60 }))).toEqual({ done: false, at: moment(65) })
   })
 })
 
 describe('problems', () => {
   it('of several pods are one, with the number of the pods', () => {
-    const state = examine([pod('a', deadStatus(1, 40)), pod('b', crashLoopStatus(2, 30))])
+    const state = examine([pod('a', podIs.dead(1, 40)), pod('b', podIs.looping(2, 30))])
     expect(state.problems).toMatchObject([
       { reason: 'crash-loop', subject: toSubject('pod/b'), count: 2, pods: 2, firstSeenAt: moment(30) },
     ])
   })
 
   it('are separated by container and reason', () => {
-    const state = examine([pod('a', deadStatus(1, 40)), pod('b', deadStatus(1, 40, { reason: 'OOMKilled' }))])
+    const state = examine([pod('a', podIs.dead(1, 40)), pod('b', podIs.dead(1, 40, { reason: 'OOMKilled' }))])
     expect(state.problems.map(({ reason }) => reason).toSorted()).toEqual(['crash-loop', 'out-of-memory'])
   })
 
   it('are reported although a better pod keeps them from failing the workload', () => {
-    expect(examine([pod('a', neverPull), pod('b', readyStatus(1))]).problems).toHaveLength(1)
+    expect(examine([pod('a', neverPull), pod('b', podIs.ready(1))]).problems).toHaveLength(1)
   })
 
   const problem = (overrides: Partial<ProblemWith<ReasonCode>>) =>
@@ -214,24 +201,24 @@ describe('problems', () => {
 })
 
 test('pods have a stall hold while one of them has one', () => {
-  const probed = { containers: [createContainer({ readinessProbe: {} })] }
-  const slow = createPod({
+  const probed = { containers: [make.container({ readinessProbe: {} })] }
+  const slow = make.pod({
     metadata: { name: 'b' },
     spec: probed,
-    status: podStatus({ state: running(50), started: true }),
+    status: podIs.unready({ state: is.running(50), started: true }),
   })
-  expect(examine([pod('a', readyStatus(1)), slow]).stallHold).toBeDefined()
-  expect(examine([pod('a', readyStatus(1))]).stallHold).toBeUndefined()
+  expect(examine([pod('a', podIs.ready(1)), slow]).stallHold).toBeDefined()
+  expect(examine([pod('a', podIs.ready(1))]).stallHold).toBeUndefined()
 })
 
 test('an unschedulable pod has passed no milestone', () => {
   const conditions = [condition('PodScheduled', 'False', { reason: 'Unschedulable' })]
-  const [state] = examine([createPod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } })]).pods
+  const [state] = examine([make.pod({ spec: { nodeName: '' }, status: { phase: 'Pending', conditions } })]).pods
   expect(state).toMatchObject({ scheduled: false, pulled: false, started: false, ready: false, settled: false })
 })
 
 const deleted = (name: string, endsAt: number, finalizers?: string[]) =>
-  createPod({ metadata: { name, deletionTimestamp: iso(endsAt), ...(finalizers && { finalizers }) } })
+  make.pod({ metadata: { name, deletionTimestamp: iso(endsAt), ...(finalizers && { finalizers }) } })
 
 describe('a pod that is being deleted', () => {
   it('may exist for 10 s after its grace period, and is assessed again then', () => {
@@ -262,7 +249,7 @@ describe('a pod that is being deleted', () => {
   })
 
   it('is reported once for all stuck pods, with the pod that was due first', () => {
-    const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), createPod()]
+    const pods = [deleted('web-2', 35), deleted('web-1', 30), deleted('web-0', 90), make.pod()]
     expect(stuckPods(pods, context({ now: 60 }))).toMatchObject({
       problems: [{ subject: toSubject('pod/web-1'), pods: 2 }],
       recheckAt: moment(100),
@@ -270,6 +257,6 @@ describe('a pod that is being deleted', () => {
   })
 
   it('is not reported while no pod is being deleted', () => {
-    expect(stuckPods([createPod()], context({ now: 60 }))).toEqual({ problems: [] })
+    expect(stuckPods([make.pod()], context({ now: 60 }))).toEqual({ problems: [] })
   })
 })

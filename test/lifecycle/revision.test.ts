@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { templateChangedAt } from '../../src/lifecycle/workloads/revision.ts'
-import { createDeployment, createReplicaSet, createRevision, iso, moment, ownedBy } from './builders.ts'
+import { iso, make, moment, ownedBy } from '../kit/objects.ts'
 
 /** A ReplicaSet of `web`, created at this second, with its revision and those that it had before. */
 function replicaSet(name: string, createdAt: number, revision: string | undefined, before?: string): KubeObject {
@@ -9,7 +9,7 @@ function replicaSet(name: string, createdAt: number, revision: string | undefine
     ...(revision === undefined ? {} : { 'deployment.kubernetes.io/revision': revision }),
     ...(before === undefined ? {} : { 'deployment.kubernetes.io/revision-history': before }),
   }
-  return createReplicaSet({ metadata: { name, creationTimestamp: iso(createdAt), annotations } })
+  return make.replicaSet({ metadata: { name, creationTimestamp: iso(createdAt), annotations } })
 }
 
 function storeOf(objects: readonly KubeObject[]): Store {
@@ -19,9 +19,9 @@ function storeOf(objects: readonly KubeObject[]): Store {
 }
 
 function ofReplicaSet(name: string, ...objects: readonly KubeObject[]) {
-  const [owner] = ownedBy(createReplicaSet({ metadata: { name } }))
+  const [owner] = ownedBy(make.replicaSet({ metadata: { name } }))
   if (owner === undefined) throw new Error('A pod of a ReplicaSet has an owner.')
-  return templateChangedAt(owner, 'shop', storeOf([createDeployment(), ...objects]))
+  return templateChangedAt(owner, 'shop', storeOf([make.deployment(), ...objects]))
 }
 
 describe("the last change of a Deployment's template", () => {
@@ -63,7 +63,7 @@ describe("the last change of a set's template", () => {
     metadata: { name: 'db', namespace: 'shop', uid: 'db-uid' },
   }
   const revision = (name: string, createdAt: number, number: number) =>
-    createRevision(set, name, number, { creationTimestamp: iso(createdAt) })
+    make.revision(set, name, number, { creationTimestamp: iso(createdAt) })
   const ofSet = (...objects: readonly KubeObject[]) => {
     const [owner] = ownedBy(set)
     if (owner === undefined) throw new Error('A pod of a set has an owner.')

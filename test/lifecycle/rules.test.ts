@@ -3,7 +3,7 @@ import { loadMilestones, milestonesOf, targetRule } from '../../src/lifecycle/ru
 import { loadCompiler } from '../../src/plan/expressions.ts'
 import { compileEntry, type HealthCheckEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { context, seenTarget } from './builders.ts'
+import { context, seenTarget } from '../kit/rule.ts'
 
 describe('the milestones of a kind', () => {
   it.each([

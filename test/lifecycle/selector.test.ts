@@ -1,6 +1,6 @@
 import type { LabelSelector } from '../../src/cluster/objects.ts'
 import { formatSelector, podRequest } from '../../src/lifecycle/selector.ts'
-import { createDeployment } from './builders.ts'
+import { make } from '../kit/objects.ts'
 
 describe('a selector in the form of the API', () => {
   it.each<[string, LabelSelector | Record<string, string> | undefined, string]>([
@@ -27,11 +27,11 @@ describe('a selector in the form of the API', () => {
   })
 
   it('is used in the namespace of its workload', () => {
-    expect(podRequest(createDeployment())).toMatchObject({ kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' })
+    expect(podRequest(make.deployment())).toMatchObject({ kind: 'Pod', namespace: 'shop', labelSelector: 'app=web' })
   })
 
   it('is used without a namespace where the workload has none', () => {
-    const { namespace: _, ...metadata } = createDeployment().metadata
-    expect(podRequest({ ...createDeployment(), metadata }).namespace).toBeUndefined()
+    const { namespace: _, ...metadata } = make.deployment().metadata
+    expect(podRequest({ ...make.deployment(), metadata }).namespace).toBeUndefined()
   })
 })

@@ -1,18 +1,9 @@
 import type { Pod, Service } from '../../src/cluster/objects.ts'
 import { explainService, explainUnserved, type Workload } from '../../src/lifecycle/network/service-explanation.ts'
 import { type Check, messageOf } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createContainer,
-  createDeployment,
-  createPod,
-  createTemplate,
-  readyStatus,
-} from './builders.ts'
+import { condition, make, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function createService(spec: object = {}, metadata: object = {}): Service {
   return {
@@ -23,11 +14,11 @@ function createService(spec: object = {}, metadata: object = {}): Service {
   }
 }
 
-const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }] })]
+const containers = [make.container({ ports: [{ name: 'http', containerPort: 8080 }] })]
 
 function webPod(name: string, rest: { status?: Pod['status']; metadata?: object; spec?: object } = {}): Pod {
-  const { status = readyStatus(1), metadata, spec } = rest
-  return createPod({ metadata: { name, ...metadata }, spec: { containers, ...spec }, status })
+  const { status = podIs.ready(1), metadata, spec } = rest
+  return make.pod({ metadata: { name, ...metadata }, spec: { containers, ...spec }, status })
 }
 
 interface Namespace {
@@ -73,7 +64,7 @@ describe('a selector that matches nothing', () => {
   })
 
   it('lists the labels in the pod template of a workload that has no pods', () => {
-    const { message } = explain(createService({ selector: { app: 'wbe' } }), { workloads: [createDeployment()] })
+    const { message } = explain(createService({ selector: { app: 'wbe' } }), { workloads: [make.deployment()] })
     expect(message).toBe('its selector app=wbe matches no pod; pods and templates have app=web')
   })
 
@@ -85,14 +76,14 @@ describe('a selector that matches nothing', () => {
 
 describe('a selector that matches a workload without pods', () => {
   it('reports the desired number of pods of the workload', () => {
-    const { reason, message } = explain(createService(), { workloads: [createDeployment({ spec: { replicas: 3 } })] })
+    const { reason, message } = explain(createService(), { workloads: [make.deployment({ spec: { replicas: 3 } })] })
     expect(reason).toBe('no-endpoints')
     expect(message).toBe('has no pods behind it: deployment/web should have 3 pods and has none')
   })
 
   it('reports that the workload is scaled to zero', () => {
-    const other = createDeployment({ metadata: { name: 'other' }, spec: { replicas: 1, template: createTemplate() } })
-    const workloads = [createDeployment({ spec: { replicas: 0 } }), other]
+    const other = make.deployment({ metadata: { name: 'other' }, spec: { replicas: 1, template: make.template() } })
+    const workloads = [make.deployment({ spec: { replicas: 0 } }), other]
     expect(explain(createService(), { workloads }).lines.at(-1)).toBe(
       '✗ deployment/web is scaled to zero, deployment/other should have 1 pod and has none',
     )
@@ -130,7 +121,7 @@ describe('the explanation of pods that get no traffic', () => {
   })
 
   it('is a pod that crashes, whose problem is the cause', () => {
-    const pods = [webPod('a', { status: crashLoopStatus(3, 50) }), webPod('b', { status: crashLoopStatus(2, 50) })]
+    const pods = [webPod('a', { status: podIs.looping(3, 50) }), webPod('b', { status: podIs.looping(2, 50) })]
     const { message, lines, cause } = explain(createService(), { pods })
     expect(message).toMatch(/^selects 2 pods, none of them ready: container app of pod\/a exited with code 3/)
     expect(lines).toEqual([
@@ -161,7 +152,7 @@ describe('the explanation of pods that get no traffic', () => {
       'selects 3 pods, 1 of them of an older revision, none of the new ones ready: container app of pod/new ',
     ],
   ])('is the new pods of an update, while the old ones are ready: %j', (names, words) => {
-    const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: crashLoopStatus(3, 50) }))
+    const pods = names.map((name) => webPod(name, name.startsWith('old') ? {} : { status: podIs.looping(3, 50) }))
     const revisionOf = ({ metadata }: Pod) => (metadata.name.startsWith('old') ? 'other' : 'gated')
     const finding = explain(createService(), { pods, options: { revisionOf } })
     expect(finding.message.startsWith(words)).toBe(true)

@@ -1,24 +1,7 @@
 import type { EndpointSlice, KubeObject, ObjectMeta, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/network/service.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  createContainer,
-  createDeployment,
-  createEvent,
-  createPod,
-  createSlice,
-  deadStatus,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenTarget,
-  terminated,
-} from './builders.ts'
+import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
 
 function createService(spec: object = {}, status: Service['status'] = {}): Service {
   return {
@@ -36,9 +19,9 @@ function createService(spec: object = {}, status: Service['status'] = {}): Servi
   }
 }
 
-function webPod(name: string, status = readyStatus(1), metadata: object = {}): Pod {
-  const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }] })]
-  return createPod({ metadata: { name, ...metadata }, spec: { containers }, status })
+function webPod(name: string, status = podIs.ready(1), metadata: object = {}): Pod {
+  const containers = [make.container({ ports: [{ name: 'http', containerPort: 8080 }] })]
+  return make.pod({ metadata: { name, ...metadata }, spec: { containers }, status })
 }
 
 function judge(service: Service, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
@@ -52,7 +35,7 @@ const b = webPod('b')
 
 describe('a Service is ready', () => {
   it('when one endpoint is', () => {
-    expect(judge(createService(), [a, b, createSlice([a, b])])).toMatchObject({
+    expect(judge(createService(), [a, b, make.slice([a, b])])).toMatchObject({
       status: 'ready',
       message: '2 endpoints ready',
     })
@@ -67,15 +50,15 @@ describe('a Service is ready', () => {
   })
 
   it('without endpoints when every workload behind it is scaled to zero', () => {
-    const idle = createDeployment({ spec: { replicas: 0 } })
+    const idle = make.deployment({ spec: { replicas: 0 } })
     const message = 'has no endpoints: every workload behind it is scaled to zero (deployment/web)'
     expect(judge(createService(), [idle])).toMatchObject({ status: 'ready', message, notes: [] })
-    const busy = createDeployment({ metadata: { name: 'busy', uid: 'busy-uid' } })
+    const busy = make.deployment({ metadata: { name: 'busy', uid: 'busy-uid' } })
     expect(judge(createService(), [idle, busy]).status).toBe('progressing')
   })
 
   it.each(['Deployment', 'StatefulSet'])('not as scaled to zero while each %s is not listed', (kind) => {
-    const idle = createDeployment({ spec: { replicas: 0 } })
+    const idle = make.deployment({ spec: { replicas: 0 } })
     expect(judge(createService(), [idle], { unseen: [kind] }).message).not.toContain('scaled to zero')
   })
 
@@ -88,7 +71,7 @@ describe('a Service is ready', () => {
 
   it('with a load balancer when it has its address too', () => {
     const spec = { type: 'LoadBalancer' }
-    const objects = [a, createSlice([a])]
+    const objects = [a, make.slice([a])]
     expect(judge(createService(spec), objects)).toMatchObject({
       status: 'progressing',
       problems: [{ reason: 'address-pending', class: 'slow' }],
@@ -104,7 +87,7 @@ describe('a Service is ready', () => {
     ['FailedDeployModel', 'Failed deploy model due to AccessDenied'],
   ])('with a load balancer only when it has its address: the Warning %s says why it has none', (reason, message) => {
     const service = createService({ type: 'LoadBalancer' })
-    const warned = (about: { reason: string; message: string }) => createEvent(service, { type: 'Warning', ...about })
+    const warned = (about: { reason: string; message: string }) => make.event(service, { type: 'Warning', ...about })
     const events = [
       warned({ reason, message }),
       warned({ reason: 'FailedToUpdateEndpointSlices', message: 'conflict' }),
@@ -132,7 +115,7 @@ describe('a Service is ready', () => {
       const service = createService({ type: 'LoadBalancer', ...spec }, { loadBalancer: { ingress: [address] } })
       return { ...service, metadata: { ...service.metadata, ...metadata } }
     }
-    const objects = [a, createSlice([a])]
+    const objects = [a, make.slice([a])]
     const warnings = ['its address is 192.0.2.1, and not 192.0.2.7 as requested']
 
     it('when it has that address, or only a name', () => {
@@ -173,8 +156,8 @@ describe('a Service is ready', () => {
 })
 
 describe('a Service whose only ready pod has just started without a readiness probe', () => {
-  const young = webPod('a', readyStatus(55))
-  const judgeAt = (now: number) => judge(createService(), [young, createSlice([young])], { now })
+  const young = webPod('a', podIs.ready(55))
+  const judgeAt = (now: number) => judge(createService(), [young, make.slice([young])], { now })
 
   it('is not ready before that pod has settled, as a crash loop looks ready for seconds', () => {
     expect(judgeAt(60)).toMatchObject({
@@ -192,18 +175,18 @@ describe('a Service whose only ready pod has just started without a readiness pr
   })
 
   it('is ready at once where that pod has a readiness probe', () => {
-    const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }], readinessProbe: {} })]
-    const probed = createPod({ metadata: { name: 'a' }, spec: { containers }, status: readyStatus(59) })
-    expect(judge(createService(), [probed, createSlice([probed])]).status).toBe('ready')
+    const containers = [make.container({ ports: [{ name: 'http', containerPort: 8080 }], readinessProbe: {} })]
+    const probed = make.pod({ metadata: { name: 'a' }, spec: { containers }, status: podIs.ready(59) })
+    expect(judge(createService(), [probed, make.slice([probed])]).status).toBe('ready')
   })
 
   it('is not ready by an endpoint whose pod is no longer ready: endpoints may be outdated', () => {
-    const dead = webPod('a', podStatus({ state: terminated(1, 58) }))
-    expect(judge(createService(), [dead, createSlice([dead])]).status).toBe('progressing')
+    const dead = webPod('a', podIs.unready({ state: is.terminated(1, 58) }))
+    expect(judge(createService(), [dead, make.slice([dead])]).status).toBe('progressing')
   })
 
   it('is ready at once by another pod that has settled', () => {
-    expect(judge(createService(), [young, b, createSlice([young, b])])).toMatchObject({ status: 'ready' })
+    expect(judge(createService(), [young, b, make.slice([young, b])])).toMatchObject({ status: 'ready' })
   })
 })
 
@@ -214,15 +197,15 @@ describe('a Service of several ports', () => {
   ]
   const service = createService({ ports })
   const podWith = (name: string, containerPort: number, status?: Pod['status']) =>
-    createPod({
+    make.pod({
       metadata: { name },
-      spec: { containers: [createContainer({ ports: [{ name, containerPort }] })] },
-      status: status ?? readyStatus(1),
+      spec: { containers: [make.container({ ports: [{ name, containerPort }] })] },
+      status: status ?? podIs.ready(1),
     })
   /** The controller makes one slice for each set of ports that pods have. */
   const sliceOf = (pod: Pod, containerPort: number, ready = true): EndpointSlice => ({
-    ...createSlice([pod], ready),
-    metadata: { ...createSlice([]).metadata, name: `web-${pod.metadata.name}`, uid: `${pod.metadata.name}-slice` },
+    ...make.slice([pod], ready),
+    metadata: { ...make.slice([]).metadata, name: `web-${pod.metadata.name}`, uid: `${pod.metadata.name}-slice` },
     ports: [{ name: pod.metadata.name, port: containerPort, protocol: 'TCP' }],
   })
   const [http, grpc] = [podWith('http', 8080), podWith('grpc', 8081)]
@@ -241,7 +224,7 @@ describe('a Service of several ports', () => {
           'has no ready endpoint for port grpc: no container of the pods that it selects has a port named "grpc"',
       },
     ])
-    const crashing = podWith('grpc', 8081, deadStatus(1, 50))
+    const crashing = podWith('grpc', 8081, podIs.dead(1, 50))
     expect(
       judge(service, [http, crashing, sliceOf(http, 8080), sliceOf(crashing, 8081, false)]).problems,
     ).toMatchObject([
@@ -257,11 +240,11 @@ describe('a Service of several ports', () => {
 describe('the port of an endpoint', () => {
   it('is found by name and protocol, as the controller does', () => {
     const containers = [
-      createContainer({ ports: [{ name: 'dns', containerPort: 5353, protocol: 'UDP' }] }),
-      createContainer({ name: 'tcp', ports: [{ name: 'dns', containerPort: 5300 }] }),
+      make.container({ ports: [{ name: 'dns', containerPort: 5353, protocol: 'UDP' }] }),
+      make.container({ name: 'tcp', ports: [{ name: 'dns', containerPort: 5300 }] }),
     ]
-    const pod = createPod({ metadata: { name: 'a' }, spec: { containers }, status: readyStatus(1) })
-    const slice = { ...createSlice([pod]), ports: [{ name: 'dns', port: 5300, protocol: 'TCP' }] }
+    const pod = make.pod({ metadata: { name: 'a' }, spec: { containers }, status: podIs.ready(1) })
+    const slice = { ...make.slice([pod]), ports: [{ name: 'dns', port: 5300, protocol: 'TCP' }] }
     const port = { name: 'dns', port: 53, targetPort: 'dns' }
     expect(judge(createService({ ports: [{ ...port, protocol: 'TCP' }] }), [pod, slice]).status).toBe('ready')
     expect(judge(createService({ ports: [{ ...port, protocol: 'UDP' }] }), [pod, slice]).status).toBe('progressing')
@@ -271,37 +254,37 @@ describe('the port of an endpoint', () => {
     const ports = [{ name: 'http', containerPort: 8080 }]
     const service = createService({ ports: [{ port: 80, targetPort: 'http' }] })
     const podWith = (init: object) =>
-      createPod({
+      make.pod({
         metadata: { name: 'a' },
-        spec: { initContainers: [createContainer({ name: 'init', ports, ...init })] },
-        status: readyStatus(1),
+        spec: { initContainers: [make.container({ name: 'init', ports, ...init })] },
+        status: podIs.ready(1),
       })
     expect(judge(service, [podWith({})]).problems[0]?.message).toContain('a port named "http"')
     const sidecar = podWith({ restartPolicy: 'Always' })
-    expect(judge(service, [sidecar, createSlice([sidecar])]).status).toBe('ready')
+    expect(judge(service, [sidecar, make.slice([sidecar])]).status).toBe('ready')
   })
 })
 
 describe('an endpoint counts', () => {
   it('once, however many address types it has', () => {
-    const v6 = { ...createSlice([a, b]), metadata: { ...createSlice([]).metadata, name: 'web-y', uid: 'slice-6' } }
-    expect(judge(createService(), [a, b, createSlice([a, b]), v6]).message).toBe('2 endpoints ready')
+    const v6 = { ...make.slice([a, b]), metadata: { ...make.slice([]).metadata, name: 'web-y', uid: 'slice-6' } }
+    expect(judge(createService(), [a, b, make.slice([a, b]), v6]).message).toBe('2 endpoints ready')
   })
 
   it('when it has no readiness condition, which means ready', () => {
-    const { endpoints = [], ...slice } = createSlice([a])
+    const { endpoints = [], ...slice } = make.slice([a])
     const unstated = { ...slice, endpoints: endpoints.map(({ conditions: _, ...rest }) => rest) }
     expect(judge(createService(), [a, unstated]).status).toBe('ready')
   })
 
   it('when it belongs to no pod: another controller writes it', () => {
-    const manual = { ...createSlice([]), endpoints: [{ addresses: ['192.0.2.7'], conditions: { ready: true } }] }
+    const manual = { ...make.slice([]), endpoints: [{ addresses: ['192.0.2.7'], conditions: { ready: true } }] }
     expect(judge(createService(), [a, manual]).status).toBe('ready')
   })
 })
 
 describe('an endpoint does not count', () => {
-  const publishing = createSlice([a])
+  const publishing = make.slice([a])
   const serving = (value: boolean) => ({
     ...publishing,
     endpoints: (publishing.endpoints ?? []).map((each) => ({ ...each, conditions: { ready: true, serving: value } })),
@@ -313,13 +296,13 @@ describe('an endpoint does not count', () => {
   })
 
   it.each([
-    ['when it is not ready', [a, createSlice([a], false)]],
+    ['when it is not ready', [a, make.slice([a], false)]],
     [
       'when it is terminating, though it still serves',
       [
         a,
         {
-          ...createSlice([]),
+          ...make.slice([]),
           endpoints: [
             { conditions: { ready: false, serving: true, terminating: true }, targetRef: { kind: 'Pod', name: 'a' } },
           ],
@@ -328,21 +311,21 @@ describe('an endpoint does not count', () => {
     ],
     [
       'when its pod has succeeded',
-      [webPod('a', { phase: 'Succeeded', conditions: [condition('Ready', 'False')] }), createSlice([a])],
+      [webPod('a', { phase: 'Succeeded', conditions: [condition('Ready', 'False')] }), make.slice([a])],
     ],
     [
       'when its pod does not match the present selector',
-      [webPod('a', readyStatus(1), { labels: { app: 'other' } }), createSlice([a])],
+      [webPod('a', podIs.ready(1), { labels: { app: 'other' } }), make.slice([a])],
     ],
     [
       'when its pod is being deleted',
-      [webPod('a', readyStatus(1), { deletionTimestamp: '2025-01-15T12:00:30Z' }), createSlice([a])],
+      [webPod('a', podIs.ready(1), { deletionTimestamp: '2025-01-15T12:00:30Z' }), make.slice([a])],
     ],
-    ['when its port is not the present target port', [a, createSlice([a], true, 9090)]],
-    ['when its pod is gone', [createSlice([a])]],
+    ['when its port is not the present target port', [a, make.slice([a], true, 9090)]],
+    ['when its pod is gone', [make.slice([a])]],
     [
       'when another pod has taken the name of its own',
-      [webPod('a', readyStatus(1), { uid: 'later' }), createSlice([a])],
+      [webPod('a', podIs.ready(1), { uid: 'later' }), make.slice([a])],
     ],
   ])('%s', (_, objects) => {
     expect(judge(createService(), objects).status).toBe('progressing')
@@ -350,20 +333,20 @@ describe('an endpoint does not count', () => {
 
   it('when its pod is of an older revision of a gated workload', () => {
     const options = { revisionOf: (pod: Pod) => (pod.metadata.name === 'b' ? 'gated' : 'other') } as const
-    expect(judge(createService(), [a, b, createSlice([a])], options)).toMatchObject({
+    expect(judge(createService(), [a, b, make.slice([a])], options)).toMatchObject({
       status: 'progressing',
       problems: [{ message: expect.stringContaining('selects 2 pods, 1 of them of an older revision') }],
     })
-    expect(judge(createService(), [a, b, createSlice([a, b])], options).status).toBe('ready')
+    expect(judge(createService(), [a, b, make.slice([a, b])], options).status).toBe('ready')
   })
 })
 
 describe('a Service without a ready endpoint has a problem', () => {
   it('that is assessed again when the probes of its pods have used up their time', () => {
-    const status = podStatus({ state: running(0), started: true, ready: false })
-    const containers = [createContainer({ readinessProbe: { periodSeconds: 1, failureThreshold: 2 } })]
-    const pod = createPod({ metadata: { name: 'a' }, spec: { containers }, status })
-    const judgeAt = (now: number) => judge(createService({ ports: [] }), [pod, createSlice([pod], false)], { now })
+    const status = podIs.unready({ state: is.running(0), started: true, ready: false })
+    const containers = [make.container({ readinessProbe: { periodSeconds: 1, failureThreshold: 2 } })]
+    const pod = make.pod({ metadata: { name: 'a' }, spec: { containers }, status })
+    const judgeAt = (now: number) => judge(createService({ ports: [] }), [pod, make.slice([pod], false)], { now })
     expect(judgeAt(2)).toMatchObject({
       recheckAt: moment(3),
       problems: [{ message: 'selects 1 pod, which is not ready' }],
@@ -385,7 +368,7 @@ describe('a Service without a ready endpoint has a problem', () => {
   })
 
   it('when its pods are not ready', () => {
-    const crashing = webPod('a', deadStatus(1, 50))
+    const crashing = webPod('a', podIs.dead(1, 50))
     expect(judge(createService(), [crashing]).problems).toMatchObject([
       {
         reason: 'no-endpoints',
@@ -401,18 +384,18 @@ describe('a Service is assessed again', () => {
 
   it('when one of its pods or slices, or a workload changes', () => {
     expect(isConcerned(a)).toBe(true)
-    expect(isConcerned(createDeployment())).toBe(true)
-    expect(isConcerned(createSlice([a]))).toBe(true)
+    expect(isConcerned(make.deployment())).toBe(true)
+    expect(isConcerned(make.slice([a]))).toBe(true)
   })
 
   it('not when a pod or slice of another Service changes', () => {
-    const { metadata, ...slice } = createSlice([a])
+    const { metadata, ...slice } = make.slice([a])
     const labels = { 'kubernetes.io/service-name': 'api' }
-    expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }))).toBe(false)
+    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }))).toBe(false)
     expect(isConcerned({ ...slice, metadata: { ...metadata, labels } })).toBe(false)
   })
 
   it('when any pod appears, as long as its selector matches nothing', () => {
-    expect(isConcerned(webPod('other', readyStatus(1), { labels: { app: 'api' } }), judge(createService()))).toBe(true)
+    expect(isConcerned(webPod('other', podIs.ready(1), { labels: { app: 'api' } }), judge(createService()))).toBe(true)
   })
 })

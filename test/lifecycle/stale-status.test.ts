@@ -2,7 +2,8 @@ import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
+import { condition, iso, moment } from '../kit/objects.ts'
+import { context, reported, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {

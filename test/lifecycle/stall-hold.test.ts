@@ -3,27 +3,15 @@ import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import { examinePod } from '../../src/lifecycle/workloads/pod-state.ts'
 import { examinePods } from '../../src/lifecycle/workloads/revision-pods.ts'
 import { minReadyUntil } from '../../src/lifecycle/workloads/workload.ts'
-import {
-  context,
-  crashLoopStatus,
-  createEvent,
-  createPod,
-  deadStatus,
-  iso,
-  moment,
-  podStatus,
-  readyStatus,
-  reported,
-  seenPod,
-  waiting,
-} from './builders.ts'
+import { is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { context, reported, seenPod } from '../kit/rule.ts'
 
 describe('a container that crashed until another target was ready', () => {
-  const examine = (now: number, othersReadyAt: number, status = crashLoopStatus(3, 15)) => {
-    const pod = createPod({ status })
+  const examine = (now: number, othersReadyAt: number, status = podIs.looping(3, 15)) => {
+    const pod = make.pod({ status })
     const [app] = containersOf(pod)
     if (app === undefined) throw new Error('The pod has no container.')
-    const history = seenPod([1, createPod({ status: deadStatus(1, 1) })], [16, pod]).containers.get('app')
+    const history = seenPod([1, make.pod({ status: podIs.dead(1, 1) })], [16, pod]).containers.get('app')
     if (history === undefined) throw new Error('The container has no history.')
     const facts = { ...context({ now }), othersReadyAt: moment(othersReadyAt) }
     return examineContainer({ ...app, pod, history, context: facts })?.proven
@@ -35,7 +23,7 @@ describe('a container that crashed until another target was ready', () => {
   })
 
   it('has failed when it dies again although the other target is ready', () => {
-    expect(examine(44, 36, crashLoopStatus(4, 44))).toBe(true)
+    expect(examine(44, 36, podIs.looping(4, 44))).toBe(true)
   })
 
   it('fails when the other target was ready before its last start', () => {
@@ -48,16 +36,16 @@ describe('a container that crashed until another target was ready', () => {
 
   it('did not wait if it could not be started at all', () => {
     const never = { reason: 'StartError', exitCode: 128, startedAt: '1970-01-01T00:00:00Z' }
-    expect(examine(36, 35, deadStatus(3, 15, never))).toBe(true)
+    expect(examine(36, 35, podIs.dead(3, 15, never))).toBe(true)
   })
 })
 
 describe('a missing object', () => {
   const message = 'secret "database" not found'
-  const status = podStatus({ state: waiting('CreateContainerConfigError', message) }, { phase: 'Pending' })
-  const pod = createPod({ status })
+  const status = podIs.unready({ state: is.waiting('CreateContainerConfigError', message) }, { phase: 'Pending' })
+  const pod = make.pod({ status })
   const refused = (first: number, last: number, text = message) =>
-    createEvent(pod, {
+    make.event(pod, {
       container: 'app',
       reason: 'Failed',
       message: `Error: ${text}`,
@@ -87,9 +75,9 @@ describe('a missing object', () => {
   })
 
   describe('of a volume', () => {
-    const creating = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const creating = make.pod({ status: podIs.unready({}, { phase: 'Pending' }) })
     const mount = (first: number, last: number) =>
-      createEvent(creating, {
+      make.event(creating, {
         reason: 'FailedMount',
         message: `MountVolume.SetUp failed for volume "v" : ${message}`,
         firstTimestamp: iso(first),
@@ -105,14 +93,14 @@ describe('a missing object', () => {
   })
 
   it('is reported by the event that names it, not by the summary', () => {
-    const creating = createPod({ status: podStatus({}, { phase: 'Pending' }) })
+    const creating = make.pod({ status: podIs.unready({}, { phase: 'Pending' }) })
     const events = [
-      createEvent(creating, {
+      make.event(creating, {
         reason: 'FailedMount',
         message: `MountVolume.SetUp failed for volume "v" : ${message}`,
         metadata: { name: 'a' },
       }),
-      createEvent(creating, {
+      make.event(creating, {
         reason: 'FailedMount',
         message: 'Unable to attach or mount volumes: unmounted volumes=[v]',
         metadata: { name: 'b' },
@@ -124,7 +112,7 @@ describe('a missing object', () => {
 })
 
 describe('pods that are ready and not yet available', () => {
-  const state = reported(examinePods([createPod({ status: readyStatus(1) })], context({ now: 20 })))
+  const state = reported(examinePods([make.pod({ status: podIs.ready(1) })], context({ now: 20 })))
 
   it.each([
     [30, 20, moment(31)],

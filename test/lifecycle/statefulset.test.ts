@@ -1,26 +1,8 @@
 import type { KubeObject, PodStatus, StatefulSet } from '../../src/cluster/objects.ts'
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  type ContextOptions,
-  condition,
-  context,
-  crashLoopStatus,
-  createContainer,
-  createEvent,
-  createPod,
-  createRevision,
-  createTemplate,
-  iso,
-  moment,
-  type Overrides,
-  podStatus,
-  readyStatus,
-  reported,
-  running,
-  seenPod,
-  seenTarget,
-} from './builders.ts'
+import { condition, is, iso, make, moment, type Overrides, podIs } from '../kit/objects.ts'
+import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function createSet({
   metadata,
@@ -31,7 +13,7 @@ function createSet({
     apiVersion: 'apps/v1',
     kind: 'StatefulSet',
     metadata: { name: 'db', namespace: 'shop', uid: 'db-uid', generation: 1, ...metadata },
-    spec: { replicas: 2, selector: { matchLabels: { app: 'db' } }, template: createTemplate(), ...spec },
+    spec: { replicas: 2, selector: { matchLabels: { app: 'db' } }, template: make.template(), ...spec },
     ...(status === undefined ? {} : { status }),
   }
 }
@@ -43,18 +25,18 @@ function done(rest: StatefulSet['status'] = {}): NonNullable<StatefulSet['status
 
 function dbPod(name: string, status: PodStatus, revision = 'db-new') {
   const labels = { app: 'db', 'controller-revision-hash': revision }
-  return createPod({ metadata: { name, labels }, status }, createSet())
+  return make.pod({ metadata: { name, labels }, status }, createSet())
 }
 
 function judge(set: StatefulSet, objects: readonly KubeObject[], options: ContextOptions = {}) {
   return reported(statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects })))
 }
 
-const pods = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
+const pods = [dbPod('db-0', podIs.ready(1)), dbPod('db-1', podIs.ready(2))]
 
 /** A pod that has died for the third time, 40 s after the first. */
 function crashing(name: string, revision?: string) {
-  const broken = (nth: number, at: number) => dbPod(name, crashLoopStatus(nth, at), revision)
+  const broken = (nth: number, at: number) => dbPod(name, podIs.looping(nth, at), revision)
   const history = seenPod([5, broken(1, 5)], [20, broken(2, 20)], [45, broken(3, 45)])
   return { pod: broken(3, 45), podHistories: new Map([[`${name}-uid`, history]]) }
 }
@@ -89,7 +71,7 @@ describe('a StatefulSet is ready', () => {
   })
 
   it('not before its pods have settled', () => {
-    const young = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(55))]
+    const young = [dbPod('db-0', podIs.ready(1)), dbPod('db-1', podIs.ready(55))]
     expect(judge(createSet({ status: done() }), young)).toMatchObject({ status: 'progressing', recheckAt: moment(65) })
   })
 
@@ -102,7 +84,7 @@ describe('a StatefulSet is ready', () => {
   it('when its pods from the partition on are updated, and reports the other pods', () => {
     const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
     const status = done({ updatedReplicas: 1, currentReplicas: 1, currentRevision: 'db-old' })
-    const mixed = [dbPod('db-0', readyStatus(-90), 'db-old'), dbPod('db-1', readyStatus(-90))]
+    const mixed = [dbPod('db-0', podIs.ready(-90), 'db-old'), dbPod('db-1', podIs.ready(-90))]
     expect(judge(createSet({ spec, status }), mixed, { now: 1 })).toMatchObject({
       status: 'ready',
       notes: ['1 pod below the partition stays on the older revision'],
@@ -116,7 +98,7 @@ describe('a StatefulSet is ready', () => {
     const rollingUpdate = { partition: 1 }
     const spec = { ordinals: { start }, updateStrategy: { type: 'RollingUpdate', rollingUpdate } }
     const status = done({ updatedReplicas: 0, currentReplicas: 2, currentRevision: 'db-old' })
-    const old = [0, 1].map((index) => dbPod(`db-${start + index}`, readyStatus(-90), 'db-old'))
+    const old = [0, 1].map((index) => dbPod(`db-${start + index}`, podIs.ready(-90), 'db-old'))
     const { keptPods } = judge(createSet({ spec, status }), old)
     expect([...(keptPods ?? [])]).toEqual(kept.map((name) => `${name}-uid`))
   })
@@ -124,7 +106,7 @@ describe('a StatefulSet is ready', () => {
   it('with OnDelete when all existing pods are ready, and reports old ones', () => {
     const spec = { updateStrategy: { type: 'OnDelete' } }
     const status = done({ updatedReplicas: 0, currentRevision: 'db-old' })
-    const old = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2), 'db-old')]
+    const old = [dbPod('db-0', podIs.ready(1), 'db-old'), dbPod('db-1', podIs.ready(2), 'db-old')]
     const assessment = judge(createSet({ spec, status }), old)
     expect(assessment).toMatchObject({ status: 'ready', notes: [expect.stringContaining('OnDelete')] })
     expect(assessment.milestones.at(-1)).toMatchObject({
@@ -132,16 +114,16 @@ describe('a StatefulSet is ready', () => {
       message: '0 of 2 pods updated, the others when they are deleted (OnDelete)',
     })
     const updated = createSet({ spec, status: done({ updatedReplicas: 2 }) })
-    const news = [dbPod('db-0', readyStatus(1)), dbPod('db-1', readyStatus(2))]
+    const news = [dbPod('db-0', podIs.ready(1)), dbPod('db-1', podIs.ready(2))]
     expect(judge(updated, news).milestones.at(-1)).toMatchObject({ state: 'done', message: '2 pods updated' })
   })
 })
 
 it('a StatefulSet reports a terminating pod that it waits for beyond its grace period', () => {
-  const { metadata, ...rest } = dbPod('db-1', readyStatus(2), 'db-old')
+  const { metadata, ...rest } = dbPod('db-1', podIs.ready(2), 'db-old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }
   const set = createSet({ status: done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' }) })
-  const assessment = judge(set, [dbPod('db-0', readyStatus(1), 'db-old'), stuck])
+  const assessment = judge(set, [dbPod('db-0', podIs.ready(1), 'db-old'), stuck])
   expect(assessment).toMatchObject({
     status: 'progressing',
     problems: [{ reason: 'pod-stuck', class: 'slow', subject: toSubject('pod/db-1') }],
@@ -151,14 +133,14 @@ it('a StatefulSet reports a terminating pod that it waits for beyond its grace p
 
 describe('a StatefulSet whose pods were denied', () => {
   const denied = (at: number) =>
-    createEvent(createSet(), {
+    make.event(createSet(), {
       reason: 'FailedCreate',
       message: 'create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden: violates PodSecurity "x"',
       count: 12,
       lastTimestamp: iso(at),
     })
   const revision = (name: string, number: number, at: number) =>
-    createRevision(createSet(), name, number, { creationTimestamp: iso(at) })
+    make.revision(createSet(), name, number, { creationTimestamp: iso(at) })
   const revisions = [revision('db-old', 1, -600), revision('db-new', 2, -5)]
   const none = done({ replicas: 0, readyReplicas: 0, updatedReplicas: 0 })
 
@@ -195,7 +177,7 @@ describe('a StatefulSet whose pods were denied', () => {
 describe('the milestone "ready" of a StatefulSet', () => {
   it('is not reached because old pods are ready, however long they have been ready', () => {
     const half = done({ updatedReplicas: 1, currentRevision: 'db-old' })
-    const mixed = [dbPod('db-0', readyStatus(1), 'db-old'), dbPod('db-1', readyStatus(2))]
+    const mixed = [dbPod('db-0', podIs.ready(1), 'db-old'), dbPod('db-1', podIs.ready(2))]
     const { milestones } = judge(createSet({ status: half }), mixed)
     expect(milestones.find(({ name }) => name === 'ready')).toMatchObject({
       state: 'open',
@@ -208,7 +190,7 @@ describe('a StatefulSet fails', () => {
   it('because of the pod that blocks its update, although an earlier pod is ready', () => {
     const { pod, podHistories } = crashing('db-1')
     const set = createSet({ status: done({ readyReplicas: 1 }) })
-    expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).failure).toMatchObject({
+    expect(judge(set, [dbPod('db-0', podIs.ready(1)), pod], { podHistories }).failure).toMatchObject({
       reason: 'crash-loop',
       subject: toSubject('pod/db-1'),
     })
@@ -217,7 +199,7 @@ describe('a StatefulSet fails', () => {
   it('not while another pod has come further, if its pods are created in parallel', () => {
     const { pod, podHistories } = crashing('db-1')
     const set = createSet({ spec: { podManagementPolicy: 'Parallel' }, status: done({ readyReplicas: 1 }) })
-    expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
+    expect(judge(set, [dbPod('db-0', podIs.ready(1)), pod], { podHistories }).status).toBe('progressing')
   })
 
   it.each([
@@ -227,7 +209,7 @@ describe('a StatefulSet fails', () => {
     const { pod, podHistories } = crashing('db-1', 'db-old')
     const status = done({ readyReplicas: 1, updatedReplicas: 0, currentRevision: 'db-old' })
     const set = createSet({ spec: { updateStrategy: { type } }, status })
-    expect(judge(set, [dbPod('db-0', readyStatus(1), 'db-old'), pod], { podHistories })).toMatchObject({
+    expect(judge(set, [dbPod('db-0', podIs.ready(1), 'db-old'), pod], { podHistories })).toMatchObject({
       status: 'progressing',
       problems: [
         {
@@ -250,10 +232,10 @@ describe('a StatefulSet has a stall hold', () => {
     conditions: [condition('PodScheduled', 'False', { reason })],
   })
   const evicted = dbPod('db-0', pending('Unschedulable'), 'db-old')
-  const added = createEvent(evicted, { reason: 'TriggeredScaleUp' })
+  const added = make.event(evicted, { reason: 'TriggeredScaleUp' })
 
   it('of an old pod that the update waits for: a drained one that an autoscaler adds a node for', () => {
-    const objects = [evicted, dbPod('db-1', readyStatus(1))]
+    const objects = [evicted, dbPod('db-1', podIs.ready(1))]
     expect(judge(updating, [...objects, added]).stallHold).toBe('an autoscaler is adding a node')
     expect(judge(updating, objects).stallHold).toBeUndefined()
   })
@@ -261,26 +243,26 @@ describe('a StatefulSet has a stall hold', () => {
   it('of an old pod below the partition, which must be ready too', () => {
     const spec = { updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: 1 } } }
     const set = createSet({ spec, ...(updating.status && { status: updating.status }) })
-    expect(judge(set, [evicted, dbPod('db-1', readyStatus(1)), added]).stallHold).toBe('an autoscaler is adding a node')
+    expect(judge(set, [evicted, dbPod('db-1', podIs.ready(1)), added]).stallHold).toBe('an autoscaler is adding a node')
   })
 
   it('of an old pod until the time of its probes ends', () => {
-    const probed = createPod(
+    const probed = make.pod(
       {
         metadata: { name: 'db-0', labels: { app: 'db', 'controller-revision-hash': 'db-old' } },
-        spec: { containers: [createContainer({ readinessProbe: { initialDelaySeconds: 400 } })] },
-        status: podStatus({ state: running(0), started: true }),
+        spec: { containers: [make.container({ readinessProbe: { initialDelaySeconds: 400 } })] },
+        status: podIs.unready({ state: is.running(0), started: true }),
       },
       createSet(),
     )
-    expect(judge(updating, [probed, dbPod('db-1', readyStatus(1))])).toMatchObject({
+    expect(judge(updating, [probed, dbPod('db-1', podIs.ready(1))])).toMatchObject({
       stallHold: 'probes are within the time they ask for',
       recheckAt: moment(431),
     })
   })
 
   it('while the pods that an autoscaler adds to its complete rollout have no room, and not while it is created', () => {
-    const objects = [dbPod('db-0', readyStatus(1)), dbPod('db-1', pending('Unschedulable'))]
+    const objects = [dbPod('db-0', podIs.ready(1)), dbPod('db-1', pending('Unschedulable'))]
     const status = done({ readyReplicas: 1, observedGeneration: 2 })
     const look = (generation: number) => judge(createSet({ metadata: { generation }, status }), objects).stallHold
     expect(look(2)).toBe('its rollout is complete, and the pods of a scale wait for room')
@@ -293,13 +275,13 @@ describe('a StatefulSet whose status has no revisions', () => {
   const counted = { ...silent, currentReplicas: 2 }
   const changed = (status: StatefulSet['status'], generation = 2) =>
     createSet({ metadata: { generation }, status: { ...status, observedGeneration: generation } })
-  const olds = [dbPod('db-0', readyStatus(-60), 'db-old'), dbPod('db-1', readyStatus(-60), 'db-old')]
+  const olds = [dbPod('db-0', podIs.ready(-60), 'db-old'), dbPod('db-1', podIs.ready(-60), 'db-old')]
   const revision = (name: string, number: number, serviceAccountName: string) =>
-    createRevision(createSet(), name, number, {}, createTemplate({ serviceAccountName }))
+    make.revision(createSet(), name, number, {}, make.template({ serviceAccountName }))
   const revisions = [revision('db-old', 1, 'old'), revision('db-new', 2, 'new')]
   const withRevisions = {
     ...changed(counted),
-    spec: { ...createSet().spec, template: createTemplate({ serviceAccountName: 'new' }) },
+    spec: { ...createSet().spec, template: make.template({ serviceAccountName: 'new' }) },
   }
 
   it('is ready when it was never changed', () => {
@@ -348,7 +330,7 @@ describe('a StatefulSet counts for its update', () => {
   // After an undo the pods below the partition are of the present revision (computeReplicaStatus, pkg/controller/statefulset).
   it('no pods below the partition', () => {
     const set = createSet({ spec: partitioned, status: done({ updatedReplicas: 1, currentReplicas: 1 }) })
-    const canary = [dbPod('db-0', readyStatus(-90)), dbPod('db-1', readyStatus(-90), 'db-canary')]
+    const canary = [dbPod('db-0', podIs.ready(-90)), dbPod('db-1', podIs.ready(-90), 'db-canary')]
     expect(judge(set, canary)).toMatchObject({ status: 'progressing', message: '0 of 1 pod updated' })
   })
 
@@ -360,10 +342,10 @@ describe('a StatefulSet counts for its update', () => {
         spec,
         status: done({ readyReplicas, updatedReplicas: 0, currentReplicas: 2, currentRevision: 'db-old' }),
       })
-    const first = dbPod('db-0', readyStatus(-90), 'db-old')
+    const first = dbPod('db-0', podIs.ready(-90), 'db-old')
 
     it('must settle', () => {
-      const young = [first, dbPod('db-1', readyStatus(55), 'db-old')]
+      const young = [first, dbPod('db-1', podIs.ready(55), 'db-old')]
       expect(judge(counts(2), young)).toMatchObject({ status: 'progressing', recheckAt: moment(65) })
       expect(judge(counts(2), young, { now: 65 })).toMatchObject({ status: 'ready' })
     })
@@ -399,16 +381,16 @@ describe('a StatefulSet counts for its update', () => {
 test('a StatefulSet is not failed by a pod that a scale removes', () => {
   const { pod, podHistories } = crashing('db-1')
   const set = createSet({ spec: { replicas: 1 }, status: done({ readyReplicas: 1 }) })
-  expect(judge(set, [dbPod('db-0', readyStatus(1)), pod], { podHistories }).status).toBe('progressing')
+  expect(judge(set, [dbPod('db-0', podIs.ready(1)), pod], { podHistories }).status).toBe('progressing')
 })
 
 // readyReplicas counts them (computeReplicaStatus, pkg/controller/statefulset), and OnDelete is rolled out by deleting pods.
 test('a StatefulSet with OnDelete is not ready by a pod that is being deleted', () => {
-  const { metadata, ...rest } = dbPod('db-1', readyStatus(-90), 'db-old')
+  const { metadata, ...rest } = dbPod('db-1', podIs.ready(-90), 'db-old')
   const leaving = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(90) } }
   const spec = { updateStrategy: { type: 'OnDelete' } }
   const status = done({ updatedReplicas: 1, currentRevision: 'db-old' })
-  expect(judge(createSet({ spec, status }), [dbPod('db-0', readyStatus(-90)), leaving])).toMatchObject({
+  expect(judge(createSet({ spec, status }), [dbPod('db-0', podIs.ready(-90)), leaving])).toMatchObject({
     status: 'progressing',
     message: '1 of 2 pods scheduled',
   })

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { progressCounters, progressStates } from '../../src/lifecycle/custom/generic.ts'
 import { observeTarget } from '../../src/lifecycle/target-history.ts'
-import { condition, moment } from './builders.ts'
+import { condition, moment } from '../kit/objects.ts'
 
 function rollout(status: object, spec: object = {}): KubeObject {
   const metadata = { name: 'w', namespace: 'shop', uid: 'w-uid', generation: 1 }

@@ -1,5 +1,5 @@
 import { type Meaning, meaningOf, readCondition, tokensOf } from '../../src/lifecycle/custom/status.ts'
-import { condition } from './builders.ts'
+import { condition } from '../kit/objects.ts'
 
 describe('a name is split into words', () => {
   it.each([

@@ -1,27 +1,27 @@
 import type { PodTemplate } from '../../src/cluster/objects.ts'
 import { isFollowedChange, isSameTemplate } from '../../src/lifecycle/workloads/template.ts'
-import { createContainer, createTemplate } from './builders.ts'
+import { make } from '../kit/objects.ts'
 
 function withApp(container: object, rest: object = {}): PodTemplate {
-  return createTemplate({ containers: [createContainer(container)], ...rest })
+  return make.template({ containers: [make.container(container)], ...rest })
 }
 
-const web = createTemplate()
+const web = make.template()
 
 describe('two templates are the same', () => {
   it.each<[string, unknown, boolean]>([
-    ['but for the hash label of the controller', createTemplate({}, { 'pod-template-hash': '68889' }), true],
+    ['but for the hash label of the controller', make.template({}, { 'pod-template-hash': '68889' }), true],
     ['where a field is empty in one and absent in the other', withApp({ env: [], resources: {}, command: null }), true],
     [
       'also in another order of their fields',
       { spec: web.spec, metadata: { creationTimestamp: null, labels: web.metadata?.labels } },
       true,
     ],
-    ['but not with another label', createTemplate({}, { tier: 'front' }), false],
+    ['but not with another label', make.template({}, { tier: 'front' }), false],
     ['but not with another image', withApp({ image: 'acme/web:v2' }), false],
     [
       'but not with one container more',
-      createTemplate({ containers: [createContainer(), createContainer({ name: 'b' })] }),
+      make.template({ containers: [make.container(), make.container({ name: 'b' })] }),
       false,
     ],
     ['but not with the elements of a list in another order', withApp({ args: ['b', 'a'] }), false],
@@ -58,7 +58,7 @@ describe('a later template is followed', () => {
 
   it.each<[string, PodTemplate, boolean]>([
     ['with an annotation (rollout restart)', annotated({ 'kubectl.kubernetes.io/restartedAt': 'now' }), true],
-    ['with another label', createTemplate(before.spec, { stage: 'b' }), true],
+    ['with another label', make.template(before.spec, { stage: 'b' }), true],
     [
       'with an added variable (Reloader)',
       withApp({
@@ -89,7 +89,7 @@ describe('a later template is followed', () => {
     ],
     [
       'not with another container',
-      createTemplate({ ...before.spec, initContainers: [createContainer({ name: 'i' })] }),
+      make.template({ ...before.spec, initContainers: [make.container({ name: 'i' })] }),
       false,
     ],
   ])('%s', (_, after, followed) => {
@@ -98,13 +98,13 @@ describe('a later template is followed', () => {
 
   it('not when one container of several lost a variable', () => {
     const two = (env: object[]) =>
-      createTemplate({ containers: [createContainer(), createContainer({ name: 'b', env: env as never })] })
+      make.template({ containers: [make.container(), make.container({ name: 'b', env: env as never })] })
     expect(isFollowedChange(two([{ name: 'A', value: '1' }]), two([]))).toBe(false)
   })
 
   it('also with an added variable of an init container', () => {
     const init = (env: object[]) =>
-      createTemplate({ initContainers: [createContainer({ name: 'i', env: env as never })] })
+      make.template({ initContainers: [make.container({ name: 'i', env: env as never })] })
     expect(isFollowedChange(init([]), init([{ name: 'HASH', value: 'x' }]))).toBe(true)
   })
 })

@@ -1,19 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
-import {
-  complete,
-  condition,
-  context,
-  crashLoopStatus,
-  createBarePod,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  iso,
-  reported,
-  seenPod,
-  seenTarget,
-} from './builders.ts'
+import { complete, condition, iso, make, podIs } from '../kit/objects.ts'
+import { context, reported, seenPod, seenTarget } from '../kit/rule.ts'
 
 const leaving = { deletionTimestamp: iso(20), finalizers: ['example.com/hold'] }
 
@@ -52,13 +40,10 @@ describe('an object that is being deleted does not fail by its status', () => {
       }),
     ],
     ['a claim', create('v1', 'PersistentVolumeClaim', { phase: 'Lost' })],
-    [
-      'a bare pod',
-      { ...createBarePod({ status: { phase: 'Failed' } }), metadata: { name: 'w', uid: 'w', ...leaving } },
-    ],
+    ['a bare pod', { ...make.barePod({ status: { phase: 'Failed' } }), metadata: { name: 'w', uid: 'w', ...leaving } }],
     [
       'a progress deadline',
-      createDeployment({
+      make.deployment({
         metadata: leaving,
         status: complete(1, {
           availableReplicas: 0,
@@ -76,12 +61,12 @@ describe('an object that is being deleted does not fail by its status', () => {
   })
 
   it('nor by its pods', () => {
-    const replicaSet = createReplicaSet()
-    const pod = (nth: number) => createPod({ status: crashLoopStatus(nth, nth * 15) }, replicaSet)
+    const replicaSet = make.replicaSet()
+    const pod = (nth: number) => make.pod({ status: podIs.looping(nth, nth * 15) }, replicaSet)
     const seen = seenPod([15, pod(1)], [30, pod(2)], [45, pod(3)])
     const judge = (metadata: object) =>
       assess(
-        createDeployment({ metadata, status: complete(1, { availableReplicas: 0 }) }),
+        make.deployment({ metadata, status: complete(1, { availableReplicas: 0 }) }),
         [replicaSet, pod(3)],
         new Map([[pod(3).metadata.uid, seen]]),
       )

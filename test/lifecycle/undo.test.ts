@@ -1,41 +1,27 @@
 import type { Deployment, KubeObject, StatefulSet } from '../../src/cluster/objects.ts'
 import { undoHooks } from '../../src/lifecycle/workloads/undo.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import {
-  complete,
-  condition,
-  context,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createRevision,
-  createTemplate,
-  iso,
-  ownedBy,
-  podStatus,
-  readyStatus,
-  waiting,
-} from './builders.ts'
+import { complete, condition, is, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { context } from '../kit/rule.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const template = (image: string, metadata = {}) => {
-  const created = createTemplate({ containers: [createContainer({ image })] })
+  const created = make.template({ containers: [make.container({ image })] })
   return { ...created, metadata: { ...created.metadata, ...metadata } }
 }
 const web = (spec: Deployment['spec'] = {}, metadata = {}, status: Deployment['status'] = complete(2)) =>
-  createDeployment({ metadata, spec: { replicas: 2, template: template('acme/web:v2'), ...spec }, status })
+  make.deployment({ metadata, spec: { replicas: 2, template: template('acme/web:v2'), ...spec }, status })
 
 const annotations = (revision: number) => ({ 'deployment.kubernetes.io/revision': `${revision}` })
-const newSet = createReplicaSet({ metadata: { name: 'web-7', annotations: annotations(7) } }, web())
-const oldOwner = createDeployment({ spec: { template: template('acme/web:v1') } })
+const newSet = make.replicaSet({ metadata: { name: 'web-7', annotations: annotations(7) } }, web())
+const oldOwner = make.deployment({ spec: { template: template('acme/web:v1') } })
 const oldSet = (status = { replicas: 2, availableReplicas: 2 }, spec = { replicas: 2 }) =>
-  createReplicaSet({ metadata: { name: 'web-6', annotations: annotations(6) }, spec, status }, oldOwner)
-const settled = readyStatus(-600)
+  make.replicaSet({ metadata: { name: 'web-6', annotations: annotations(6) }, spec, status }, oldOwner)
+const settled = podIs.ready(-600)
 const oldPod = (name: string, status = settled, metadata = {}) =>
-  createPod({ metadata: { name, creationTimestamp: iso(-600), ...metadata }, status }, oldSet())
-const broken = podStatus({ state: waiting('ImagePullBackOff') })
-const newPod = createPod({ metadata: { name: 'new' }, status: broken }, newSet)
+  make.pod({ metadata: { name, creationTimestamp: iso(-600), ...metadata }, status }, oldSet())
+const broken = podIs.unready({ state: is.waiting('ImagePullBackOff') })
+const newPod = make.pod({ metadata: { name: 'new' }, status: broken }, newSet)
 
 const imageMissing = {
   reason: 'image-not-found',
@@ -93,7 +79,7 @@ test.each([
     [oldSet({ replicas: 2, availableReplicas: 1 })],
   ],
   ['an older pod that is not ready makes its revision unavailable', undefined, web(), [oldSet(), oldPod('a', broken)]],
-  ['an older pod that has just started may crash again', undefined, web(), [oldSet(), oldPod('a', readyStatus(-2))]],
+  ['an older pod that has just started may crash again', undefined, web(), [oldSet(), oldPod('a', podIs.ready(-2))]],
   [
     'a pod that is being deleted does not count',
     6,
@@ -111,9 +97,9 @@ test.each([
 })
 
 test('the newest of several available revisions is the one to go back to', () => {
-  const older = createReplicaSet(
+  const older = make.replicaSet(
     { metadata: { name: 'web-5', annotations: annotations(5) }, status: { replicas: 1, availableReplicas: 1 } },
-    createDeployment({ spec: { template: template('acme/web:v0') } }),
+    make.deployment({ spec: { template: template('acme/web:v0') } }),
   )
   expect(availableRevision(web(), older, oldSet(), newSet)).toBe(6)
 })
@@ -166,14 +152,14 @@ test.each([
   ],
   [
     'whose failing container has the image that it had before',
-    web({ template: createTemplate({ containers: [createContainer({ args: ['--new'] })] }) }),
+    web({ template: make.template({ containers: [make.container({ args: ['--new'] })] }) }),
     imageMissing,
     [oldSet()],
     'has the same image in both revisions',
   ],
   [
     'of which another container was changed',
-    web({ template: createTemplate({ containers: [createContainer(), { name: 'proxy', image: 'acme/proxy:v2' }] }) }),
+    web({ template: make.template({ containers: [make.container(), { name: 'proxy', image: 'acme/proxy:v2' }] }) }),
     crash,
     [oldSet()],
     'container app is the same in both revisions',
@@ -266,12 +252,12 @@ test.each([
 })
 
 test('a changed environment variable is a change, although its name was there before', () => {
-  const before = createDeployment({
-    spec: { template: createTemplate({ containers: [createContainer({ env: [{ name: 'MODE', value: 'a' }] })] }) },
+  const before = make.deployment({
+    spec: { template: make.template({ containers: [make.container({ env: [{ name: 'MODE', value: 'a' }] })] }) },
   })
-  const set = createReplicaSet({ metadata: { name: 'web-6', annotations: annotations(6) } }, before)
+  const set = make.replicaSet({ metadata: { name: 'web-6', annotations: annotations(6) } }, before)
   const after = web({
-    template: createTemplate({ containers: [createContainer({ env: [{ name: 'MODE', value: 'b' }] })] }),
+    template: make.template({ containers: [make.container({ env: [{ name: 'MODE', value: 'b' }] })] }),
   })
   expect(undo(after, crash, set)).toEqual({ revision: 6 })
 })
@@ -285,15 +271,15 @@ function statefulSet(spec: object, hash: (number: number) => Partial<KubeObject[
     spec: { replicas: 2, selector: { matchLabels: { app: 'web' } }, template: template('acme/web:v2'), ...spec },
   } as StatefulSet
   const revision = (number: number) =>
-    createRevision(
+    make.revision(
       set,
       `web-h${number}`,
       number,
       { uid: `r${number}`, ...hash(number) },
       template(`acme/web:v${number}`),
     )
-  const pod = (name: string, label: string, status: ReturnType<typeof readyStatus>) =>
-    createPod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
+  const pod = (name: string, label: string, status: ReturnType<typeof podIs.ready>) =>
+    make.pod({ metadata: { name, labels: { 'controller-revision-hash': label } }, status }, set)
   return { set, revisions: [revision(1), revision(2)], pod }
 }
 
@@ -364,7 +350,7 @@ test.each([
 
 const env = (name: string, key: string) => ({ name: 'TOKEN', valueFrom: { secretKeyRef: { name, key } } })
 const needing = (container: object, volumes: readonly object[] = []) =>
-  createTemplate({ containers: [createContainer({ image: 'acme/web:v1', ...container })], volumes } as object)
+  make.template({ containers: [make.container({ image: 'acme/web:v1', ...container })], volumes } as object)
 const token = { env: [env('token', 'a')] }
 const mounted = [{ name: 'token', secret: { secretName: 'token' } }]
 const projected = [{ name: 'all', projected: { sources: [{ secret: { name: 'token' } }] } }]
@@ -385,9 +371,9 @@ test.each([
   ['a Secret that only the new revision needs', needing({ env: [env('other', 'a')] }), missing(), false],
   ['a ConfigMap of this name', needing({ envFrom: [{ configMapRef: { name: 'token' } }] }), missing(), false],
 ] as const)('an undo restores nothing if what is missing is %s: %#', (_, before, problem, isInBoth) => {
-  const set = createReplicaSet(
+  const set = make.replicaSet(
     { metadata: { name: 'web-6', annotations: annotations(6) } },
-    createDeployment({ spec: { template: before } }),
+    make.deployment({ spec: { template: before } }),
   )
   const after = web({ template: needing({ image: 'acme/web:v2', ...token }, [...mounted, ...projected]) })
   const { obstacle = '' } = undo(after, problem, set)
@@ -397,9 +383,9 @@ test.each([
 test('the undo of an object of a Helm release has the time of its revision, if that is the one before', () => {
   const release = web({}, { annotations: { 'meta.helm.sh/release-name': 'web' } })
   const set = (number: number, created: number) =>
-    createReplicaSet(
+    make.replicaSet(
       { metadata: { name: `web-${number}`, annotations: annotations(number), creationTimestamp: iso(created) } },
-      createDeployment({ spec: { template: template(`acme/web:of-${number}`) } }),
+      make.deployment({ spec: { template: template(`acme/web:of-${number}`) } }),
     )
   expect(undo(release, crash, set(6, -900))).toMatchObject({ since: Date.parse(iso(-900)) })
   expect(

@@ -1,7 +1,8 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { compileJsonPath, waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { condition, context, iso, moment, reported, seenTarget } from './builders.ts'
+import { condition, iso, moment } from '../kit/objects.ts'
+import { context, reported, seenTarget } from '../kit/rule.ts'
 
 function certificate(status: object = {}, metadata: object = {}): KubeObject {
   return {

@@ -2,7 +2,7 @@ import type { Container } from '../../src/cluster/objects.ts'
 import type { CreateDetail, MissingObject } from '../../src/reasons/containers.ts'
 import type { ProbeAnswer } from '../../src/reasons/probes.ts'
 import { messageOf, type ReasonCode, type ReasonDetails } from '../../src/reasons/reasons.ts'
-import { container, createPod, createProblem, headline, hint } from './builders.ts'
+import { container, createPod, createProblem, headline, hint } from '../kit/problems.ts'
 
 describe('a container that crashes', () => {
   it('is named with its exit code and the number of its deaths', () => {

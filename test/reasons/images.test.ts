@@ -1,7 +1,7 @@
 import type { PullFailureCause } from '../../src/reasons/images.ts'
 import { problemSentence } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import { createPod, createProblem, headline, hint } from './builders.ts'
+import { createPod, createProblem, headline, hint } from '../kit/problems.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const pull = (image: string, cause?: PullFailureCause) => ({ image, answer: 'no', cause })
 

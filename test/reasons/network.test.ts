@@ -1,7 +1,7 @@
 import type { EndpointsFinding } from '../../src/reasons/network.ts'
 import { type Problem, problemSentence } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import { createProblem, headline, hint } from './builders.ts'
+import { createProblem, headline, hint } from '../kit/problems.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const onService = { subject: toSubject('service/web'), container: undefined }
 

@@ -1,7 +1,7 @@
 import type { SchedulingCause } from '../../src/reasons/pods.ts'
 import { messageOf } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
-import { container, createPod, createProblem, headline, hint } from './builders.ts'
+import { container, createPod, createProblem, headline, hint } from '../kit/problems.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const ofPod = { container: undefined }
 

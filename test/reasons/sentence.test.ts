@@ -1,6 +1,6 @@
 import { type Problem, placeOfProblem, problemSentence } from '../../src/reasons/reasons.ts'
 import { joinSubject } from '../../src/reasons/spec.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 
 const problem: Problem = {
   reason: 'crash-loop',

@@ -1,7 +1,7 @@
 import { headlineOf, problemSentence } from '../../src/reasons/reasons.ts'
 import type { StatusDetails, StatusSignal } from '../../src/reasons/status.ts'
-import { toSubject } from '../support/subject.ts'
-import { createProblem, headline, hint } from './builders.ts'
+import { createProblem, headline, hint } from '../kit/problems.ts'
+import { toSubject } from '../kit/subject.ts'
 
 describe('a claim that is not bound', () => {
   const onClaim = { subject: toSubject('persistentvolumeclaim/data'), container: undefined }

@@ -8,8 +8,8 @@ import {
   type ReasonCode,
   type ReasonDetails,
 } from '../../src/reasons/reasons.ts'
-import { createTarget } from '../gate/builders.ts'
-import { toSubject } from '../support/subject.ts'
+import { createTarget } from '../kit/gate.ts'
+import { toSubject } from '../kit/subject.ts'
 
 function createProblem<Reason extends ReasonCode>(
   reason: Reason,

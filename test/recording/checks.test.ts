@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { formatEvent, startRecording } from '../../src/recording/writer.ts'
+import { answers, createServer, createService } from '../kit/checks.ts'
 import {
   added,
   allSynced,
@@ -13,9 +14,8 @@ import {
   createTarget,
   type RawInputs,
   synced,
-} from '../gate/builders.ts'
-import { answers, createServer, createService } from '../gate/checks.ts'
-import { moment } from '../lifecycle/builders.ts'
+} from '../kit/gate.ts'
+import { moment } from '../kit/objects.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents } from '../support/recordings.ts'
 

@@ -12,7 +12,7 @@ import { problemHeadline } from '../../src/gate/timeline-entries.ts'
 import type { Target } from '../../src/plan/target.ts'
 import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import type { ProblemClass } from '../../src/reasons/spec.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 
 /** Start of every timeline in these tests. */
 export const start = Date.UTC(2025, 0, 15, 12, 0, 0)

@@ -1,6 +1,6 @@
 import type { AnswerRecord, EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 import {
   at,
   createEntry,

@@ -1,7 +1,7 @@
 import type { Entry } from '../../src/gate/timeline.ts'
 import type { TargetClocks } from '../../src/plan/target.ts'
 import { layoutLog, renderEntry, renderHeader, renderVerdict } from '../../src/report/log.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 import { at, createEntry, createProblem, createTarget, createTargetRecord, createTimeline, start } from './builders.ts'
 import { cases } from './cases.ts'
 import { expectSnapshot } from './snapshot.ts'

@@ -1,6 +1,6 @@
 import type { EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from '../kit/subject.ts'
 import {
   at,
   createEntry,

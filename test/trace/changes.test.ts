@@ -6,13 +6,13 @@ import { createRedactor } from '../../src/cluster/redact.ts'
 import type { Part } from '../../src/trace/changes.ts'
 import { Changes, type ObjectChange } from '../../src/trace/changes.ts'
 import { changeJson, changeLines, diffYaml, yamlLines } from '../../src/trace/render-changes.ts'
-import { added, deleted, modified } from '../gate/builders.ts'
-import { condition, createBarePod, iso, moment, podStatus, readyStatus, start } from '../lifecycle/builders.ts'
-import { textOf } from './builders.ts'
+import { added, deleted, modified } from '../kit/gate.ts'
+import { condition, iso, make, moment, podIs, start } from '../kit/objects.ts'
+import { textOf } from '../kit/trace.ts'
 
 const request: WatchRequest = { apiVersion: 'v1', kind: 'Pod', namespace: 'shop', name: 'once' }
-const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
-const ready = createBarePod({ status: readyStatus() })
+const pod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
+const ready = make.barePod({ status: podIs.ready() })
 
 /** The headings of the changes when these observations arrive, one a second, after a first list. */
 function observe(part: Part, first: readonly Observation[], ...later: readonly Observation[]): ObjectChange[] {
@@ -116,7 +116,7 @@ describe('the author of a change', () => {
   })
 
   test('is the scheduler for a binding', () => {
-    const unbound = createBarePod({ spec: { nodeName: '' } })
+    const unbound = make.barePod({ spec: { nodeName: '' } })
     const { nodeName: _, ...spec } = unbound.spec ?? {}
     expect(authorOf(by([kubectl], { ...unbound, spec }), by([kubectl]))).toBe('a scheduler (binding)')
   })

@@ -1,33 +1,22 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
-import { added, deleted, failed, modified } from '../gate/builders.ts'
-import {
-  complete,
-  condition,
-  crashLoopStatus,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createTemplate,
-  iso,
-  podStatus,
-  readyStatus,
-} from '../lifecycle/builders.ts'
-import { createTarget, createTrace, section, viewAt, viewOf } from './builders.ts'
+import { added, deleted, failed, modified } from '../kit/gate.ts'
+import { complete, condition, iso, make, podIs } from '../kit/objects.ts'
+import { createTarget, createTrace, section, viewAt, viewOf } from '../kit/trace.ts'
 
 const target = createTarget('Deployment', 'web', 'apps/v1')
 const heading = 'ReplicaSets and pods'
 
-const v1 = createDeployment({ spec: { replicas: 2 }, status: complete(2) })
-const v2 = createDeployment({
+const v1 = make.deployment({ spec: { replicas: 2 }, status: complete(2) })
+const v2 = make.deployment({
   metadata: { generation: 2, annotations: { 'deployment.kubernetes.io/revision': '2' } },
-  spec: { replicas: 2, template: createTemplate({ containers: [{ name: 'app', image: 'acme/web:v2' }] }) },
+  spec: { replicas: 2, template: make.template({ containers: [{ name: 'app', image: 'acme/web:v2' }] }) },
   status: { ...complete(1), replicas: 3, observedGeneration: 2 },
 })
 
 const set1 = (replicas: number, availableReplicas = replicas) =>
-  createReplicaSet({ spec: { replicas }, status: { replicas, availableReplicas } }, v1)
+  make.replicaSet({ spec: { replicas }, status: { replicas, availableReplicas } }, v1)
 const set2 = (replicas: number, availableReplicas = replicas) =>
-  createReplicaSet(
+  make.replicaSet(
     {
       metadata: { name: 'web-2', annotations: { 'deployment.kubernetes.io/revision': '2' } },
       spec: { replicas },
@@ -36,8 +25,8 @@ const set2 = (replicas: number, availableReplicas = replicas) =>
     v2,
   )
 
-const pod = (name: string, owner: KubeObject, status = readyStatus(), metadata = {}) =>
-  createPod({ metadata: { name, ...metadata }, status }, owner)
+const pod = (name: string, owner: KubeObject, status = podIs.ready(), metadata = {}) =>
+  make.pod({ metadata: { name, ...metadata }, status }, owner)
 
 describe('a Deployment', () => {
   test('in steady state shows its ReplicaSet with its pods', () => {
@@ -53,8 +42,8 @@ describe('a Deployment', () => {
 
   test('rolling out shows the old ReplicaSet draining below the new one', () => {
     const [old, now] = [set1(1), set2(2, 0)]
-    const going = pod('web-1-a', old, readyStatus(), { deletionTimestamp: iso(30) })
-    const page = viewOf(target, [v2, old, now, pod('web-2-a', now, podStatus({}, { phase: 'Pending' })), going], 20)
+    const going = pod('web-1-a', old, podIs.ready(), { deletionTimestamp: iso(30) })
+    const page = viewOf(target, [v2, old, now, pod('web-2-a', now, podIs.unready({}, { phase: 'Pending' })), going], 20)
     expect(page[0]).toBe('deployment/web in shop · revision 2 · 0:20')
     expect(section(page, heading)).toEqual([
       '  … web-2 revision 2, current · 0 of 2 available · acme/web:v2 · 20 s old',
@@ -65,7 +54,7 @@ describe('a Deployment', () => {
   })
 
   test('shows the previous revision, which an undo would use, and no older one', () => {
-    const old = createReplicaSet(
+    const old = make.replicaSet(
       { metadata: { name: 'web-0', annotations: { 'deployment.kubernetes.io/revision': '0' } }, spec: { replicas: 0 } },
       v1,
     )
@@ -78,7 +67,7 @@ describe('a Deployment', () => {
 
   test('shows a crashing pod with its restarts', () => {
     const set = set1(2, 0)
-    const page = viewOf(target, [v1, set, pod('web-1-a', set, crashLoopStatus(3, 4))], 20)
+    const page = viewOf(target, [v1, set, pod('web-1-a', set, podIs.looping(3, 4))], 20)
     expect(section(page, heading)[1]).toMatch(/^ {4}✗ web-1-a container app: .* · 2 restarts, last exit code 3$/)
   })
 
@@ -90,7 +79,7 @@ describe('a Deployment', () => {
         condition('ReplicaFailure', 'True', { reason: 'FailedCreate', message: 'exceeded quota' }),
       ],
     }
-    const page = viewOf(target, [createDeployment({ spec: { replicas: 2 }, status })])
+    const page = viewOf(target, [make.deployment({ spec: { replicas: 2 }, status })])
     expect(section(page, 'conditions')).toEqual([
       '  … Available      False (MinimumReplicasUnavailable) too few',
       '  ✗ ReplicaFailure True (FailedCreate) exceeded quota',
@@ -124,7 +113,7 @@ describe('pods that leave', () => {
   test('pods of other owners are not shown', () => {
     const other = pod(
       'api-1-a',
-      createReplicaSet({ metadata: { name: 'api-1' } }, createDeployment({ metadata: { uid: 'api' } })),
+      make.replicaSet({ metadata: { name: 'api-1' } }, make.deployment({ metadata: { uid: 'api' } })),
     )
     const trace = createTrace(target, [0, ...added(v1, set, a, b, other)], [20, ...deleted(other)])
     expect(viewAt(trace, 23).join()).not.toContain('api')
@@ -154,7 +143,7 @@ describe('a resource that does not exist', () => {
 
   test('is shown as deleted, with the pods that it leaves behind', () => {
     const set = set1(2)
-    const left = pod('web-1-a', set, readyStatus(), { deletionTimestamp: iso(30) })
+    const left = pod('web-1-a', set, podIs.ready(), { deletionTimestamp: iso(30) })
     const trace = createTrace(target, [0, ...added(v1, set, left)], [20, ...deleted(v1, set)])
     expect(viewAt(trace, 25)).toEqual([
       'deployment/web in shop · 0:25',
@@ -167,7 +156,7 @@ describe('a resource that does not exist', () => {
   })
 
   test('may come back as a new object', () => {
-    const again = createDeployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
+    const again = make.deployment({ metadata: { uid: 'another' }, spec: { replicas: 0 }, status: complete(0) })
     const trace = createTrace(target, [0, ...added(v1)], [20, ...deleted(v1)], [30, ...added(again)])
     expect(viewAt(trace, 35)[2]).toBe('· created again: a new object with the same name 5 s ago')
   })
@@ -222,7 +211,7 @@ describe('a resource of any other kind', () => {
       kind: 'Database',
       metadata: { name: 'main', namespace: 'shop', uid: 'db' },
     }
-    const owned = createDeployment({
+    const owned = make.deployment({
       metadata: {
         name: 'main',
         ownerReferences: [{ apiVersion: 'acme.io/v1', kind: 'Database', name: 'main', uid: 'db' }],

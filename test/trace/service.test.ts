@@ -1,24 +1,16 @@
 import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
-import { added, modified } from '../gate/builders.ts'
-import {
-  createBarePod,
-  createContainer,
-  createEvent,
-  iso,
-  podStatus,
-  readyStatus,
-  running,
-} from '../lifecycle/builders.ts'
-import { createService, createSlice, createTarget, createTrace, section, viewAt, viewOf } from './builders.ts'
+import { added, modified } from '../kit/gate.ts'
+import { is, iso, make, podIs } from '../kit/objects.ts'
+import { createService, createSlice, createTarget, createTrace, section, viewAt, viewOf } from '../kit/trace.ts'
 
 const target = createTarget('Service', 'web')
 
 function createWebPod(name: string, ready = true, labels: Record<string, string> = { app: 'web' }): Pod {
-  const containers = [createContainer({ ports: [{ name: 'http', containerPort: 8080 }] })]
-  return createBarePod({
+  const containers = [make.container({ ports: [{ name: 'http', containerPort: 8080 }] })]
+  return make.barePod({
     metadata: { name, uid: `${name}-uid`, labels },
     spec: { containers },
-    status: ready ? readyStatus() : podStatus({ state: running(1), started: true }),
+    status: ready ? podIs.ready() : podIs.unready({ state: is.running(1), started: true }),
   })
 }
 
@@ -114,7 +106,7 @@ describe('why a pod gets no traffic', () => {
 
   test('its readiness probe fails', () => {
     const unready = createWebPod('web-c', false)
-    const event = createEvent(unready, {
+    const event = make.event(unready, {
       container: 'app',
       reason: 'Unhealthy',
       message: 'Readiness probe failed: 404',

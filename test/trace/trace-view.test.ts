@@ -1,11 +1,11 @@
 import { stripVTControlCharacters } from 'node:util'
 import { openDrawing } from '../../src/cli/views.ts'
-import { added, modified } from '../gate/builders.ts'
-import { createBarePod, moment, podStatus, readyStatus } from '../lifecycle/builders.ts'
-import { createTarget, createTrace } from './builders.ts'
+import { added, modified } from '../kit/gate.ts'
+import { make, moment, podIs } from '../kit/objects.ts'
+import { createTarget, createTrace } from '../kit/trace.ts'
 
 const target = createTarget('Pod', 'once')
-const pod = createBarePod({ status: podStatus({}, { phase: 'Pending' }) })
+const pod = make.barePod({ status: podIs.unready({}, { phase: 'Pending' }) })
 
 function open(isTTY: boolean, color?: string) {
   const written: string[] = []
@@ -22,7 +22,7 @@ describe('a view without a terminal', () => {
     drawing.draw(trace.state(moment(1)))
     drawing.draw(trace.state(moment(9)))
     expect(written).toHaveLength(1)
-    for (const observation of modified(createBarePod({ status: readyStatus() }))) {
+    for (const observation of modified(make.barePod({ status: podIs.ready() }))) {
       trace.handle({ ...observation, at: moment(10) })
     }
     drawing.draw(trace.state(moment(10)))

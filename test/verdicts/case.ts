@@ -4,7 +4,7 @@ import { covers } from '../../src/cluster/store.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { loadCatalogue } from '../../src/lifecycle/custom/catalogue.ts'
 import type { Target } from '../../src/plan/target.ts'
-import { createSettings } from '../gate/builders.ts'
+import { createSettings } from '../kit/gate.ts'
 
 /** One line of the verdict cases; the README beside them describes the format. */
 export interface VerdictCase {

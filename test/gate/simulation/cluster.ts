@@ -1,6 +1,6 @@
 import type { FeedEvent, Observation, WatchRequest } from '../../../src/cluster/feed.ts'
 import type { KubeObject, PodTemplate } from '../../../src/cluster/objects.ts'
-import { createContainer, createTemplate, moment } from '../../lifecycle/builders.ts'
+import { make, moment } from '../../kit/objects.ts'
 import { endpointSlice, nodeObject, type SimulatedController, service } from './controllers.ts'
 import { type Program, SimulatedPods } from './pods.ts'
 
@@ -85,7 +85,7 @@ export class SimulatedCluster {
   templateOf(program: string): PodTemplate {
     const { readyAfter } = this.#programs[program] ?? {}
     const probe = readyAfter === undefined ? {} : { readinessProbe: { periodSeconds: 1, failureThreshold: 3 } }
-    return createTemplate({ containers: [createContainer({ image: `acme/web:${program}`, ...probe })] })
+    return make.template({ containers: [make.container({ image: `acme/web:${program}`, ...probe })] })
   }
 
   apply(program: string): void {

@@ -8,7 +8,7 @@ import type {
   StatefulSet,
 } from '../../../src/cluster/objects.ts'
 import { isSameTemplate } from '../../../src/lifecycle/workloads/template.ts'
-import { condition, createDeployment, createReplicaSet, iso, moment, ownedBy } from '../../lifecycle/builders.ts'
+import { condition, iso, make, moment, ownedBy } from '../../kit/objects.ts'
 import { isActive, isReady, type SimulatedPod, type SimulatedPods } from './pods.ts'
 
 /** A workload with its controllers. */
@@ -65,7 +65,7 @@ export class ReplicaSetController implements SimulatedController {
 
   constructor(pods: SimulatedPods, replicas: number, template: PodTemplate) {
     this.#pods = pods
-    this.#object = createReplicaSet({
+    this.#object = make.replicaSet({
       metadata: { ...metadataOfWeb(pods), annotations: {}, ownerReferences: [] },
       spec: { replicas, template },
     })
@@ -115,7 +115,7 @@ export class DeploymentController implements SimulatedController {
     this.#syncedReplicas = replicas
     this.#isRecreate = strategy === 'Recreate'
     const spec = { replicas, template, ...(strategy === undefined ? {} : { strategy: { type: strategy } }) }
-    this.#object = createDeployment({ metadata: metadataOfWeb(pods), spec })
+    this.#object = make.deployment({ metadata: metadataOfWeb(pods), spec })
   }
 
   get template() {
@@ -218,7 +218,7 @@ export class DeploymentController implements SimulatedController {
       creationTimestamp: iso(this.#pods.now),
       annotations: { [revisionAnnotation]: number },
     }
-    const set = { object: createReplicaSet({ metadata }, this.#object), desired: 0, status: { replicas: 0 } }
+    const set = { object: make.replicaSet({ metadata }, this.#object), desired: 0, status: { replicas: 0 } }
     this.#sets.push(set)
     return set
   }

@@ -7,16 +7,7 @@ import type {
   PodStatus,
   PodTemplate,
 } from '../../../src/cluster/objects.ts'
-import {
-  condition,
-  createContainer,
-  createEvent,
-  createPod,
-  iso,
-  running,
-  terminated,
-  waiting,
-} from '../../lifecycle/builders.ts'
+import { condition, is, iso, make } from '../../kit/objects.ts'
 
 /** What the container of an image does. Durations are in seconds. */
 export interface Program {
@@ -90,7 +81,7 @@ export class SimulatedPods {
 
   constructor(programs: Readonly<Record<string, Program>>, isInjected: boolean) {
     this.#programs = programs
-    this.#injected = isInjected ? createContainer({ name: 'proxy', image: 'mesh/proxy:v1' }) : undefined
+    this.#injected = isInjected ? make.container({ name: 'proxy', image: 'mesh/proxy:v1' }) : undefined
   }
 
   programOf(template: PodTemplate | undefined): Program {
@@ -124,7 +115,7 @@ export class SimulatedPods {
       ...(template?.spec?.containers ?? []),
       ...(this.#injected === undefined ? [] : [this.#injected]),
     ]
-    const object = createPod({ metadata, spec: { containers } }, owner)
+    const object = make.pod({ metadata, spec: { containers } }, owner)
     const program = this.programOf(template)
     const pod = { object, owner: owner.metadata.uid ?? '', program, createdAt: this.now, boundTo, deaths: 0, pulls: 0 }
     this.pods = [...this.pods, { ...pod, status: { phase: 'Pending' } }]
@@ -148,7 +139,7 @@ export class SimulatedPods {
     pod.deaths += 1
     pod.diedAt = this.now
     delete pod.startedAt
-    const state = terminated(exitCode, this.now, { startedAt })
+    const state = is.terminated(exitCode, this.now, { startedAt })
     pod.status = this.#status(pod, false, { state, restartCount: pod.deaths - 1 })
   }
 
@@ -157,7 +148,7 @@ export class SimulatedPods {
     const containerStatuses = (pod.status.containerStatuses ?? []).map((each) => ({
       ...each,
       ready: false,
-      state: terminated(137, this.now),
+      state: is.terminated(137, this.now),
     }))
     const conditions = [condition('DisruptionTarget', 'True'), condition('Ready', 'False')]
     pod.status = { ...pod.status, phase: 'Failed', reason: 'Terminated', conditions, containerStatuses }
@@ -220,16 +211,16 @@ export class SimulatedPods {
       pod.startedAt = this.now
       this.#showRunning(pod, this.now)
     } else if (diedAt !== undefined && this.now > diedAt + 1) {
-      const state = waiting('CrashLoopBackOff', `back-off ${backOff}s restarting failed container=app`)
-      const lastState = terminated(1, diedAt)
+      const state = is.waiting('CrashLoopBackOff', `back-off ${backOff}s restarting failed container=app`)
+      const lastState = is.terminated(1, diedAt)
       pod.status = this.#status(pod, false, { state, lastState, restartCount: deaths - 1 })
     }
   }
 
   #showRunning(pod: SimulatedPod, startedAt: number): void {
     const isPassed = this.now - startedAt >= (pod.program.readyAfter ?? 0)
-    const lastState = pod.diedAt === undefined ? {} : { lastState: terminated(1, pod.diedAt) }
-    const container = { state: running(startedAt), restartCount: pod.deaths, started: true, ...lastState }
+    const lastState = pod.diedAt === undefined ? {} : { lastState: is.terminated(1, pod.diedAt) }
+    const container = { state: is.running(startedAt), restartCount: pod.deaths, started: true, ...lastState }
     pod.status = this.#status(pod, isPassed, container)
   }
 
@@ -244,13 +235,15 @@ export class SimulatedPods {
       this.#report(pod, { reason: 'Failed', message: `Failed to pull image "${image}": ${message}`, count: pod.pulls })
     }
     const isBackingOff = this.now > (pod.pulledAt ?? 0) + 2
-    const state = isBackingOff ? waiting('ImagePullBackOff', `Back-off: ${message}`) : waiting('ErrImagePull', message)
+    const state = isBackingOff
+      ? is.waiting('ImagePullBackOff', `Back-off: ${message}`)
+      : is.waiting('ErrImagePull', message)
     pod.status = this.#status(pod, false, { state, restartCount: 0 }, 'Pending')
   }
 
   #report(pod: SimulatedPod, event: { reason: string; message: string; count: number }): void {
     const moments = { firstTimestamp: iso(pod.scheduledAt ?? this.now), lastTimestamp: iso(this.now) }
-    this.#events.push(createEvent(this.toObject(pod), { container: 'app', ...event, ...moments }))
+    this.#events.push(make.event(this.toObject(pod), { container: 'app', ...event, ...moments }))
   }
 
   #status(pod: SimulatedPod, ready: boolean, container: Partial<ContainerStatus>, phase = 'Running'): PodStatus {
@@ -273,7 +266,7 @@ export class SimulatedPods {
         { name: 'app', ready, restartCount: 0, ...container },
         ...(injected === undefined
           ? []
-          : [{ name: injected.name, ready: true, restartCount: 0, state: running(scheduledAt) }]),
+          : [{ name: injected.name, ready: true, restartCount: 0, state: is.running(scheduledAt) }]),
       ],
     }
   }

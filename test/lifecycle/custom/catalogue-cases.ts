@@ -3,8 +3,9 @@ import { healthCheckRule } from '../../../src/lifecycle/custom/health-check.ts'
 import { observeTarget } from '../../../src/lifecycle/target-history.ts'
 import { loadCompiler } from '../../../src/plan/expressions.ts'
 import { compileEntry, findEntry, type HealthCheckEntry } from '../../../src/plan/health-check-entries.ts'
-import { hint } from '../../reasons/builders.ts'
-import { context, iso, minute, moment, reported } from '../builders.ts'
+import { iso, minute, moment } from '../../kit/objects.ts'
+import { hint } from '../../kit/problems.ts'
+import { context, reported } from '../../kit/rule.ts'
 
 /** An object as its operator writes it. Name, namespace, uid, generation 2, times and an empty spec are added where they are missing. */
 export interface SampleObject {

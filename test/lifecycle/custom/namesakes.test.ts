@@ -1,9 +1,10 @@
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { loadCatalogue } from '../../../src/lifecycle/custom/catalogue.ts'
 import { targetRule } from '../../../src/lifecycle/rules.ts'
-import { createTarget } from '../../gate/builders.ts'
-import { hint } from '../../reasons/builders.ts'
-import { condition, context, reported, seenTarget } from '../builders.ts'
+import { createTarget } from '../../kit/gate.ts'
+import { condition } from '../../kit/objects.ts'
+import { hint } from '../../kit/problems.ts'
+import { context, reported, seenTarget } from '../../kit/rule.ts'
 
 const kustomization = { apiVersion: 'kustomize.toolkit.fluxcd.io/v1', kind: 'Kustomization' }
 const release = { apiVersion: 'helm.toolkit.fluxcd.io/v2', kind: 'HelmRelease' }

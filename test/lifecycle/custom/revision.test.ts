@@ -8,7 +8,7 @@ import {
   parseRevision,
   shortRevision,
 } from '../../../src/plan/revision.ts'
-import { iso, start } from '../builders.ts'
+import { iso, start } from '../../kit/objects.ts'
 
 const sha = 'b0000002'.padEnd(40, '0')
 const digest = `sha256:${'c'.repeat(64)}`

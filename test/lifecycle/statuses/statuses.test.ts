@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { genericRule } from '../../../src/lifecycle/custom/generic.ts'
 import { readSignals, summarizeSignals } from '../../../src/lifecycle/custom/status.ts'
-import { context, iso, reported, seenTarget } from '../builders.ts'
+import { iso } from '../../kit/objects.ts'
+import { context, reported, seenTarget } from '../../kit/rule.ts'
 
 /**
  * Statuses as controllers write them, one a line, and how the generic rule judges them after two minutes without a

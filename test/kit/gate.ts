@@ -8,18 +8,7 @@ import type { GateSettings } from '../../src/gate/settings.ts'
 import type { GateProblem, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
-import {
-  complete,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createStatus,
-  iso,
-  moment,
-  type Overrides,
-  readyStatus,
-  start,
-} from '../lifecycle/builders.ts'
+import { complete, iso, make, moment, type Overrides, podIs, start } from './objects.ts'
 
 export function createTarget(overrides: Partial<Target> = {}): Target {
   return { apiVersion: 'apps/v1', kind: 'Deployment', namespace: 'shop', name: 'web', clocks: {}, ...overrides }
@@ -187,21 +176,21 @@ export function report(gate: Gate, now?: number): Run {
 export function createWorkload(name: string) {
   const selector = { matchLabels: { app: name } }
   const deployment = (status?: Deployment['status'], overrides: Overrides<Deployment['spec'], never> = {}) =>
-    createDeployment({
+    make.deployment({
       metadata: { name, uid: `${name}-uid`, ...overrides.metadata },
       spec: { selector, ...overrides.spec },
       ...(status === undefined ? {} : { status }),
     })
-  const replicaSet = createReplicaSet({ metadata: { name: `${name}-1` }, spec: { selector } }, deployment())
+  const replicaSet = make.replicaSet({ metadata: { name: `${name}-1` }, spec: { selector } }, deployment())
   const pod = (status: PodStatus = {}, metadata: Partial<ObjectMeta> = {}) =>
-    createPod({ metadata: { name: `${name}-1-a`, ...metadata }, status }, replicaSet)
+    make.pod({ metadata: { name: `${name}-1-a`, ...metadata }, status }, replicaSet)
   return {
     target: createTarget({ name }),
     deployment,
     replicaSet,
     pod,
     /** Ready a minute before the start of the gate. */
-    done: added(deployment(complete()), replicaSet, pod(readyStatus(-60))),
+    done: added(deployment(complete()), replicaSet, pod(podIs.ready(-60))),
     /** The pod exists and is neither ready nor broken. */
     creating: added(deployment(progressing), replicaSet, pod(creating)),
   }
@@ -211,4 +200,4 @@ export function createWorkload(name: string) {
 export const progressing: Deployment['status'] = complete(1, { readyReplicas: 0, availableReplicas: 0 })
 
 /** Status of a pod whose containers are being created. */
-export const creating: PodStatus = { phase: 'Pending', startTime: iso(1), containerStatuses: [createStatus()] }
+export const creating: PodStatus = { phase: 'Pending', startTime: iso(1), containerStatuses: [make.containerStatus()] }

@@ -5,8 +5,8 @@ import type { Target } from '../../src/plan/target.ts'
 import { type Line, paintLine } from '../../src/trace/line.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
-import { added, createSettings } from '../gate/builders.ts'
-import { moment } from '../lifecycle/builders.ts'
+import { added, createSettings } from './gate.ts'
+import { moment } from './objects.ts'
 
 export function createTarget(kind: string, name: string, apiVersion = 'v1'): Target {
   return { apiVersion, kind, name, namespace: 'shop', clocks: {} }

@@ -9,7 +9,7 @@ import {
   reasons,
 } from '../../src/reasons/reasons.ts'
 import type { HintFacts, ReasonSpec } from '../../src/reasons/spec.ts'
-import { toSubject } from '../support/subject.ts'
+import { toSubject } from './subject.ts'
 
 export const container: Container = { name: 'app', image: 'acme/web:v2' }
 

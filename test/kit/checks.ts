@@ -4,17 +4,9 @@ import { type AfterReadyFactory, afterReady } from '../../src/gate/after-ready.t
 import { readInputs } from '../../src/inputs.ts'
 import { parseChecks, placeChecks, resolveCheckKinds } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
-import {
-  complete,
-  createContainer,
-  createDeployment,
-  createPod,
-  createReplicaSet,
-  createTemplate,
-  readyStatus,
-} from '../lifecycle/builders.ts'
 import { BUILT_IN_RESOURCES } from '../support/resources.ts'
-import { at, createTarget } from './builders.ts'
+import { at, createTarget } from './gate.ts'
+import { complete, make, podIs } from './objects.ts'
 
 /** What a gate of these targets asks for after ready. */
 export function createChecks(
@@ -32,7 +24,7 @@ export function answers(seconds: readonly number[], answer: Partial<Answer> = {}
   return seconds.flatMap((second) => at(second, { type: 'ANSWER', check: 0, pod, status: 200, ...answer }))
 }
 
-const container = createContainer({
+const container = make.container({
   ports: [{ name: 'http', containerPort: 8080 }],
   readinessProbe: { httpGet: { port: 'http' } },
 })
@@ -40,14 +32,14 @@ const container = createContainer({
 /** A Deployment of some replicas that serves HTTP, with its ReplicaSet and its pods `web-1-a`, `web-1-b`, … */
 export function createServer(replicas = 1, name = 'web') {
   const selector = { matchLabels: { app: name } }
-  const template = createTemplate({ containers: [container] }, { app: name })
+  const template = make.template({ containers: [container] }, { app: name })
   const deployment = (status: Deployment['status'] = complete(replicas)) =>
-    createDeployment({ metadata: { name, uid: `${name}-uid` }, spec: { replicas, selector, template }, status })
-  const replicaSet = createReplicaSet({ metadata: { name: `${name}-1` }, spec: { selector, replicas } }, deployment())
-  const pods = (status: PodStatus = readyStatus(1)) =>
+    make.deployment({ metadata: { name, uid: `${name}-uid` }, spec: { replicas, selector, template }, status })
+  const replicaSet = make.replicaSet({ metadata: { name: `${name}-1` }, spec: { selector, replicas } }, deployment())
+  const pods = (status: PodStatus = podIs.ready(1)) =>
     Array.from({ length: replicas }, (_, index) => pod(`${name}-1-${'abcdefgh'[index]}`, status))
-  const pod = (podName: string, status: PodStatus = readyStatus(1), metadata: Pod['metadata'] | object = {}) =>
-    createPod(
+  const pod = (podName: string, status: PodStatus = podIs.ready(1), metadata: Pod['metadata'] | object = {}) =>
+    make.pod(
       {
         metadata: { name: podName, labels: { app: name, 'pod-template-hash': `${name}-1` }, ...metadata },
         spec: { containers: [container] },

@@ -1,0 +1,157 @@
+import type { WatchRequest } from '../../src/cluster/feed.ts'
+import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
+import { Store } from '../../src/cluster/store.ts'
+import type { GateTime } from '../../src/lifecycle/gate-time.ts'
+import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
+import {
+  historyOf,
+  observePod,
+  observePodEvents,
+  type PodObservations,
+} from '../../src/lifecycle/workloads/observe-pods.ts'
+import { classOf, messageOf, type ReasonCode } from '../../src/reasons/reasons.ts'
+import type { ProblemClass } from '../../src/reasons/spec.ts'
+import { make, moment, start } from './objects.ts'
+
+export interface ContextOptions {
+  /** Seconds since the start of the gate. */
+  readonly now?: number
+  readonly objects?: readonly KubeObject[]
+  /** Kinds that are forbidden or not listed. */
+  readonly unseen?: readonly string[]
+  readonly settings?: Partial<LifecycleSettings>
+  readonly othersProgress?: boolean
+  /** Seconds since the start of the gate. */
+  readonly othersReadyAt?: number
+  /** Whether discovery lists a status subresource for the kind; unknown by default. */
+  readonly declaresStatus?: boolean
+  /** History of the target; by default it is observed for the first time now. */
+  readonly history?: TargetHistory
+  /** Histories of pods by uid; by default each pod is observed for the first time now. */
+  readonly podHistories?: ReadonlyMap<string, PodHistory>
+  /** Of the workload that the pods belong to. */
+  readonly minReadySeconds?: number
+  /** Server's clock minus the runner's. */
+  readonly serverOffsetMs?: number
+  /** Which pods belong to the revision of a gated workload; by default none belongs to any. */
+  readonly revisionOf?: RuleContext['revisionOf']
+}
+
+export function createGateTime({ serverOffsetMs = 0, settleTimeMs = 10_000 } = {}): GateTime {
+  return {
+    startedAt: start,
+    settleTimeMs,
+    time: (timestamp) => (timestamp ? Date.parse(timestamp) - serverOffsetMs : undefined),
+  }
+}
+
+/** The rule context of these objects. */
+export function context(options: ContextOptions = {}): RuleContext {
+  const { objects = [], unseen = [], podHistories = new Map(), othersProgress = false } = options
+  const now = moment(options.now ?? 0)
+  const settings = { settleTimeMs: 10_000, maxRestarts: 2, ...options.settings }
+  const gateTime = createGateTime({ serverOffsetMs: options.serverOffsetMs ?? 0, settleTimeMs: settings.settleTimeMs })
+  const store = new Store(() => false)
+  for (const object of objects) store.apply({ at: now, type: 'ADDED', object })
+  const isSeen = ({ kind }: WatchRequest) => !unseen.includes(kind)
+  return {
+    now,
+    startedAt: start,
+    settings,
+    history: options.history ?? observeTarget(undefined, make.deployment(), now),
+    othersProgress,
+    ...(options.othersReadyAt === undefined ? {} : { othersReadyAt: moment(options.othersReadyAt) }),
+    time: gateTime.time,
+    owned: (uid, kind) => store.ownedBy(uid, kind),
+    lostPods: (uid) =>
+      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(
+        ({ metadata, status }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined,
+      ),
+    removedAt: () => undefined,
+    succeededPods: (uid) =>
+      (store.ownedBy(uid, 'Pod') as readonly Pod[]).filter(({ status }) => status?.phase === 'Succeeded'),
+    list: (kind, namespace) => store.list(kind, namespace),
+    revisionOf: options.revisionOf ?? (() => undefined),
+    events: (object) => store.eventsOf(object),
+    podHistory: (pod) =>
+      podHistories.get(pod.metadata.uid ?? '') ??
+      historyOf(
+        observePodEvents(observePod(undefined, pod, now, gateTime), store.eventsOf(pod), now, gateTime),
+        pod,
+        { changedAt: undefined, minReadyMs: (options.minReadySeconds ?? 0) * 1_000 },
+        gateTime,
+      ),
+    declaresStatus: () => options.declaresStatus,
+    listState: (request) => (isSeen(request) ? 'complete' : 'unknown'),
+  }
+}
+
+/** Observations of a pod with these versions, each at its second. */
+export function sightings(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodObservations {
+  const seen = versions.reduce<PodObservations | undefined>(
+    (before, [seconds, pod]) => observePod(before, pod, moment(seconds), createGateTime()),
+    undefined,
+  )
+  if (seen === undefined) throw new Error('A pod that was never seen has no history.')
+  return seen
+}
+
+/** History of a pod with these versions, each at its second; the time of the last template change is unknown. */
+export function seenPod(...versions: readonly (readonly [seconds: number, pod: Pod])[]): PodHistory {
+  return counted(sightings(...versions), versions.at(-1)?.[1])
+}
+
+/** History of a pod from its observations; `changedAt` is the second of the last template change, if known. */
+export function counted(seen: PodObservations, pod = make.pod(), changedAt?: number, minReadySeconds = 0): PodHistory {
+  const terms = {
+    changedAt: changedAt === undefined ? undefined : moment(changedAt),
+    minReadyMs: minReadySeconds * 1_000,
+  }
+  return historyOf(seen, pod, terms, createGateTime())
+}
+
+/** History of a target with these versions, each at its second. */
+export function seenTarget(...versions: readonly (readonly [seconds: number, object: KubeObject])[]): TargetHistory {
+  const seen = versions.reduce<TargetHistory | undefined>((history, [seconds, object]) => {
+    const rule = ruleOf(object)
+    return observeTarget(history, object, moment(seconds), rule.failures?.(object), rule.states?.(object))
+  }, undefined)
+  if (seen === undefined) throw new Error('A target that was never seen has no history.')
+  return seen
+}
+
+/** A problem, or what contains problems, with each problem's class and message as they are reported. */
+export type Reported<Value> = Value extends { readonly subject: Subject; readonly reason: ReasonCode }
+  ? Value & { readonly class: ProblemClass; readonly message: string }
+  : Value extends readonly (infer Each)[]
+    ? readonly Reported<Each>[]
+    : Value extends object
+      ? {
+          [Key in keyof Value]: Key extends 'problem' | 'problems' | 'failure' | 'cause'
+            ? Reported<Value[Key]>
+            : Value[Key]
+        }
+      : Value
+
+/** Adds class and message to each problem of a finding, a list or an assessment. */
+export function reported<Value>(value: Value): Reported<Value> {
+  if (Array.isArray(value)) return value.map(reported) as Reported<Value>
+  if (typeof value !== 'object' || value === null) return value as Reported<Value>
+  const isProblem = 'subject' in value && 'reason' in value
+  const own = isProblem ? { class: classOf(value as never), message: messageOf(value as never) } : {}
+  const inner = Object.entries(value).flatMap(([key, each]) => {
+    if (each === undefined) return []
+    if (key === 'detail') return isProblem ? detailBesidesText(each) : [[key, each]]
+    return [[key, ['problem', 'problems', 'failure', 'cause'].includes(key) ? reported(each) : each]]
+  })
+  return { ...Object.fromEntries(inner), ...own }
+}
+
+/** The detail without its `text`, which repeats the message; empty if nothing else remains. */
+function detailBesidesText({ text: _, ...detail }: Record<string, unknown>): [string, unknown][] {
+  const facts = Object.entries(detail).filter(([, value]) => value !== undefined && value !== false)
+  return facts.length === 0 ? [] : [['detail', Object.fromEntries(facts)]]
+}
