@@ -71,7 +71,7 @@ const changesGrammar = {
 } as const satisfies Grammar
 
 const changesDescription =
-  'A REFERENCE means one object, several, or those of a selector, including objects created later. Each change has its time and, from managedFields, its author. ' +
+  'A REFERENCE means one object, several, or those that a selector matches at the start. Each change has its time and, from managedFields, its author. ' +
   'Values of Secrets, ConfigMaps and environment variables are redacted; a change of one is still visible.\n\n' +
   'With -o json each change is one line: {"at", "elapsedSeconds", "target", "namespace", "by", "type", "patch"}. The type is ADDED, MODIFIED or DELETED; the patch (RFC 6902) turns the previous state into the present one, and the state before the first is null. ' +
   'It runs until Ctrl-C (130), or with --until-ready until all objects are ready (0).'

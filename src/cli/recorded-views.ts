@@ -1,20 +1,17 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { parseDuration } from '../duration.ts'
 import type { Mistake } from '../errors.ts'
-import type { GateSettings } from '../gate/settings.ts'
-import type { ParsedReferences } from '../plan/reference.ts'
+import { Gate } from '../gate/gate.ts'
+import { type GateSettings, viewSettings } from '../gate/settings.ts'
 import type { Target } from '../plan/target.ts'
 import { readEvents, readHeader } from '../recording/reader.ts'
-import { RecordedWatches } from '../recording/recorded-watches.ts'
 import type { RecordingIndex } from '../recording/recording-index.ts'
-import { namespaceOf } from '../recording/replay-gate.ts'
 import type { Part } from '../trace/changes.ts'
 import { ChangesView } from '../trace/follow.ts'
-import { FollowedGate } from '../trace/followed-gate.ts'
 import { paintLine } from '../trace/line.ts'
 import { Trace } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { followedObjects, followTargets, onlyTarget } from '../trace/view-targets.ts'
+import { existingTargets, onlyTarget } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { type ChangePrinting, changePrinter } from './change-printer.ts'
 import { flagAsWritten, inputsAmong, readCommandInputs } from './inputs.ts'
@@ -25,11 +22,8 @@ import { openRecording, SkippedLines } from './recording-file.ts'
 export interface RecordedView {
   readonly settings: GateSettings
   readonly index: RecordingIndex
-  /** The user's references; undefined if there are none: then the targets are those of the recorded gate. */
-  readonly references: ParsedReferences | undefined
+  /** The targets of the user's references; without references those of the recorded gate. */
   readonly targets: readonly Target[]
-  /** The namespace of references without one. */
-  readonly namespace: string
   /** The moment that is shown, in milliseconds since the epoch. */
   readonly until: number
   /** Calls the function with every event up to that moment. */
@@ -60,7 +54,7 @@ export async function runRecordedView(
     return await read.located(async () => {
       const header = await readHeader(file)
       const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
-      const { index, inputs, plan, settings } = await openRecording(file, header, overrides, warn, references)
+      const { index, plan, settings } = await openRecording(file, header, overrides, warn, references)
       const until = at.ms === undefined ? index.lastAt : settings.startedAt + at.ms
       const skipped = new SkippedLines()
       const play: RecordedView['play'] = async (handle) => {
@@ -71,8 +65,8 @@ export async function runRecordedView(
         }
         skipped.warn(warn)
       }
-      const { targets } = plan
-      return show({ settings, index, references, targets, namespace: namespaceOf(index, inputs), until, play })
+      const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references.input)
+      return show({ settings, index, targets, until, play })
     })
   } catch (error) {
     return endWithMistakes(error, context)
@@ -81,8 +75,8 @@ export async function runRecordedView(
 
 /** `trace --recording`: prints a resource as it was at a moment. Returns the exit code. */
 export function traceRecording(args: Arguments, context: CommandContext): Promise<number> {
-  return runRecordedView('trace', args, context, [], async ({ settings, index, references, targets, until, play }) => {
-    const target = onlyTarget(targets, references ?? { input: 'the recording' })
+  return runRecordedView('trace', args, context, [], async ({ settings, index, targets, until, play }) => {
+    const target = onlyTarget(targets, 'resources')
     const trace = new Trace(target, settings, (request) => index.hasAnswer(request))
     await play((event) => trace.handle(event))
     const { apiVersion, kind, namespace } = target
@@ -109,18 +103,12 @@ export function showRecordedChanges(
   printing: ChangePrinting,
 ): Promise<number> {
   return runRecordedView(name, args, context, mistakes, async (recorded) => {
-    const { settings, index, references, targets, namespace, until, play } = recorded
-    const objects =
-      references === undefined ? followTargets(targets) : followedObjects(references, index.kinds, namespace)
+    const { settings, index, targets, until, play } = recorded
     const print = (lines: () => readonly string[]) => printLines(context.stdout, lines())
     const listener = changePrinter(part, settings.startedAt, printing, print)
-    const gate = new FollowedGate(objects, settings, (request) => index.hasAnswer(request))
-    const view = new ChangesView(objects, part, listener, { gate })
-    const watches = new RecordedWatches(objects.requests.map(({ request }) => request))
-    await play((event) => {
-      view.judge(event)
-      for (const [report, request] of watches.reports(event)) view.report(report, request)
-    })
+    const gate = new Gate(targets, viewSettings(settings), (request) => index.hasAnswer(request))
+    const view = new ChangesView(targets, part, listener, { gate })
+    await play((event) => view.handle(event))
     view.introduce(until, true)
     return 0
   })

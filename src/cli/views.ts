@@ -1,22 +1,22 @@
 import { systemClock } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { isNotFound } from '../cluster/failures.ts'
-import type { ApiResource, WatchRequest } from '../cluster/feed.ts'
+import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName } from '../cluster/objects.ts'
 import { TextQueue } from '../cluster/text-queue.ts'
 import type { Mistake } from '../errors.ts'
-import { type GateSettings, gateSettings } from '../gate/settings.ts'
+import { Gate } from '../gate/gate.ts'
+import { type GateSettings, gateSettings, viewSettings } from '../gate/settings.ts'
 import type { Inputs } from '../inputs.ts'
 import { catalogueFor } from '../lifecycle/rules.ts'
 import { displayName } from '../plan/target.ts'
 import { connectTo } from '../rollout/rollout-inputs.ts'
 import type { Part } from '../trace/changes.ts'
 import { type ChangeListener, ChangesView, follow, traceView } from '../trace/follow.ts'
-import { FollowedGate } from '../trace/followed-gate.ts'
 import { paintLine, stableText } from '../trace/line.ts'
 import { Trace, type TraceState } from '../trace/trace.ts'
 import { renderTrace } from '../trace/trace-view.ts'
-import { followedObjects, traceTarget } from '../trace/view-targets.ts'
+import { onlyTarget, viewTargets } from '../trace/view-targets.ts'
 import type { Arguments } from './arguments.ts'
 import { changePrinter, readFormat } from './change-printer.ts'
 import { type CommandInputs, showCluster } from './inputs.ts'
@@ -84,9 +84,7 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
   const context = endingWithOutput(given)
   if (args.flags.has('recording')) return (await import('./recorded-views.ts')).traceRecording(args, context)
   return runView('trace', args, context, [], async ({ inputs, references, cluster, kinds }) => {
-    const namesOf = async (request: WatchRequest) =>
-      (await cluster.select(request)).map(({ metadata }) => metadata.name)
-    const target = await traceTarget(references, kinds, cluster.namespace, namesOf)
+    const target = onlyTarget(await viewTargets(references, kinds, cluster), references.input)
     await reportMissingNamespace(target.namespace, cluster, context)
     const settings = await settingsOf(inputs, cluster, [target])
     const { startedAt } = settings
@@ -101,9 +99,9 @@ export async function trace(args: Arguments, given: CommandContext): Promise<num
       const listExisting = once(() => {
         const { apiVersion, kind, namespace } = target
         // Without permission to list, the view shows no names.
-        void namesOf({ apiVersion, kind, namespace }).then(
-          (names) => {
-            traced.existing = names
+        void cluster.select({ apiVersion, kind, namespace }).then(
+          (objects) => {
+            traced.existing = objects.map(({ metadata }) => metadata.name)
           },
           () => {},
         )
@@ -190,18 +188,15 @@ async function showChanges(name: string, part: Part, args: Arguments, given: Com
   if (isRecorded)
     return (await import('./recorded-views.ts')).showRecordedChanges(name, part, args, context, mistakes, printing)
   return runView(name, args, context, mistakes, async ({ inputs, references, cluster, kinds }) => {
-    const objects = followedObjects(references, kinds, cluster.namespace)
-    const settings = await settingsOf(
-      inputs,
-      cluster,
-      objects.requests.map(({ request }) => request),
-    )
+    const targets = await viewTargets(references, kinds, cluster)
+    const settings = await settingsOf(inputs, cluster, targets)
     const endsWhenReady = args.flags.has('until-ready')
     const texts = new TextQueue(systemClock)
     const print = (lines: () => readonly string[]) => texts.push(() => printLines(context.stdout, lines()))
     const listener = { ...messagesTo(context, cluster), ...changePrinter(part, settings.startedAt, printing, print) }
-    const gate = endsWhenReady || listener.onOverview !== undefined ? new FollowedGate(objects, settings) : undefined
-    const view = new ChangesView(objects, part, listener, { gate, endsWhenReady })
+    const isJudged = endsWhenReady || listener.onOverview !== undefined
+    const gate = isJudged ? new Gate(targets, viewSettings(settings), () => true) : undefined
+    const view = new ChangesView(targets, part, listener, { gate, endsWhenReady })
     const isReady = await follow(view, cluster, { clock: systemClock, texts, cancelled: context.cancelled })
     return isReady ? 0 : cancelledCode
   })
@@ -212,13 +207,10 @@ function messagesTo(context: CommandContext, cluster: Cluster): Pick<ChangeListe
   const { stderr } = context
   const checkedNamespaces = new Set<string>()
   return {
-    onWaiting: ({ name, labelSelector = '', namespace, ...request }) => {
-      const selector = name === undefined ? labelSelector : undefined
+    onWaiting: (target) => {
+      const { namespace } = target
       const where = namespace === undefined ? '' : ` in ${namespace}`
-      printMessage(
-        stderr,
-        `Waiting for ${displayName({ ...request, name: name ?? '', selector })}${where} to be created.`,
-      )
+      printMessage(stderr, `Waiting for ${displayName(target)}${where} to be created.`)
       if (!namespace || checkedNamespaces.has(namespace)) return
       checkedNamespaces.add(namespace)
       void reportMissingNamespace(namespace, cluster, context)

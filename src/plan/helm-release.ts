@@ -1,6 +1,9 @@
+import type { Cluster } from '../cluster/cluster.ts'
 import { type ApiResource, helmRevisions, type WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
+import { Semaphore } from '../cluster/semaphore.ts'
 import { type AddMistake, quote, UserError } from '../errors.ts'
+import { releaseListsAtOnce } from '../thresholds.ts'
 import { label } from './names.ts'
 import type { ReleaseHistory, Target } from './target.ts'
 
@@ -187,4 +190,25 @@ function nameOf(release: Release | undefined): string {
 
 function explainUnreadable({ name, namespace }: Release): string {
   return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: SECURITY.md of Rollout Gate has the Role to apply.`
+}
+
+/**
+ * Lists the names of the objects that selections match.
+ * @param remedyOf how to grant access that a list lacks
+ * @returns `releases` with the objects of the Helm releases that selections name; undefined without one
+ */
+export function selectionReader(
+  selections: readonly Selection[],
+  cluster: Pick<Cluster, 'select' | 'selectMetadata'>,
+  remedyOf?: () => Promise<string | undefined>,
+) {
+  const slots = new Semaphore(releaseListsAtOnce)
+  const releases = selections.some(({ release }) => release !== undefined)
+    ? new ReleaseObjects(selections, (request) => slots.run(() => cluster.selectMetadata(request)))
+    : undefined
+  const namesOf = async ({ release, ...request }: Selection) =>
+    release === undefined || releases === undefined
+      ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
+      : releases.namesOf({ ...request, release })
+  return { namesOf, releases }
 }

@@ -121,7 +121,7 @@ export async function planReplay(
 }
 
 /** The namespace of references without one. */
-export function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
+function namespaceOf({ onlyNamespace }: RecordingIndex, { namespace }: Pick<Inputs, 'namespace'>): string {
   return namespace ?? onlyNamespace ?? 'default'
 }
 

@@ -1,12 +1,11 @@
 import type { Cluster } from '../cluster/cluster.ts'
 import { deniedAccess } from '../cluster/failures.ts'
 import type { ApiResource } from '../cluster/feed.ts'
-import { Semaphore } from '../cluster/semaphore.ts'
 import { mapMistakes, UserError } from '../errors.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import type { Checks } from '../plan/checks.ts'
 import type { HealthCheck } from '../plan/health-check-entries.ts'
-import { historyUntil, type Release, ReleaseObjects, type Selection } from '../plan/helm-release.ts'
+import { historyUntil, type Release, selectionReader } from '../plan/helm-release.ts'
 import { listRequest, type Resolution } from '../plan/resolve.ts'
 import {
   type MatchWait,
@@ -20,7 +19,6 @@ import { gitNameOf } from '../plan/revision.ts'
 import { selectStreamedTargets } from '../plan/stream-logs.ts'
 import type { Target } from '../plan/target.ts'
 import { describeGrants } from '../reasons/access.ts'
-import { releaseListsAtOnce } from '../thresholds.ts'
 import { importChecks, type Rollout, resolveKinds } from './rollout-inputs.ts'
 
 /** A plan with the kinds of its targets. */
@@ -60,11 +58,8 @@ export async function planTargets(
     remedy ??= grantsFor(resolution, cluster)
     return remedy
   }
-  const releases = releaseObjects([...resolution.selections, ...streamed.selections], cluster)
-  const namesOf = async ({ release, ...request }: Selection) =>
-    release === undefined || releases === undefined
-      ? (await cluster.select(request, remedyOf)).map(({ metadata }) => metadata.name)
-      : releases.namesOf({ ...request, release })
+  const selections = [...resolution.selections, ...streamed.selections]
+  const { namesOf, releases } = selectionReader(selections, cluster, remedyOf)
   await releases?.readHistories()
   const historyOf = (release: Release) => {
     const history = releases?.historyOf(release)
@@ -101,13 +96,6 @@ export async function planTargets(
 }
 
 export const noTargets: readonly Target[] = []
-
-/** Lists the objects of the Helm releases that selections name; undefined without one. */
-function releaseObjects(selections: readonly Selection[], cluster: Cluster): ReleaseObjects | undefined {
-  if (selections.every(({ release }) => release === undefined)) return undefined
-  const slots = new Semaphore(releaseListsAtOnce)
-  return new ReleaseObjects(selections, (request) => slots.run(() => cluster.selectMetadata(request)))
-}
 
 /** A kind may be unknown only because its API server did not answer. */
 function withStaleGroups(error: unknown, stale: readonly string[]): unknown {

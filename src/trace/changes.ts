@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { authorOf } from '../cluster/author.ts'
-import type { FeedEvent, WatchRequest } from '../cluster/feed.ts'
-import { isObject, type KubeObject } from '../cluster/objects.ts'
+import type { FeedEvent } from '../cluster/feed.ts'
+import { isObject, type KubeObject, nameOf } from '../cluster/objects.ts'
 import { Store, type Change as StoreChange } from '../cluster/store.ts'
 
 /** One change of the followed part of an object. */
@@ -28,21 +28,18 @@ export function redactChange(change: ObjectChange, redact: (text: string) => str
 /** Finds changes in the followed part of objects. Ignores fields that change with every write. */
 export class Changes {
   readonly #part: Part
-  readonly #isExcluded: (object: KubeObject, request: WatchRequest) => boolean
+  readonly #isFollowed: (object: KubeObject) => boolean
   readonly #store = new Store(() => true)
 
-  constructor(part: Part, isExcluded: (object: KubeObject, request: WatchRequest) => boolean = () => false) {
+  constructor(part: Part, isFollowed: (object: KubeObject) => boolean = () => true) {
     this.#part = part
-    this.#isExcluded = isExcluded
+    this.#isFollowed = isFollowed
   }
 
-  /** @param request the watch that reported the event */
-  handle(event: FeedEvent, request: WatchRequest): readonly ObjectChange[] {
-    const existedBefore = this.#store.listState(request) !== 'complete'
-    return this.#store
-      .apply(event)
-      .filter(({ before, after }) => !this.#isExcluded(after ?? before, request))
-      .flatMap((change) => this.#read(change, event.at, existedBefore))
+  handle(event: FeedEvent): readonly ObjectChange[] {
+    if ('object' in event && !this.#isFollowed(event.object)) return []
+    const existedBefore = 'object' in event && this.#store.listState(nameOf(event.object)) !== 'complete'
+    return this.#store.apply(event).flatMap((change) => this.#read(change, event.at, existedBefore))
   }
 
   #read({ before, after }: StoreChange, at: number, isFirstList: boolean): readonly ObjectChange[] {

@@ -1,15 +1,17 @@
 import type { Clock } from '../cluster/clock.ts'
 import { deniesAccess, type FeedEvent, isFailure, requestKey, type WatchRequest } from '../cluster/feed.ts'
 import { type EventConsumer, Follower, type WatchedCluster } from '../cluster/follower.ts'
+import { nameOf } from '../cluster/objects.ts'
+import { covers } from '../cluster/store.ts'
 import type { TextQueue } from '../cluster/text-queue.ts'
 import { UserError } from '../errors.ts'
+import type { Gate } from '../gate/gate.ts'
+import { lookAt } from '../gate/look.ts'
 import type { Timeline } from '../gate/timeline.ts'
-import { releaseKind } from '../plan/helm-release.ts'
-import { displayName, type Target, targetWatch } from '../plan/target.ts'
+import { consolidate } from '../gate/watch-requests.ts'
+import { displayName, nameKey, type Target, targetWatch } from '../plan/target.ts'
 import { Changes, type ObjectChange, type Part } from './changes.ts'
-import type { FollowedGate } from './followed-gate.ts'
 import type { Trace, TraceState } from './trace.ts'
-import { type FollowedObjects, type FollowedRequest, isMeant } from './view-targets.ts'
 
 interface FollowOptions {
   readonly clock: Clock
@@ -54,8 +56,8 @@ export interface ChangeListener {
   readonly onChange: (change: ObjectChange) => void
   /** Called before the first change with the state of the objects. Without this function, there is no overview. */
   readonly onOverview?: (look: Timeline) => void
-  /** Called when the first list of a request is complete and empty. */
-  readonly onWaiting?: (request: WatchRequest) => void
+  /** Called for each target that does not exist when its first list is complete. */
+  readonly onWaiting?: (target: Target) => void
   /** Called with the error when the server stops answering, and with undefined when it answers again. */
   readonly onConnection?: (error: string | undefined) => void
 }
@@ -63,96 +65,69 @@ export interface ChangeListener {
 /** How long the changes wait for the overview, which comes before them. */
 const overviewMs = 3_000
 
-/** The changes of objects, with an overview before them. Throws UserError if objects cannot be read. */
+/** The changes of targets, with an overview before them. Throws UserError if a target cannot be read. */
 export class ChangesView implements View {
-  readonly #objects: FollowedObjects
+  readonly #targets: ReadonlyMap<string, Target>
+  readonly #watches: readonly WatchRequest[]
   readonly #changes: Changes
   readonly #listener: ChangeListener
-  readonly #gate: FollowedGate | undefined
+  readonly #gate: Gate | undefined
   readonly #endsWhenReady: boolean
-  /** The keys of the references' requests that have reported no object. */
-  readonly #withoutObjects: Set<string>
-  /** The references by the watch that reports their objects. */
-  readonly #sources: ReadonlyMap<string, readonly FollowedRequest[]>
-  /** The keys of the references' requests that are listed or refused. */
-  readonly #listed = new Set<string>()
+  /** The keys of the targets of which neither an object nor its absence was reported. */
+  readonly #unknown: Set<string>
   /** The changes that wait for the overview; undefined once it is shown, and without one. */
   #waitingChanges: ObjectChange[] | undefined
   #startedAt: number | undefined
 
-  /** @param options.gate judges the objects; without it there is no overview, and the view ends only when cancelled */
+  /** @param options.gate judges the targets; without it there is no overview, and the view ends only when cancelled */
   constructor(
-    objects: FollowedObjects,
+    targets: readonly Target[],
     part: Part,
     listener: ChangeListener,
-    {
-      gate,
-      endsWhenReady = false,
-    }: { readonly gate?: FollowedGate | undefined; readonly endsWhenReady?: boolean } = {},
+    { gate, endsWhenReady = false }: { readonly gate?: Gate | undefined; readonly endsWhenReady?: boolean } = {},
   ) {
-    this.#objects = objects
-    this.#sources = Map.groupBy(objects.requests, ({ request }) => requestKey(request))
-    this.#changes = new Changes(
-      part,
-      (object, request) =>
-        objects.isExcluded(object) || !this.#sourcesOf(request).some((source) => isMeant(source, object)),
-    )
+    this.#targets = new Map(targets.map((target) => [nameKey(target), target]))
+    this.#watches = consolidate(targets.map(targetWatch))
+    this.#changes = new Changes(part, (object) => this.#targets.has(nameKey(nameOf(object))))
     this.#listener = listener
     this.#gate = gate
     this.#endsWhenReady = endsWhenReady
-    this.#withoutObjects = new Set(this.#sources.keys())
+    this.#unknown = new Set(this.#targets.keys())
     this.#waitingChanges = gate === undefined || listener.onOverview === undefined ? undefined : []
   }
 
   get requests(): readonly WatchRequest[] {
-    return [...this.#objects.requests.map(({ request }) => request), ...(this.#gate?.requests ?? [])]
+    return [...this.#watches, ...(this.#gate?.requests ?? [])]
   }
 
-  handle(event: FeedEvent, request: WatchRequest): void {
-    this.judge(event)
-    if (this.#sources.has(requestKey(request))) this.report(event, request)
-  }
-
-  /** Handles an event of any watch, because it may affect the state of the objects. */
-  judge(event: FeedEvent): void {
+  handle(event: FeedEvent): void {
     this.#startedAt ??= event.at
     this.#gate?.handle(event)
-  }
-
-  /** Handles an event of a watch for one of the references. */
-  report(event: FeedEvent, request: WatchRequest): void {
-    const isOfRelease = this.#sourcesOf(request).every(({ release }) => release !== undefined)
-    if (deniesAccess(event) && !isOfRelease) throw forbidden({ ...request, name: request.name ?? '' }, event)
-    if (isFailure(event)) this.#listener.onConnection?.(event.message)
-    if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
-    this.#gate?.select(event, request)
-    for (const change of this.#changes.handle(event, request)) {
-      this.#withoutObjects.delete(requestKey(request))
+    if ('object' in event) this.#unknown.delete(nameKey(nameOf(event.object)))
+    else this.#report(event)
+    for (const change of this.#changes.handle(event)) {
       if (this.#waitingChanges === undefined) this.#listener.onChange(change)
       else this.#waitingChanges.push(change)
     }
-    if (event.type !== 'SYNCED' && !deniesAccess(event)) return
-    this.#listed.add(requestKey(request))
-    if (isOfRelease) this.#reportEmptyReleases(request)
-    else if (this.#withoutObjects.has(requestKey(request))) this.#listener.onWaiting?.(request)
   }
 
-  #sourcesOf(request: WatchRequest): readonly FollowedRequest[] {
-    return this.#sources.get(requestKey(request)) ?? []
-  }
-
-  /** Reports that a release is awaited if it has no object of any kind: a release has objects of few kinds. */
-  #reportEmptyReleases(request: WatchRequest): void {
-    for (const { line, release } of this.#sourcesOf(request)) {
-      const keys = this.#objects.requests.filter((each) => each.line === line).map((each) => requestKey(each.request))
-      if (release !== undefined && keys.every((key) => this.#listed.has(key) && this.#withoutObjects.has(key)))
-        this.#listener.onWaiting?.({ ...releaseKind, namespace: release.namespace, name: release.name })
-    }
+  /** Reports whether the watches of the targets answer, and which targets do not exist. */
+  #report(event: FeedEvent): void {
+    const watch = this.#watches.find((each) => requestKey(each) === requestKey(event as Partial<WatchRequest>))
+    if (watch === undefined) return
+    if (deniesAccess(event)) throw forbidden({ ...watch, name: watch.name ?? '' }, event)
+    if (isFailure(event)) this.#listener.onConnection?.(event.message)
+    if (event.type === 'ALIVE') this.#listener.onConnection?.(undefined)
+    if (event.type !== 'SYNCED') return
+    for (const [key, target] of this.#targets)
+      if (covers(watch, targetWatch(target)) && this.#unknown.delete(key)) this.#listener.onWaiting?.(target)
   }
 
   draw(now: number): boolean {
     if (this.#waitingChanges !== undefined) this.introduce(now)
-    return this.#endsWhenReady && this.#gate?.isReady(now) === true
+    if (!this.#endsWhenReady || this.#gate === undefined) return false
+    this.#gate.advance(now)
+    return this.#gate.timeline(now).targets.every(({ outcome }) => outcome === 'ready')
   }
 
   /**
@@ -160,7 +135,8 @@ export class ChangesView implements View {
    * @param isLast whether the lists that are missing will not come
    */
   introduce(now: number, isLast = false): void {
-    const look = this.#gate?.look(now)
+    this.#gate?.advance(now)
+    const look = this.#gate?.isComplete ? lookAt(this.#gate, now) : undefined
     if (look === undefined && !isLast && now < (this.#startedAt ?? now) + overviewMs) return
     if (look !== undefined) this.#listener.onOverview?.(look)
     for (const change of this.#waitingChanges ?? []) this.#listener.onChange(change)

@@ -82,12 +82,11 @@ function describeChange({ type, existedBefore, before, after }: ObjectChange): s
   return !isTerminating(before) && isTerminating(after) ? 'is being deleted' : 'changed'
 }
 
-/** A watch also reports DELETED for an object that no longer matches its selector. */
 function noteOf({ type, object }: ObjectChange) {
   const { deletionTimestamp, deletionGracePeriodSeconds } = object.metadata
   if (type !== 'DELETED' || deletionTimestamp !== undefined || deletionGracePeriodSeconds !== undefined)
     return undefined
-  return dim('(at once, or it no longer matches the selector)')
+  return dim('(at once)')
 }
 
 function bodyLines(before: unknown, after: unknown): readonly Line[] {

@@ -12,7 +12,6 @@ import { paintLine } from '../../src/trace/line.ts'
 import { changeJson } from '../../src/trace/render-changes.ts'
 import { Trace } from '../../src/trace/trace.ts'
 import { renderTrace } from '../../src/trace/trace-view.ts'
-import { followTargets } from '../../src/trace/view-targets.ts'
 import { ManualClock } from '../cluster-api/manual-clock.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents, recordingPath } from '../support/recordings.ts'
@@ -159,9 +158,7 @@ describe.each(recordings)('the recording %s', (name) => {
     const onChange = (change: Parameters<typeof changeJson>[0]) => printed.push(changeJson(change, played.startedAt))
     const part = command === 'status' ? 'status' : 'object'
     const live: string[] = []
-    await play(played, new ChangesView(followTargets(played.targets), part, { onChange }), () =>
-      live.push(printed.join('\n')),
-    )
+    await play(played, new ChangesView(played.targets, part, { onChange }), () => live.push(printed.join('\n')))
     const recorded: string[] = []
     for (const at of played.moments) {
       const { code, stdout } = await runCommand([

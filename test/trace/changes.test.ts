@@ -20,7 +20,7 @@ function observe(part: Part, first: readonly Observation[], ...later: readonly O
   const all: Observation[] = [...first, { type: 'SYNCED', ...request }, ...later]
   return all.flatMap((observation, index) => {
     const event: FeedEvent = { ...observation, at: moment(index < first.length ? 0 : index - first.length) }
-    return changes.handle(event, request)
+    return changes.handle(event)
   })
 }
 
@@ -49,9 +49,9 @@ describe('what counts as a change', () => {
     expect(observe('status', added(pod), ...modified(relabelled), ...modified(ready))).toHaveLength(2)
   })
 
-  test('not an excluded object', () => {
-    const changes = new Changes('object', ({ metadata }) => metadata.name === 'once')
-    expect(changes.handle({ type: 'ADDED', object: pod, at: start }, request)).toEqual([])
+  test('not an object that is not followed', () => {
+    const changes = new Changes('object', ({ metadata }) => metadata.name !== 'once')
+    expect(changes.handle({ type: 'ADDED', object: pod, at: start })).toEqual([])
   })
 
   test('the start of a deletion is reported', () => {
