@@ -85,7 +85,10 @@ export function openFields(
   const texts = differing.map(describeDifference)
   // What differs in the record has its value in the texts, unless it was removed or only the record differs.
   if (record?.hasValues) return record.differences.length === 0 ? [] : [...texts, ...record.differences]
-  if (record !== undefined && record.differences.length > 0) return [...texts, ...record.differences]
+  // A later write of the same program contains what it should; what it still has beyond the file is of a webhook or default.
+  const isWritten =
+    record?.applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== record.applier.time
+  if (record !== undefined && record.differences.length > 0 && !isWritten) return [...texts, ...record.differences]
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => keyOf(difference) !== key))
   return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
 }
@@ -107,11 +110,14 @@ function isHeldReplicas({ path }: Difference, { metadata }: KubeObject): boolean
 
 /**
  * Whether a webhook replaced the tag of an image by its digest: `web:v2` by `web:v2@sha256:…`, or by `web@sha256:…` if that is
- * not the previous image.
+ * not the previous image; or moved the image to another registry: `web:v2` to `mirror.example/web:v2`.
  */
 function isPinned({ path, manifest, live }: Difference, before: Difference): boolean {
   if (path.at(-1) !== 'image' || typeof manifest !== 'string' || typeof live !== 'string') return false
   const [name, digest] = live.split('@')
+  const [host = '', ...rest] = manifest.split('/')
+  const bare = /[.:]|^localhost$/.test(host) && rest.length > 0 ? rest.join('/') : manifest
+  if (name?.endsWith(`/${bare}`)) return live !== before.live
   if (digest === undefined) return false
   return name === manifest || (name === manifest.replace(/:[^:/]+$/, '') && live !== before.live)
 }

@@ -1,11 +1,5 @@
-import {
-  describePath,
-  describePointer,
-  leavesOf,
-  type PathStep,
-  pointerTo,
-  stepsByKey,
-} from '../cluster/field-paths.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { describePath, describePointer, type PathStep, pointerTo, stepsByKey } from '../cluster/field-paths.ts'
 import { isObject, type KubeObject, type ManagedFields } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
 import { isBuiltIn } from './kinds.ts'
@@ -18,9 +12,10 @@ import type { ManifestObject } from './target.ts'
  * stored as they were sent.
  */
 
-/** A field of the manifest that is missing or different in the live object. */
+/** A field of the manifest that is missing or different in the live object, or one that the manifest no longer contains. */
 export interface Difference {
   readonly path: readonly PathStep[]
+  /** Undefined if the manifest does not contain the field. */
   readonly manifest: unknown
   /** Undefined if the field is missing. */
   readonly live: unknown
@@ -31,68 +26,159 @@ type Path = readonly PathStep[]
 
 /**
  * The fields of a manifest that are missing or different in a live object. Fields that the file does not contain are not
- * compared: the server, a controller or a webhook may have added them. Nor are `status`, `apiVersion`, name and namespace.
+ * compared, unless their writer owns them: the server, a controller or a webhook may have added them. Nor are `status`,
+ * `apiVersion`, name and namespace.
  * @param manifest the result of {@link comparableManifest}
+ * @param owned the pointers of the fields that the writer of the live object owns
  */
-export function findDifferences(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
-  const { apiVersion, kind, metadata, status, ...rest } = manifest
-  const { labels, annotations } = metadata
-  const theirs = { labels: {}, annotations: {}, ...live.metadata }
-  const comparison = isBuiltIn(apiVersion) ? new Comparison(kind) : new CustomComparison(live)
-  comparison.compare({ metadata: { labels, annotations }, ...rest }, { ...live, metadata: theirs }, [])
+export function findDifferences(
+  manifest: ManifestObject,
+  live: KubeObject,
+  owned: readonly string[] = [],
+): readonly Difference[] {
+  const comparison = isBuiltIn(manifest.apiVersion)
+    ? new Comparison(manifest.kind, owned)
+    : new CustomComparison(live, owned)
+  comparison.compare(contentOf(manifest), contentOf(live as unknown as ManifestObject), [])
   return comparison.found
 }
 
+function contentOf({ apiVersion: _, kind: __, status: ___, metadata, ...rest }: ManifestObject): Json {
+  const { labels = {}, annotations = {} } = metadata
+  return { metadata: { labels, annotations }, ...rest }
+}
+
+/** Scalars that are no pointers and `omitempty`: a zero is not stored, and the default takes its place. */
+const omittedZeros = words(`
+  readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault minReadySeconds
+  initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType secretName hostname subdomain
+  priorityClassName name host hostIP path key operator effect loadBalancerIP externalName apiGroup preserveUnknownFields
+  nullable deprecated description format pattern priority singular listKind x-kubernetes-int-or-string
+  x-kubernetes-embedded-resource title id uniqueItems exclusiveMaximum exclusiveMinimum nodeName serviceAccount
+  serviceAccountName clusterIP nodePort healthCheckNodePort volumeName message reason container timeoutSeconds
+  periodSeconds successThreshold failureThreshold protocol scheme type imagePullPolicy terminationMessagePath
+  terminationMessagePolicy restartPolicy dnsPolicy schedulerName sessionAffinity podManagementPolicy concurrencyPolicy
+  divisor targetPort`)
+
+/** Fields in place of which the server, its admission or a controller of the control plane stores its own choice. */
+const chosenByServer = words(`
+  serviceAccount nodeName resizePolicy hostPort clusterIP clusterIPs ipFamilies ipFamilyPolicy nodePort healthCheckNodePort
+  volumeName spec.storageClassName volumeClaimTemplates.status volumeLifecycleModes podReplacementPolicy behavior
+  webhooks.namespaceSelector webhooks.objectSelector names.singular names.listKind conversion apiGroup finalizers
+  creationTimestamp`)
+
 /**
- * Scalars that are no pointers and `omitempty`: a zero is not stored. The value is the default that the server stores in its
- * place (pkg/apis, `defaults.go` of each version).
+ * The values that the server stores where a manifest has none, by the field and, where it has several meanings, by the list
+ * or map around it (pkg/apis, `defaults.go` of each group). A list contains the defaults of several kinds.
  */
-const omittedZeros: Readonly<Record<string, unknown>> = {
-  ...Object.fromEntries(
-    [
-      'readOnly stdin stdinOnce tty hostNetwork hostPID hostIPC publishNotReadyAddresses paused globalDefault',
-      'minReadySeconds initialDelaySeconds hostPort value prefix subPath subPathExpr workingDir image medium fsType',
-      'secretName hostname subdomain priorityClassName name host hostIP path key operator effect loadBalancerIP',
-      'externalName apiGroup preserveUnknownFields nullable deprecated description format pattern priority singular',
-      'listKind x-kubernetes-int-or-string x-kubernetes-embedded-resource title id uniqueItems exclusiveMaximum',
-      'exclusiveMinimum nodeName serviceAccount serviceAccountName clusterIP nodePort healthCheckNodePort volumeName',
-      'message reason container',
-    ]
-      .join(' ')
-      .split(' ')
-      .map((name) => [name, undefined]),
-  ),
+const defaults: Readonly<Record<string, unknown>> = {
+  // Pods
+  restartPolicy: 'Always',
+  dnsPolicy: 'ClusterFirst',
+  schedulerName: 'default-scheduler',
+  serviceAccountName: 'default',
+  terminationGracePeriodSeconds: 30,
+  enableServiceLinks: true,
+  terminationMessagePath: '/dev/termination-log',
+  terminationMessagePolicy: 'File',
   timeoutSeconds: 1,
   periodSeconds: 10,
   successThreshold: 1,
   failureThreshold: 3,
-  protocol: 'TCP',
+  'httpGet.path': '/',
   scheme: 'HTTP',
-  imagePullPolicy: undefined,
-  terminationMessagePath: '/dev/termination-log',
-  terminationMessagePolicy: 'File',
-  restartPolicy: 'Always',
-  dnsPolicy: 'ClusterFirst',
-  schedulerName: 'default-scheduler',
-  type: undefined,
-  sessionAffinity: 'None',
-  podManagementPolicy: 'OrderedReady',
-  concurrencyPolicy: 'Allow',
+  'grpc.service': '',
+  protocol: 'TCP',
+  defaultMode: 420,
+  expirationSeconds: 3600,
   divisor: '0',
-  targetPort: undefined,
+  'fieldRef.apiVersion': 'v1',
+  // Workloads
+  replicas: 1,
+  revisionHistoryLimit: 10,
+  progressDeadlineSeconds: 600,
+  'rollingUpdate.maxSurge': ['25%', 0],
+  'rollingUpdate.maxUnavailable': ['25%', 1],
+  partition: 0,
+  podManagementPolicy: 'OrderedReady',
+  whenDeleted: 'Retain',
+  whenScaled: 'Retain',
+  completions: 1,
+  parallelism: 1,
+  backoffLimit: 6,
+  completionMode: 'NonIndexed',
+  suspend: false,
+  manualSelector: false,
+  concurrencyPolicy: 'Allow',
+  successfulJobsHistoryLimit: 3,
+  failedJobsHistoryLimit: 1,
+  'onPodConditions.status': 'True',
+  minReplicas: 1,
+  // Services, Secrets, and update strategies
+  type: ['ClusterIP', 'Opaque', 'RollingUpdate', ''],
+  sessionAffinity: 'None',
+  'clientIP.timeoutSeconds': 10800,
+  internalTrafficPolicy: 'Cluster',
+  externalTrafficPolicy: 'Cluster',
+  allocateLoadBalancerNodePorts: true,
+  // Storage
+  volumeMode: 'Filesystem',
+  persistentVolumeReclaimPolicy: 'Retain',
+  reclaimPolicy: 'Delete',
+  volumeBindingMode: 'Immediate',
+  'volumeClaimTemplates.apiVersion': 'v1',
+  'volumeClaimTemplates.kind': 'PersistentVolumeClaim',
+  attachRequired: true,
+  podInfoOnMount: false,
+  storageCapacity: false,
+  requiresRepublish: false,
+  seLinuxMount: false,
+  fsGroupPolicy: 'ReadWriteOnceWithFSType',
+  // Webhooks, and other classes
+  matchPolicy: 'Equivalent',
+  failurePolicy: 'Fail',
+  'webhooks.timeoutSeconds': 10,
+  reinvocationPolicy: 'Never',
+  scope: ['*', 'Cluster'],
+  'service.port': 443,
+  preemptionPolicy: 'PreemptLowerPriority',
 }
 
-/** Fields in place of which the server stores its own choice if the file has a zero or an empty text. */
-const assigned =
-  /^(?:clusterIP|nodePort|healthCheckNodePort|volumeName|nodeName|serviceAccount(?:Name)?|targetPort|type|imagePullPolicy|path)$/
+function words(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/))
+}
+
+/** Whether the server stores this value where a manifest has none. `parent`: the live object around it. */
+function isDefault(name: string, value: unknown, parent: Json, path: Path): boolean {
+  const own = `${path.findLast((step) => typeof step === 'string')}.${name}`
+  if (chosenByServer.has(name) || chosenByServer.has(own)) return true
+  const known = Object.hasOwn(defaults, own) ? own : name
+  if (Object.hasOwn(defaults, known) && [defaults[known]].flat().includes(value)) return true
+  if (name === 'imagePullPolicy') return value === pullPolicyOf(String(parent['image']))
+  if (name === 'targetPort') return value === parent['port']
+  // A request is by default as high as its limit.
+  if (name === 'requests') return isDeepStrictEqual(value, parent['limits'])
+  if (name === 'policyTypes') return String(value) === (parent['egress'] ? 'Ingress,Egress' : 'Ingress')
+  if (Array.isArray(value)) return value.length === 0
+  // An empty selector selects all.
+  return isObject(value) && !/Selector$/.test(name) && isDefaultMap(value, [...path, name])
+}
+
+function isDefaultMap(value: Json, path: Path): boolean {
+  return Object.entries(value).every(([name, field]) => field === null || isDefault(name, field, value, path))
+}
+
+function pullPolicyOf(image: string): string {
+  const [, tag = 'latest'] = image.slice(image.lastIndexOf('/') + 1).split(':')
+  return tag === 'latest' && !image.includes('@') ? 'Always' : 'IfNotPresent'
+}
 
 /** Maps and structs that are no pointers: an empty one is not stored, and may be filled with defaults. */
 const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
-/** Selectors, of which an empty one selects all, and maps to which nobody else adds: an empty one differs from one with content. */
-const ownMaps =
-  /^(?:(?:pod|namespace|label|object|cluster|node)Selector|selector|matchLabels|data|binaryData|emptyDir)$/
+/** Maps that others extend: an empty one equals one with content. */
+const sharedMaps = /^(?:labels|annotations|metadata)$/
 
 /** Maps whose values are texts as they were written: `""` differs from an absent value. */
 const textMaps = /^(?:labels|annotations|matchLabels|nodeSelector|data|binaryData|parameters)$/
@@ -112,46 +198,65 @@ const toolAnnotations =
 class Comparison {
   readonly found: Difference[] = []
   readonly #kind: string
+  readonly #owns: (pointer: string) => boolean
 
-  constructor(kind: string) {
+  constructor(kind: string, owned: readonly string[] = []) {
     this.#kind = kind
+    this.#owns = ownershipOf(owned)
   }
 
-  compare(ours: unknown, theirs: unknown, path: Path): void {
-    if (ours === null || ours === undefined || isElsewhere(path)) return
+  compare(ours: unknown, theirs: unknown, path: Path, parent: Json = {}): void {
+    if (ours === null || ours === undefined || (path.at(-1) === 'caBundle' && !this.#isSchema(path))) return
     const live = theirs === null ? undefined : theirs
     if (isObject(ours)) this.compareMaps(ours, live, path)
     else if (Array.isArray(ours)) this.compareLists(ours, live, path)
-    else if (!this.isSame(ours, live, path)) this.add(path, ours, live)
+    else if (!this.isSame(ours, live, path, parent)) this.add(path, ours, live)
+  }
+
+  /** Properties of a schema have any names. */
+  #isSchema(path: Path): boolean {
+    return this.#kind === 'CustomResourceDefinition' && path.includes('openAPIV3Schema')
   }
 
   protected add(path: Path, manifest: unknown, live: unknown): void {
     this.found.push({ path, manifest, live })
   }
 
+  /** Whether the writer of the live object owns a field, or one in it. */
+  protected owns(path: Path): boolean {
+    return this.#owns(pointerTo(path))
+  }
+
   protected compareMaps(ours: Json, theirs: unknown, path: Path): void {
     const fields = Object.entries(ours).filter(([, value]) => value !== null && value !== undefined)
     const live = theirs ?? {}
     const isAbsent = theirs === undefined && !this.isOmittedMap(path)
-    const isEmptied = fields.length === 0 && ownMaps.test(String(path.at(-1)))
-    if (isAbsent || !isObject(live) || (isEmptied && Object.keys(live).length > 0)) {
+    if (isAbsent || !isObject(live) || (fields.length === 0 && this.isFilled(live, path))) {
       this.add(path, ours, theirs)
       return
     }
-    this.compareRemoved(ours, live, path)
     for (const [name, value] of fields)
       if (!isIgnored(path, name))
-        this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name])
+        this.compare(value, Object.hasOwn(live, name) ? live[name] : undefined, [...path, name], live)
+    const known = new Set(fields.map(([name]) => name))
+    for (const [name, value] of Object.entries(live))
+      if (!known.has(name) && (value ?? undefined) !== undefined && this.isRemoved(name, value, live, path, ours))
+        this.add([...path, name], undefined, value)
   }
 
-  /** What the file does not contain, and nobody but its applier can have added. */
-  private compareRemoved(ours: Json, live: Json, path: Path): void {
+  /** Whether a map has content where the file has an empty one, and nobody but its applier can have added it. */
+  protected isFilled(live: Json, path: Path): boolean {
+    return !sharedMaps.test(String(path.at(-1))) && !isDefaultMap(live, path)
+  }
+
+  /** Whether the live object has a field that the file does not contain, and nobody but its applier can have added it. */
+  protected isRemoved(name: string, value: unknown, live: Json, path: Path, ours: Json): boolean {
     // The server adds no property to a schema.
-    const properties = path.at(-1) === 'properties' ? Object.keys(live) : []
+    if (path.at(-1) === 'properties') return true
     // A variable without a value in place of one with a source.
-    const isBare = path.at(-2) === 'env' && (ours['value'] ?? '') === '' && !ours['valueFrom']
-    const names = isBare && live['valueFrom'] ? ['valueFrom'] : properties
-    for (const name of names) if (!Object.hasOwn(ours, name)) this.add([...path, name], undefined, live[name])
+    if (path.at(-2) === 'env' && name === 'valueFrom') return (ours['value'] ?? '') === ''
+    const isInAtomicList = path.some((step) => typeof step === 'number')
+    return (isInAtomicList || this.owns([...path, name])) && !isDefault(name, value, live, path)
   }
 
   /** Whether an absent map may be one whose fields are all zeros. */
@@ -163,21 +268,29 @@ class Comparison {
     const name = path.at(-1)
     const live = theirs ?? []
     const known = Array.isArray(live) ? live : []
-    const [steps, liveSteps] = [stepsByKey(name, ours), stepsByKey(name, known)]
-    if (live !== known || (ours.length === 0 && known.length > 0)) {
-      this.add(path, ours, theirs)
-    } else if (extendedLists.test(String(name))) {
+    if (live !== known || (ours.length === 0 && known.length > 0)) this.add(path, ours, theirs)
+    else if (extendedLists.test(String(name))) {
       for (const [index, each] of ours.entries())
         if (!known.some((other) => this.contains(each, other, [...path, index])))
           this.add([...path, index], each, undefined)
-    } else if (steps !== undefined && liveSteps !== undefined) {
-      const byKey = new Map(known.map((each, index) => [keyOf(liveSteps[index]), each]))
-      for (const [index, each] of ours.entries())
-        this.compare(each, byKey.get(keyOf(steps[index])), [...path, steps[index] ?? index])
-      if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
-      // Nobody else adds metrics to an autoscaler.
-      if (name === 'metrics' && known.length > ours.length) this.add(path, ours, known)
-    } else this.compareInOrder(ours, known, path)
+    } else if (!this.compareByKey(ours, known, path)) this.compareInOrder(ours, known, path)
+  }
+
+  /** Compares elements by the fields that identify them; false if nothing identifies them. */
+  private compareByKey(ours: readonly unknown[], theirs: readonly unknown[], path: Path): boolean {
+    const name = path.at(-1)
+    const [steps, liveSteps] = [stepsByKey(name, ours), stepsByKey(name, theirs)]
+    if (steps === undefined || liveSteps === undefined) return false
+    const live = new Map(theirs.map((each, index) => [keyOf(liveSteps[index]), each]))
+    for (const [index, each] of ours.entries())
+      this.compare(each, live.get(keyOf(steps[index])), [...path, steps[index] ?? index])
+    if (name === 'initContainers') this.compareOrder(steps, liveSteps, path)
+    const written = new Set(steps.map(keyOf))
+    // Nobody else adds metrics to an autoscaler.
+    for (const [index, step] of liveSteps.entries())
+      if (!written.has(keyOf(step)) && (name === 'metrics' || this.owns([...path, step])))
+        this.add([...path, step], undefined, theirs[index])
+    return true
   }
 
   protected compareInOrder(ours: readonly unknown[], theirs: readonly unknown[], path: Path): void {
@@ -199,18 +312,17 @@ class Comparison {
     return other.found.length === 0
   }
 
-  protected isSame(ours: unknown, live: unknown, path: Path): boolean {
+  protected isSame(ours: unknown, live: unknown, path: Path, parent: Json): boolean {
     if (ours === live) return true
     const name = String(path.at(-1))
+    const isSchema = this.#isSchema(path)
     // Of a claim, it is a pointer.
     if (name === 'storageClassName' && this.#kind === 'PersistentVolume' && ours === '') return live === undefined
-    const isInMap = path.length > 1 && textMaps.test(String(path.at(-2)))
-    if (isZero(ours) && !isInMap && Object.hasOwn(omittedZeros, name)) {
+    const isInMap = !isSchema && path.length > 1 && textMaps.test(String(path.at(-2)))
+    if (isZero(ours) && !isInMap && omittedZeros.has(name))
       // A variable without a value may have a source in its place; then it has no field `value`.
-      if (live === undefined) return true
-      return assigned.test(name) || live === omittedZeros[name]
-    }
-    if (live === undefined || typeof live === 'object') return false
+      return live === undefined || isDefault(name, live, parent, path.slice(0, -1))
+    if (live === undefined || typeof live === 'object' || isSchema) return false
     const isQuantity = !isInMap && path.slice(-2).some((step) => quantities.test(String(step)))
     const isMetric = name === 'value' && path.includes('target')
     if (isQuantity || isMetric) return isSameQuantity(String(ours), String(live))
@@ -222,8 +334,8 @@ class Comparison {
 class CustomComparison extends Comparison {
   readonly #applied: Readonly<Record<string, string>>
 
-  constructor(live: KubeObject) {
-    super('')
+  constructor(live: KubeObject, owned: readonly string[]) {
+    super('', owned)
     this.#applied = live.metadata.applied ?? {}
   }
 
@@ -238,6 +350,14 @@ class CustomComparison extends Comparison {
     return path.length <= 1
   }
 
+  protected override isFilled(): boolean {
+    return false
+  }
+
+  protected override isRemoved(name: string, _value: unknown, _live: Json, path: Path): boolean {
+    return path.every((step) => typeof step !== 'number') && this.owns([...path, name])
+  }
+
   protected override compareLists(ours: readonly unknown[], theirs: unknown, path: Path): void {
     if (Array.isArray(theirs)) this.compareInOrder(ours, theirs, path)
     else this.add(path, ours, theirs)
@@ -249,11 +369,6 @@ class CustomComparison extends Comparison {
     const isMoment = /^\d{4}-\d\d-\d\dT/.test(ours) && isSameMoment(ours, live)
     return isMoment || (hasUnit(ours) && hasUnit(live) && isSameQuantity(ours, live)) || isSameDuration(ours, live)
   }
-}
-
-/** Values that only the file or only the server has: certificates of authorities. */
-function isElsewhere(path: Path): boolean {
-  return path.at(-1) === 'caBundle'
 }
 
 function isIgnored(path: Path, name: string): boolean {
@@ -330,8 +445,14 @@ function isSameMoment(ours: unknown, theirs: unknown): boolean {
 export function describeDifference({ path, manifest, live }: Difference): string {
   const field = describePath(path)
   const [ours, theirs] = [shown(manifest), shown(live)]
+  if (isRemoval({ path, manifest, live })) return `${field} is set, and not in the file`
   if (live === undefined) return ours === undefined ? `${field} is missing` : `${field} is missing, not ${ours}`
   return ours === undefined || theirs === undefined ? `${field} differs` : `${field} is ${theirs}, not ${ours}`
+}
+
+/** Whether a live object has a field that the file does not contain. */
+function isRemoval({ manifest, live }: Difference): boolean {
+  return manifest === undefined && live !== undefined
 }
 
 const maxValueLength = 120
@@ -348,15 +469,15 @@ function shown(value: unknown): string | undefined {
  * The record of the applier: what was applied last, by `kubectl apply` or by a server-side apply.
  */
 
-/** Labels and annotations that tools add to what they apply. */
+/** Labels and annotations that tools, or the server, add to what is applied. */
 const toolMetadata =
-  /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
+  /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
 /** What the record of an applier says about a manifest. */
 export interface RecordComparison {
-  /** The fields that only the file or only the record has, or that differ, as sentences: empty if both say the same. */
+  /** The fields that were applied and the file lacks, and, of a record with values, those that differ; as sentences. */
   readonly differences: readonly string[]
-  /** Whether the record has values too. Otherwise it only shows which fields were applied. */
+  /** Whether the record has values too. Otherwise it only shows which fields were written. */
   readonly hasValues: boolean
   /** The entry of the applier. */
   readonly applier?: ManagedFields | undefined
@@ -364,29 +485,43 @@ export interface RecordComparison {
 
 /**
  * Compares a manifest with the record of its applier: `last-applied-configuration`, else the fields that a server-side apply
- * owns. Undefined without a record, or without the hashes of the manifest.
+ * owns, else those that its writer set (Helm 3, `kubectl replace`). Undefined without a record, or without the hashes of the
+ * manifest.
  */
 export function compareRecord(manifest: ManifestObject, live: KubeObject): RecordComparison | undefined {
   const { applied: ours } = manifest.metadata as KubeObject['metadata']
   const { applied, managedFields = [] } = live.metadata
   if (ours === undefined) return undefined
-  const appliers = managedFields.filter(
-    ({ operation, subresource, ownedFields = [] }) =>
-      operation === 'Apply' && !subresource && ownedFields.some(isContent),
-  )
+  const writers = managedFields.filter(({ subresource, ownedFields }) => !subresource && ownedFields !== undefined)
+  const appliers = writers.filter(({ operation }) => operation === 'Apply')
   const client = managedFields.find(
     ({ operation, ownedFields = [] }) => operation === 'Update' && ownedFields.some(isLastApplied),
   )
   // An object that kubectl once applied may be applied by another tool since.
-  const isStale = appliers.some(({ time = '' }) => time > (client?.time ?? ''))
+  const isStale = appliers.some(
+    ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isContent),
+  )
   if (applied !== undefined && !(client !== undefined && isStale))
     return { differences: appliedDifferences(ours, applied), hasValues: true, applier: client }
-  const compared = appliers.map((applier) => ({
-    applier,
-    differences: ownedDifferences(manifest, applier.ownedFields ?? []),
-  }))
-  const [best] = compared.toSorted((a, b) => a.differences.length - b.differences.length)
-  return best && { ...best, hasValues: false }
+  // An operator may add fields to a custom resource, and a controller to a Job.
+  const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
+  const applier = closestWriter(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
+  if (applier === undefined) return undefined
+  const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isRemoval)
+  return { differences: removedFields.map(describeDifference), hasValues: false, applier }
+}
+
+/** The writer that owns the most fields of the file. `kubectl replace` leaves what it does not change to `kubectl create`. */
+function closestWriter(ours: readonly string[], writers: readonly ManagedFields[]): ManagedFields | undefined {
+  const isReplaced = ({ manager = '' }: ManagedFields) => /^kubectl-(?:create|replace)$/.test(manager)
+  const replaced = writers.filter(isReplaced).toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))
+  const [latest] = replaced
+  const whole = latest && { ...latest, ownedFields: replaced.flatMap(({ ownedFields = [] }) => ownedFields) }
+  const candidates = [...(whole ? [whole] : []), ...writers.filter((each) => !isReplaced(each))].map((writer) => {
+    const { ownedFields = [] } = writer
+    return { writer, count: ours.filter(ownershipOf(ownedFields)).length, ownedCount: ownedFields.length }
+  })
+  return candidates.toSorted((a, b) => b.count - a.count || b.ownedCount - a.ownedCount)[0]?.writer
 }
 
 function isContent(pointer: string): boolean {
@@ -407,39 +542,13 @@ function appliedDifferences(ours: Hashes, applied: Hashes): readonly string[] {
   return [...missing.map((pointer) => `${describePointer(pointer)} differs`), ...removed(beyond, Object.keys(ours))]
 }
 
-function ownedDifferences(manifest: ManifestObject, owned: readonly string[]): readonly string[] {
-  const { apiVersion: _, kind: __, status: ___, metadata, ...content } = manifest
-  const { labels, annotations } = metadata
-  const leaves = leavesOf({ metadata: { labels, annotations }, ...content }, true)
-  const isCompared = (pointer: string) => !toolMetadata.test(pointer) && !/^\/metadata(?:\/\w+)?$/.test(pointer)
-  const ours = leaves.map(({ path }) => pointerTo(path)).filter(isCompared)
-  // An empty value may be owned or not.
-  const needed = leaves.filter(({ value }) => typeof value !== 'object' || isCutList(value))
+/** Whether a field is among those with these pointers, in one of them, or around one of them. */
+function ownershipOf(pointers: readonly string[]): (pointer: string) => boolean {
+  const owned = pointers.filter((pointer) => !toolMetadata.test(pointer))
   // A Secret has the texts of `stringData` in `data`.
-  const theirs = owned.map((pointer) => pointer.replace(/^\/stringData/, '/data')).filter(isCompared)
-  // Below an empty map of the file, the applier owns nothing.
-  const emptied = leaves.flatMap(({ path, value }) =>
-    typeof value === 'object' && value !== null && !isCutList(value) ? [`${pointerTo(path)}/`] : [],
-  )
-  const beyond = theirs.filter((pointer) => emptied.some((start) => pointer.startsWith(start)))
-  return [
-    ...unrelated(needed.map(({ path }) => pointerTo(path)).filter(isCompared), theirs).map(
-      (pointer) => `${describePointer(pointer)} is missing`,
-    ),
-    ...removed([...unrelated(theirs, ours), ...beyond], ours),
-  ]
-}
-
-/** Whether a leaf is a list whose elements have only their order. */
-function isCutList(value: unknown): boolean {
-  return Array.isArray(value) && value.length > 0
-}
-
-/** The pointers that are neither equal to, nor above or below, one of the others. */
-function unrelated(pointers: readonly string[], others: readonly string[]): readonly string[] {
-  const above = new Set(others.flatMap(prefixesOf))
-  const exact = new Set(others)
-  return pointers.filter((pointer) => !above.has(pointer) && !prefixesOf(pointer).some((prefix) => exact.has(prefix)))
+  const exact = new Set(owned.map((pointer) => pointer.replace(/^\/stringData/, '/data')))
+  const above = new Set([...exact].flatMap(prefixesOf))
+  return (pointer) => above.has(pointer) || prefixesOf(pointer).some((prefix) => exact.has(prefix))
 }
 
 function prefixesOf(pointer: string): readonly string[] {
@@ -461,15 +570,11 @@ function removed(beyond: readonly string[], ours: readonly string[]): readonly s
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
   const found = findDifferences(manifest, live)
-  const { differences, applier } = compareRecord(manifest, live) ?? {}
-  if (differences?.length !== 0 || applier?.ownedFields === undefined) return found
-  const foreign = new Set(
-    unrelated(
-      found.map(({ path }) => pointerTo(path)),
-      applier.ownedFields,
-    ),
-  )
-  return found.filter(({ path }) => foreign.has(pointerTo(path)))
+  const { differences, hasValues, applier } = compareRecord(manifest, live) ?? {}
+  const isKnown = differences?.length === 0 && (hasValues || applier?.operation === 'Apply')
+  if (!isKnown || applier?.ownedFields === undefined) return found
+  const owns = ownershipOf(applier.ownedFields)
+  return found.filter(({ path }) => !owns(pointerTo(path)))
 }
 
 /*

@@ -251,6 +251,44 @@ describe('a gate that awaits a change', () => {
         expect(targets[0]?.message).toMatch(/env\[B\] is set, and not in the file$/)
       })
 
+      describe('as the owner of fields alone, as Helm 3', () => {
+        const fieldsOf = (spec: object): object =>
+          Object.fromEntries(
+            Object.entries(spec).map(([name, value]) => [
+              `f:${name}`,
+              Array.isArray(value)
+                ? Object.fromEntries(value.map((each) => [`k:{"name":"${each.name}"}`, fieldsOf(each)]))
+                : typeof value === 'object'
+                  ? fieldsOf(value)
+                  : {},
+            ]),
+          )
+        const written = (generation: number, live: object, seconds: number) => {
+          const entry = {
+            manager: 'helm',
+            operation: 'Update' as const,
+            time: iso(seconds),
+            fieldsV1: fieldsOf({ spec: live }),
+          }
+          const metadata = { generation, namespace: 'shop', managedFields: [entry] }
+          return redact(web.deployment(complete(1, { observedGeneration: generation }), { metadata, spec: live }))
+        }
+
+        it('sees that a variable is still to be removed', () => {
+          const old = env('A', 'B')
+          const { reason, targets } = ends(env('A'), listed(written(1, old, -60)))
+          expect(reason).toBe('change-not-seen')
+          expect(targets[0]?.message).toMatch(/env\[B\] is set, and not in the file$/)
+          const steps = [listed(written(1, old, -60)), modified(written(2, env('A'), 30))]
+          expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
+        })
+
+        it('arrives with a later write, to which a webhook added a variable', () => {
+          const steps = [listed(written(1, env('A', 'B'), -60)), modified(written(2, env('A', 'MESH'), 30))]
+          expect(ends(env('A'), ...steps).entries).toContain('30 note its change has arrived')
+        })
+      })
+
       it('arrives by the record, whatever a webhook writes with each apply', () => {
         const mutated = { ...env('A'), minReadySeconds: 7 }
         const steps = [listed(applied(1, env('A', 'B'), env('A', 'B'))), modified(applied(2, env('A'), mutated))]
@@ -275,6 +313,11 @@ describe('a gate that awaits a change', () => {
 
     it.each<[string, string, Observation[]]>([
       ['its tag is pinned to a digest', 'acme/web:v1', version(2, { template: image(`acme/web:v2@${digest('b')}`) })],
+      [
+        'its image is moved to a mirror',
+        'acme/web:v1',
+        version(2, { template: image('mirror.example:5000/acme/web:v2') }),
+      ],
       [
         'its tag is replaced by a digest',
         `acme/web@${digest('a')}`,

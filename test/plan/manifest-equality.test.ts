@@ -191,7 +191,7 @@ describe('a pod template differs from its manifest', () => {
   it('not in tolerations and pull secrets that admission adds, nor in their order', () => {
     const ours = { tolerations: [{ key: 'a' }], imagePullSecrets: [{ name: 'p' }] }
     const theirs = {
-      tolerations: [{ key: 'x' }, { key: 'a', effect: 'NoSchedule' }],
+      tolerations: [{ key: 'x' }, { key: 'a' }],
       imagePullSecrets: [{ name: 'q' }, { name: 'p' }],
     }
     expect(inPod(ours, theirs)).toEqual([])
@@ -215,6 +215,7 @@ describe('an object of Kubernetes', () => {
     ])
     expect(policy(peer({ podSelector: {} }), peer({ namespaceSelector: {} }))).toEqual([
       'spec.ingress[0].from[0].podSelector is missing',
+      'spec.ingress[0].from[0].namespaceSelector is set, and not in the file',
     ])
     expect(policy({ spec: { ingress: [] } }, { spec: { ingress: [{}] } })).toEqual(['spec.ingress differs'])
     expect(policy({ spec: { ingress: [] } }, { spec: {} })).toEqual([])
@@ -279,7 +280,7 @@ describe('an object of Kubernetes', () => {
 
 it('a variable without a value differs from one with a source', () => {
   const source = { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }
-  const differs = ['spec.template.spec.containers[app].env[A].valueFrom differs']
+  const differs = ['spec.template.spec.containers[app].env[A].valueFrom is set, and not in the file']
   expect(inContainer({ env: [{ name: 'A', value: '' }] }, source)).toEqual(differs)
   expect(inContainer({ env: [{ name: 'A' }] }, source)).toEqual(differs)
 })
@@ -293,6 +294,70 @@ it.each([
   ],
 ])('a pod template differs from its manifest in %s that was emptied', (_, ours, theirs) => {
   expect(inPod(ours, theirs)).toHaveLength(1)
+})
+
+it.each<[string, string, string, Fields, Fields, string[]]>([
+  [
+    'the host of a rule',
+    'networking.k8s.io/v1',
+    'Ingress',
+    { spec: { rules: [{ http: {} }] } },
+    { spec: { rules: [{ host: 'a.example', http: {} }] } },
+    ['spec.rules[0].host is set, and not in the file'],
+  ],
+  [
+    'the sources of a rule',
+    'networking.k8s.io/v1',
+    'NetworkPolicy',
+    { spec: { ingress: [{ ports: [{ port: 80 }] }] } },
+    { spec: { ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80, protocol: 'TCP' }] }] } },
+    ['spec.ingress[0].from is set, and not in the file'],
+  ],
+  [
+    'the names of a rule',
+    'rbac.authorization.k8s.io/v1',
+    'Role',
+    { rules: [{ verbs: ['get'], resources: ['secrets'] }] },
+    { rules: [{ verbs: ['get'], resources: ['secrets'], resourceNames: ['a'] }] },
+    ['rules[0].resourceNames is set, and not in the file'],
+  ],
+  [
+    'a description of a schema called annotations, and a default that reads as the same quantity',
+    'apiextensions.k8s.io/v1',
+    'CustomResourceDefinition',
+    {
+      spec: {
+        openAPIV3Schema: { properties: { annotations: { type: 'object', default: '1' }, caBundle: { type: 'a' } } },
+      },
+    },
+    {
+      spec: {
+        openAPIV3Schema: { properties: { annotations: { type: 'object', default: '1000m' }, caBundle: { type: 'b' } } },
+      },
+    },
+    [
+      'spec.openAPIV3Schema.properties.annotations.default is 1000m, not 1',
+      'spec.openAPIV3Schema.properties.caBundle.type is b, not a',
+    ],
+  ],
+])('an object of Kubernetes differs in %s', (_, apiVersion, kind, ours, theirs, expected) =>
+  expect(inKind(apiVersion, kind)(ours, theirs)).toEqual(expected),
+)
+
+it.each<[string, Fields, Fields]>([
+  ['a pull policy', { image: 'a:1', imagePullPolicy: '' }, { image: 'a:1', imagePullPolicy: 'Always' }],
+  ['a path', { livenessProbe: { httpGet: { path: '' } } }, { livenessProbe: { httpGet: { path: '/old' } } }],
+  ['limits', { resources: { limits: {} } }, { resources: { limits: { cpu: '1' } } }],
+  ['resources', { resources: {} }, { resources: { limits: { cpu: '1' } } }],
+])('a container differs in %s that was emptied, and not from the default', (_, ours, theirs) => {
+  expect(inContainer(ours, theirs)).toHaveLength(1)
+  const stored = {
+    image: 'a:1',
+    imagePullPolicy: 'IfNotPresent',
+    livenessProbe: { httpGet: { path: '/' } },
+    resources: { limits: {} },
+  }
+  expect(inContainer(ours, stored)).toEqual([])
 })
 
 it('a volume without a class equals its manifest, and a claim does not', () => {
@@ -435,14 +500,100 @@ describe('the record of the applier', () => {
     expect(compare(v1, serverSide(owned('kubectl', { 'f:image': {}, ...env })))).toEqual([])
   })
 
-  it('of a server-side apply shows what was removed, and what is new', () => {
+  it('of a server-side apply shows what was removed', () => {
     const live = serverSide(owned('kubectl', { 'f:image': {}, ...env }))
     expect(compare(file({ image: 'app:v1' }), live)).toEqual([
       'spec.template.spec.containers[app].env is set, and not in the file',
     ])
-    expect(compare(file({ image: 'app:v1', env: [{ name: 'A', value: 'x' }], args: ['x'] }), live)).toEqual([
-      'spec.template.spec.containers[app].args is missing',
-    ])
+  })
+
+  const created = (spec: Fields, manager = 'kubectl-create') =>
+    redact({
+      ...deployment,
+      metadata: {
+        name: 'a',
+        managedFields: [
+          {
+            manager,
+            operation: 'Update',
+            time: '2025-01-15T12:00:00Z',
+            fieldsV1: { 'f:metadata': { 'f:labels': { 'f:app': {} } }, 'f:spec': {} },
+          },
+          {
+            manager: 'kubectl-replace',
+            operation: 'Update',
+            time: '2025-01-15T13:00:00Z',
+            fieldsV1: { 'f:spec': fieldSetOf(spec) },
+          },
+        ],
+        labels: { app: 'web' },
+      },
+      spec,
+    } as unknown as KubeObject)
+  const template = (container: Fields, more: Fields = {}) => ({
+    replicas: 2,
+    template: { spec: { containers: [{ name: 'app', image: 'app:v1', ...container }], ...more } },
+  })
+  const fieldSetOf = (value: unknown): Fields =>
+    Object.fromEntries(
+      Object.entries(value as Fields).map(([name, field]) => [
+        `f:${name}`,
+        Array.isArray(field)
+          ? Object.fromEntries(field.map((each) => [`k:${JSON.stringify({ name: each.name })}`, fieldSetOf(each)]))
+          : typeof field === 'object'
+            ? fieldSetOf(field)
+            : {},
+      ]),
+    )
+
+  it.each<[string, Fields, Fields, string]>([
+    ['a variable', { env: [{ name: 'A', value: 'x' }] }, {}, 'containers[app].env'],
+    [
+      'a probe',
+      { livenessProbe: { httpGet: { port: 80, path: '/' }, periodSeconds: 10 } },
+      {},
+      'containers[app].livenessProbe',
+    ],
+    ['a limit', { resources: { limits: { cpu: '1' }, requests: { cpu: '1' } } }, {}, 'containers[app].resources'],
+    ['a pull policy', { imagePullPolicy: 'Always' }, {}, 'containers[app].imagePullPolicy'],
+    ['a grace period', {}, { terminationGracePeriodSeconds: 90 }, 'terminationGracePeriodSeconds'],
+    [
+      'a sidecar',
+      {},
+      {
+        containers: [
+          { name: 'app', image: 'app:v1' },
+          { name: 'log', image: 'l' },
+        ],
+      },
+      'containers[log]',
+    ],
+  ])('of a writer without values shows that %s was removed', (_, container, more, field) =>
+    expect(compare(file({ image: 'app:v1' }), created(template(container, more)))).toEqual([
+      `spec.template.spec.${field} is set, and not in the file`,
+    ]),
+  )
+
+  it('of a writer without values does not count what the server stores where the file has nothing', () => {
+    const container = {
+      imagePullPolicy: 'IfNotPresent',
+      terminationMessagePath: '/dev/termination-log',
+      livenessProbe: { httpGet: { port: 80, scheme: 'HTTP', path: '/' }, timeoutSeconds: 1, failureThreshold: 3 },
+      resources: { limits: { cpu: '1' }, requests: { cpu: '1' } },
+    }
+    const more = {
+      restartPolicy: 'Always',
+      dnsPolicy: 'ClusterFirst',
+      securityContext: {},
+      schedulerName: 'default-scheduler',
+    }
+    const live = created({
+      ...template(container, more),
+      progressDeadlineSeconds: 600,
+      strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: '25%', maxUnavailable: '25%' } },
+    })
+    const ours = { image: 'app:v1', livenessProbe: { httpGet: { port: 80 } }, resources: { limits: { cpu: '1' } } }
+    expect(compare(file(ours), live)).toEqual([])
   })
 
   it('is that of another tool that has applied since kubectl did', () => {
