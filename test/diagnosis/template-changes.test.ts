@@ -61,6 +61,16 @@ describe('the differences of two templates', () => {
       ['container log removed'],
     ],
     ['a field of the pod', template({}), template({}, { nodeSelector: { disk: 'ssd' } }), ['nodeSelector changed']],
+    [
+      'any other field, a number with both values',
+      template({}),
+      template({ imagePullPolicy: 'Always' }, { hostNetwork: true, terminationGracePeriodSeconds: 5 }),
+      [
+        'container app: imagePullPolicy (none) → Always',
+        'hostNetwork (none) → true',
+        'terminationGracePeriodSeconds (none) → 5',
+      ],
+    ],
     ['absent and empty, which are the same', template({}), template({ env: [], command: [] }), []],
   ])('%s', (_, before, after, changes) => {
     expect(templateChanges(before, after)).toEqual(changes)

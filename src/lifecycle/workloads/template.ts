@@ -107,25 +107,10 @@ function prune(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-/** Fields of a container whose values may be shown. Environment variables are shown only by name. */
-const shownFields = ['image', 'imagePullPolicy', 'command', 'args', 'workingDir', 'resources'] as const
-const otherFields = [
-  'ports',
-  'livenessProbe',
-  'readinessProbe',
-  'startupProbe',
-  'securityContext',
-  'volumeMounts',
-] as const
-const podFields = [
-  'serviceAccountName',
-  'nodeSelector',
-  'tolerations',
-  'affinity',
-  'volumes',
-  'terminationGracePeriodSeconds',
-  'priorityClassName',
-] as const
+/** Fields whose values are compared by the name of their elements. */
+const listsByName: ReadonlySet<string> = new Set(['name', 'env', 'containers', 'initContainers'])
+/** Structured fields whose values are shown, as scalars are. */
+const shownFields: ReadonlySet<string> = new Set(['command', 'args', 'resources'])
 const longestValue = 120
 
 /**
@@ -136,7 +121,7 @@ export function templateChanges(before: PodTemplate | undefined, after: PodTempl
   return [
     ...containerChanges('init container', before?.spec?.initContainers, after?.spec?.initContainers),
     ...containerChanges('container', before?.spec?.containers, after?.spec?.containers),
-    ...changedFields(podFields, before?.spec, after?.spec).map(({ name }) => `${name} changed`),
+    ...fieldChanges(before?.spec, after?.spec),
   ]
 }
 
@@ -152,17 +137,10 @@ function containerChanges(
       const previous = old.get(container.name)
       const title = `${type} ${container.name}`
       if (previous === undefined) return [`${title} added (image ${container.image ?? '?'})`]
-      return fieldChanges(previous, container).map((change) => `${title}: ${change}`)
+      const changes = [...fieldChanges(previous, container), ...environmentChanges(previous, container)]
+      return changes.map((change) => `${title}: ${change}`)
     }),
     ...before.filter(({ name }) => !present.has(name)).map(({ name }) => `${type} ${name} removed`),
-  ]
-}
-
-function fieldChanges(before: Container, after: Container): readonly string[] {
-  return [
-    ...changedFields(shownFields, before, after).map(({ name, old, now }) => `${name} ${textOf(old)} → ${textOf(now)}`),
-    ...changedFields(otherFields, before, after).map(({ name }) => `${name} changed`),
-    ...environmentChanges(before, after),
   ]
 }
 
@@ -174,15 +152,18 @@ function environmentChanges(before: Container, after: Container): readonly strin
   const changed = [...now.keys()].filter((name) => old.has(name) && !isDeepStrictEqual(old.get(name), now.get(name)))
   const line = (verb: string, names: readonly string[]) =>
     names.length === 0 ? [] : [`env ${names.join(', ')} ${verb}`]
-  const from = isSame(before.envFrom, after.envFrom) ? [] : ['envFrom changed']
-  return [...line('added', added), ...line('removed', removed), ...line('changed', changed), ...from]
+  return [...line('added', added), ...line('removed', removed), ...line('changed', changed)]
 }
 
-/** The named fields that differ, with both values. */
-function changedFields(names: readonly string[], before: object = {}, after: object = {}) {
-  return names
-    .map((name) => ({ name, old: (before as Fields)[name], now: (after as Fields)[name] }))
-    .filter(({ old, now }) => !isSame(old, now))
+/** The fields that differ: scalars and those of `shownFields` with both values. */
+function fieldChanges(before: object = {}, after: object = {}): readonly string[] {
+  const names = new Set([...Object.keys(after), ...Object.keys(before)])
+  return [...names].flatMap((name) => {
+    const [old, now] = [(before as Fields)[name], (after as Fields)[name]]
+    if (listsByName.has(name) || isSame(old, now)) return []
+    const isShown = shownFields.has(name) || (typeof old !== 'object' && typeof now !== 'object')
+    return [isShown ? `${name} ${textOf(old)} → ${textOf(now)}` : `${name} changed`]
+  })
 }
 
 /** Whether two values are equal; absent, null and empty values are equal too. */
