@@ -7,39 +7,38 @@ import {
   type AnswerBook,
   type Answers,
   addAnswer,
-  type ConcerningCheck,
   isRight,
   podsOfTarget,
   requestOf,
   withAnswers,
   withPods,
 } from '../lifecycle/answers.ts'
-import type { AskedPod, Assessment } from '../lifecycle/assessment.ts'
+import type { Ask, Assessment } from '../lifecycle/assessment.ts'
 import { ownProblem } from '../lifecycle/conditions.ts'
 import { fallenProblem, findBreak, type HeldPods, withReadyPods } from '../lifecycle/hold.ts'
-import type { Rule, Serving } from '../lifecycle/rule.ts'
+import type { Rule } from '../lifecycle/rule.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
 import type { Checks, RequestCheck } from '../plan/checks.ts'
-import type { Target } from '../plan/target.ts'
+import { nameKey, type Target } from '../plan/target.ts'
 import { type Problem, problemSentence, traitsOf } from '../reasons/reasons.ts'
 import { fallenMs, lastAnswerMs, requestIntervalMs } from '../thresholds.ts'
 import { CheckHistory } from './check-history.ts'
 import type { Deadline } from './deadlines.ts'
+import { examineCheck, type Parts, podsOf } from './examine-check.ts'
 import { noQuestions, type Question } from './questions.ts'
-import { examinePlace, type Parts, type Place, placeOf, podsOf, targetsAt } from './request-places.ts'
-import { type GatedTarget, objectOf } from './target-state.ts'
+import { type GatedTarget, objectOf, type TargetState } from './target-state.ts'
 import type { TargetEvent } from './target-step.ts'
 import { absentVerdict, type CheckRecords, type Verdict, verdictOf } from './timeline.ts'
 
 /** Creates the checks after the targets are ready; see the constructor of `AfterReady`. */
 export interface AfterReadyFactory {
   readonly holdMs: number
-  create(targets: readonly Target[], servingOf: (target: Target) => Serving | undefined, parts: () => Parts): AfterReady
+  create(parts: () => Parts): AfterReady
 }
 
 /** The checks of a gate. The gate itself does not import this file: without checks, it is not loaded. */
 export function afterReady(checks: Checks): AfterReadyFactory {
-  return { holdMs: checks.holdMs, create: (...gate) => new AfterReady(checks, ...gate) }
+  return { holdMs: checks.holdMs, create: (parts) => new AfterReady(checks, parts) }
 }
 
 /** The time in which everything must stay ready, in ms since the epoch. */
@@ -56,9 +55,8 @@ type TimedAnswer = Answer & { readonly at: number }
  */
 export class AfterReady implements AnswerBook {
   readonly #checks: Checks
-  #targets: readonly Target[]
-  #places: readonly Place[]
-  readonly #servingOf: (target: Target) => Serving | undefined
+  /** The index of the target of a line, by the index of the line. */
+  readonly #targets = new Map<number, number>()
   readonly #history: CheckHistory
   /** The answers by line and uid of the pod. */
   readonly #answers = new Map<string, Answers>()
@@ -78,39 +76,17 @@ export class AfterReady implements AnswerBook {
   readonly #checked = new Set<RequestCheck>()
   #questions: readonly Question[] = noQuestions
 
-  /**
-   * @param servingOf how requests reach the pods of a target; undefined if it has none
-   * @param parts read only after the constructor
-   */
-  constructor(
-    checks: Checks,
-    targets: readonly Target[],
-    servingOf: (target: Target) => Serving | undefined,
-    parts: () => Parts,
-  ) {
+  /** @param parts read only after the constructor */
+  constructor(checks: Checks, parts: () => Parts) {
     this.#checks = checks
     this.#parts = parts
-    this.#servingOf = servingOf
-    this.#targets = targets
-    this.#places = this.#placesAmong(targets)
     this.#history = new CheckHistory(checks)
   }
 
-  #placesAmong(targets: readonly Target[]): readonly Place[] {
-    return this.#checks.httpChecks.map(({ reference }) => placeOf(reference, targets, this.#servingOf))
-  }
-
-  /** The rule of a target with the lines that concern it. An operator may deploy further targets. */
+  /** The rule of a target with the lines that name it. */
   rule(rule: Rule, target: Target, index: number): Rule {
-    if (index >= this.#targets.length) {
-      this.#targets = [...this.#targets, target]
-      this.#places = this.#placesAmong(this.#targets)
-    }
-    const checks = this.#checks.httpChecks.flatMap((check): ConcerningCheck[] => {
-      const place = this.#places[check.index]
-      if (place?.type === 'target') return place.index === index ? [{ check }] : []
-      return place?.type === 'selecting' && place.indexes.includes(index) ? [{ check, via: place.via }] : []
-    })
+    const checks = this.#checks.httpChecks.filter(({ reference }) => nameKey(reference) === nameKey(target))
+    for (const check of checks) this.#targets.set(check.index, index)
     const watching = checks.length > 0 || this.#checks.holdMs > 0 ? withPods(rule) : rule
     const answering = checks.length === 0 ? watching : withAnswers(watching, checks, this)
     const isHeld = this.#checks.holdMs > 0 && rule.readyWhenAbsent === undefined
@@ -139,27 +115,20 @@ export class AfterReady implements AnswerBook {
   observe(event: TimedAnswer): readonly GatedTarget[] {
     const check = this.#checks.httpChecks[event.check]
     if (check === undefined) return []
-    const concerned = this.#concernedBy(check)
-    const uid = this.#uidOf(event, check, concerned)
+    const gated = this.#gatedOf(check)
+    if (gated === undefined) return []
+    const uid = uidOf(event, check, gated)
     if (uid === undefined) return []
     this.#lastAnswerAt = event.at
     const key = keyOf(check.index, uid)
     this.#answers.set(key, addAnswer(this.#answers.get(key), check, event, event.at))
     this.#history.addAnswer(event, event.at, isRight(check, event))
-    return concerned
+    return [gated]
   }
 
-  /** The pod of an answer, if it is one of the gated revision that is asked. */
-  #uidOf({ pod, namespace }: Answer, check: RequestCheck, concerned: readonly GatedTarget[]): string | undefined {
-    const asks = concerned
-      .filter(({ target }) => namespace === undefined || namespace === target.namespace)
-      .flatMap(({ state }) => state.assessment?.asks?.filter((ask) => ask.check === check.index) ?? [])
-    return asks.flatMap(({ pods }) => pods).find(({ name }) => name === pod)?.uid
-  }
-
-  /** The targets that a line may concern. */
-  #concernedBy({ index }: RequestCheck): readonly GatedTarget[] {
-    return targetsAt(this.#places[index], this.#parts())
+  /** The target that a line names; undefined if there is none. */
+  #gatedOf({ index }: RequestCheck): GatedTarget | undefined {
+    return this.#parts().all[this.#targets.get(index) ?? -1]
   }
 
   /**
@@ -171,7 +140,7 @@ export class AfterReady implements AnswerBook {
     const { serving } = gated.rule
     const all = serving === undefined ? [] : podsOfTarget(assessment, object, serving, context)
     // The pods of a gated workload are its own, also behind a Service.
-    const isOwn = (pod: Pod) => serving?.podMetadata !== undefined || context.revisionOf(pod) === undefined
+    const isOwn = (pod: Pod) => serving?.selects === undefined || context.revisionOf(pod) === undefined
     const pods = all.filter(isOwn)
     const held = this.#held.get(gated) ?? new Map()
     this.#held.set(gated, withReadyPods(held, pods))
@@ -188,7 +157,7 @@ export class AfterReady implements AnswerBook {
    */
   #fallenUntil(gated: GatedTarget): number {
     const { serving } = gated.rule
-    const hasOwnPods = serving?.podMetadata !== undefined && serving.presentPods === undefined
+    const hasOwnPods = serving !== undefined && serving.selects === undefined && serving.presentPods === undefined
     const since = objectOf(gated.state) === undefined ? undefined : this.#fallen.get(gated)
     if (since === undefined) return -Infinity
     return hasOwnPods && since < (this.#hold?.until ?? 0) ? since : since + fallenMs
@@ -308,13 +277,12 @@ export class AfterReady implements AnswerBook {
   }
 
   #questionsOf(check: RequestCheck, now: number): readonly Question[] {
-    const questionFor = (pod: AskedPod): Question[] => {
+    const { state } = this.#gatedOf(check) ?? {}
+    if (state === undefined || state.type === 'ended') return []
+    return (askOf(check, state)?.asked ?? []).flatMap((pod) => {
       const at = this.#dueAt(check, pod.uid, now)
       return at === undefined ? [] : [{ check: check.index, pod, at }]
-    }
-    return this.#concernedBy(check)
-      .flatMap(({ state }) => (state.type === 'ended' ? [] : (state.assessment?.asks ?? [])))
-      .flatMap((each) => (each.check === check.index ? each.asked.flatMap(questionFor) : []))
+    })
   }
 
   /**
@@ -341,9 +309,7 @@ export class AfterReady implements AnswerBook {
   #mistakes(): Verdict | undefined {
     const mistakes: Mistake[] = []
     for (const check of this.#checks.httpChecks) {
-      const examined = this.#checked.has(check)
-        ? 'right'
-        : examinePlace(check, this.#places[check.index], this.#parts())
+      const examined = this.#checked.has(check) ? 'right' : examineCheck(check, this.#gatedOf(check), this.#parts())
       if (examined === 'right') this.#checked.add(check)
       else if (examined !== 'unknown' && 'outcome' in examined) return examined
       else if (examined !== 'unknown') mistakes.push({ input: 'http-checks', line: check.line, ...examined })
@@ -355,4 +321,14 @@ export class AfterReady implements AnswerBook {
 
 function keyOf(index: number, uid: string): string {
   return `${index} ${uid}`
+}
+
+function askOf({ index }: RequestCheck, { assessment }: TargetState): Ask | undefined {
+  return assessment?.asks?.find(({ check }) => check === index)
+}
+
+/** The uid of the pod of an answer, if it is one of the gated revision that is asked. */
+function uidOf({ pod, namespace }: Answer, check: RequestCheck, { target, state }: GatedTarget): string | undefined {
+  if (namespace !== undefined && namespace !== target.namespace) return undefined
+  return askOf(check, state)?.pods.find(({ name }) => name === pod)?.uid
 }

@@ -5,7 +5,6 @@ import { covers, Store, WatchedRequests } from '../cluster/store.ts'
 import { gatedPods } from '../lifecycle/assessment.ts'
 import { containsEvidence, isEvidence } from '../lifecycle/evidence-snapshot.ts'
 import type { RuleContext } from '../lifecycle/rule-context.ts'
-import { targetRule } from '../lifecycle/rules.ts'
 import { pluralOf } from '../plan/kinds.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
 import { sentenceOf } from '../reasons/reasons.ts'
@@ -114,15 +113,11 @@ export class Gate {
     this.#onEntry = onEntry
     this.store = new Store(willSync, this.#watched)
     this.#health = new ApiHealth(this.#watched)
-    this.#after = afterReady?.create(
-      targets,
-      (target) => targetRule(target, settings).serving,
-      () => ({
-        all: this.#targets.all,
-        store: this.store,
-        contextOf: (gated) => this.#targets.contextOf(gated, this.#now),
-      }),
-    )
+    this.#after = afterReady?.create(() => ({
+      all: this.#targets.all,
+      store: this.store,
+      contextOf: (gated) => this.#targets.contextOf(gated, this.#now),
+    }))
     this.#targets = new GatedTargets(targets, {
       settings: this.#settings,
       store: this.store,

@@ -1,5 +1,5 @@
-import type { Answer, WatchRequest } from '../cluster/feed.ts'
-import { type KubeObject, type ObjectName, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
+import type { Answer } from '../cluster/feed.ts'
+import { type KubeObject, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
@@ -44,31 +44,17 @@ export function addAnswer(before: Answers | undefined, check: RequestCheck, answ
     : { right: 0, wrong: wrong + 1, wrongSince: wrong === 0 ? at : wrongSince, lastAt: at, last: answer }
 }
 
-/** A line that concerns a target: by its own reference, or by an object that selects its pods, as a Service does. */
-export interface ConcerningCheck {
-  readonly check: RequestCheck
-  readonly via?: { readonly name: ObjectName; readonly serving: Serving }
-}
-
 /**
  * A target with lines of `http-checks` is ready only after it has answered each of them, and fails when wrong or missing answers
  * prove that one of its pods does not.
  * @param rule with the watches of its pods: see `withPods`
  */
-export function withAnswers(rule: Rule, checks: readonly ConcerningCheck[], book: AnswerBook): Rule {
+export function withAnswers(rule: Rule, checks: readonly RequestCheck[], book: AnswerBook): Rule {
   const { serving } = rule
   if (serving === undefined) return rule
-  const vias = checks.flatMap(({ via }) => via ?? [])
-  const isVia = ({ kind, metadata }: KubeObject) =>
-    vias.some(({ name }) => name.kind === kind && name.name === metadata.name)
   return {
     ...amended(rule, (draft, object, context) => answered(draft, object, { checks, serving, book, context })),
     milestones: [...rule.milestones, 'answers'],
-    relatives: (object) => [...rule.relatives(object), ...vias.map(({ name }): WatchRequest => name)],
-    concernedBy: [...new Set([...(rule.concernedBy ?? []), ...vias.map(({ name }) => name.kind)])],
-    isConcernedBy: (object, other, last) =>
-      isVia(other) ||
-      (rule.concernedBy?.includes(other.kind) === true && (rule.isConcernedBy?.(object, other, last) ?? true)),
   }
 }
 
@@ -80,7 +66,7 @@ export function withPods(rule: Rule): Rule {
 }
 
 interface Facts {
-  readonly checks: readonly ConcerningCheck[]
+  readonly checks: readonly RequestCheck[]
   readonly serving: Serving
   readonly book: AnswerBook
   readonly context: RuleContext
@@ -91,7 +77,8 @@ interface Asking {
   readonly check: RequestCheck
   /** The pods of the gated revision that stay, in the order in which they are asked. */
   readonly pods: readonly Pod[]
-  readonly ports: ReadonlyMap<string, number>
+  /** The port of each pod, by its uid; undefined if it has none of this name. */
+  readonly ports: ReadonlyMap<string, number | undefined>
   /** Those that have answered the line. */
   readonly right: readonly Pod[]
   /** No pod is wanted. */
@@ -101,7 +88,7 @@ interface Asking {
 
 function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
   const { book, checks } = facts
-  const toAnswer = checks.flatMap((each) => askingOf(each, draft, object, facts) ?? [])
+  const toAnswer = checks.map((check) => askingOf(check, draft, object, facts))
   const isOpen = draft.ready || book.isHolding
   const open = book.isHolding ? [] : toAnswer.filter(({ isAnswered, isSkipped }) => !isAnswered && !isSkipped)
   const found = toAnswer.flatMap((asking) => problemsOf(asking, facts))
@@ -135,56 +122,21 @@ function doneOrSkipped(milestone: Milestone): Milestone {
   return milestone.state === 'open' ? { ...milestone, state: 'skipped' } : milestone
 }
 
-/** The pods that a line asks of this target; undefined if it does not concern the target. */
-function askingOf(
-  { check, via }: ConcerningCheck,
-  draft: Draft,
-  object: KubeObject,
-  { serving, book, context }: Facts,
-): Asking | undefined {
-  const service =
-    via && context.list(via.name.kind, via.name.namespace).find(({ metadata }) => metadata.name === via.name.name)
-  const gated = podsOfTarget(draft, object, serving, context)
-  // The pods behind a custom resource are not known before it is ready.
-  const isKnown = serving.presentPods === undefined || draft.ready
-  if (via !== undefined && isKnown && !selectsPodsOf(via.serving, service, serving, object, gated)) return undefined
-  const selected =
-    via === undefined || service === undefined ? gated : gated.filter((pod) => via.serving.selects(service, pod))
-  const pods = inOrder(selected.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
-  const port = choosePort(check, service ?? object, via?.serving ?? serving)
-  const ports = new Map(
-    typeof port === 'string'
-      ? []
-      : pods.flatMap((pod): [string, number][] => {
-          const number = portIn(pod, port)
-          return number === undefined ? [] : [[uidOf(pod), number]]
-        }),
-  )
+/** The pods that a line asks of this target. */
+function askingOf(check: RequestCheck, draft: Draft, object: KubeObject, { serving, book, context }: Facts): Asking {
+  const all = podsOfTarget(draft, object, serving, context)
+  const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
+  const port = choosePort(check, object, serving)
+  const numberOf = (pod: Pod) => (typeof port === 'string' ? undefined : portIn(pod, port))
   const right = pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
   return {
     check,
     pods,
-    ports,
+    ports: new Map(pods.map((pod) => [uidOf(pod), numberOf(pod)])),
     right,
     isSkipped: pods.length === 0 && serving.isEmpty(object, context),
     isAnswered: right.length > 0 && (!check.eachPod || right.length === pods.length),
   }
-}
-
-/**
- * Whether an object, such as a Service, selects the pods that a target makes.
- * @param gated the pods of its revision: the labels of those behind a custom resource are known only from them
- */
-export function selectsPodsOf(
-  selecting: Serving,
-  object: KubeObject | undefined,
-  { podMetadata, presentPods }: Serving,
-  target: KubeObject,
-  gated: readonly Pod[],
-): boolean {
-  if (object === undefined || podMetadata === undefined) return false
-  const made = [podMetadata(target), ...(presentPods === undefined ? [] : gated)]
-  return made.some((pod) => selecting.selects(object, pod))
 }
 
 function uidOf({ metadata: { uid, name } }: Pod): string {
@@ -201,8 +153,8 @@ export function podsOfTarget(
   const { list, revisionOf } = context
   if (serving.presentPods !== undefined) return serving.presentPods(object, context)
   const all = list('Pod', object.metadata.namespace)
-  if (serving.podMetadata === undefined)
-    return all.filter((pod) => serving.selects(object, pod) && (revisionOf(pod) ?? 'gated') === 'gated')
+  if (serving.selects !== undefined)
+    return all.filter((pod) => serving.selects?.(object, pod) && (revisionOf(pod) ?? 'gated') === 'gated')
   const byUid = new Map(all.map((pod) => [uidOf(pod), pod]))
   return revisedPods(object, assessed, (uid) => byUid.get(uid))
 }
@@ -264,8 +216,10 @@ export function requestOf({ method, path }: RequestCheck): string {
 function askOf(asking: Asking, { serving, book }: Facts): Ask {
   const { check, pods, ports, isAnswered } = asking
   const asked = pods.flatMap((pod): AskedPod[] => {
-    const port = ports.get(uidOf(pod))
-    return port === undefined || !isReady(pod) ? [] : [askedPod(pod, { port, target: port }) ?? []].flat()
+    const { name, namespace = '' } = pod.metadata
+    const uid = uidOf(pod)
+    const port = ports.get(uid)
+    return port === undefined || !isReady(pod) ? [] : [{ namespace, name, uid, port }]
   })
   const known = pods.map((pod) => ({ name: pod.metadata.name, uid: uidOf(pod) }))
   return {
@@ -290,13 +244,6 @@ function next(
   const needs = pods.filter((pod) => !right.includes(pod)).map(uidOf)
   const open = new Set(isOrdered ? needs.slice(0, 1) : needs)
   return ready.filter(({ uid }) => open.has(uid))
-}
-
-/** A pod with the number of its port; undefined if it has no port of that name. */
-function askedPod(pod: Pod, port: ServedPort): AskedPod | undefined {
-  const { name, namespace = '' } = pod.metadata
-  const number = portIn(pod, port)
-  return number === undefined ? undefined : { namespace, name, uid: uidOf(pod), port: number }
 }
 
 /** The problems of a line: what its pods answered, the proven and most frequent first. */

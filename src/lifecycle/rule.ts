@@ -78,10 +78,8 @@ export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
   /** Declared ports are only information: any other number may be asked too. */
   readonly acceptsAnyNumber?: true
-  /** Whether requests to the object may reach a pod of any revision. */
-  selects(object: Gated, pod: Pick<Pod, 'metadata'>): boolean
-  /** The labels of the pods that the object creates, as metadata; absent for a kind that creates no pods. */
-  podMetadata?(object: Gated): Pick<Pod, 'metadata'>
+  /** Whether the object selects a pod of any revision; absent for kinds that create pods. */
+  selects?(object: Gated, pod: Pod): boolean
   /** The pods of the present revision, for a custom resource: its assessment does not contain them. */
   presentPods?(object: Gated, context: RuleContext): readonly Pod[]
   /** The watches of the pods that serve requests, and of the objects that show whether there should be such pods. */

@@ -1,5 +1,5 @@
 import type { ApiResource } from '../cluster/feed.ts'
-import type { KindName } from '../cluster/objects.ts'
+import type { KindName, ObjectName } from '../cluster/objects.ts'
 import { secretsInHeader } from '../cluster/secrets.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
 import { type AddMistake, didYouMean, type Mistake, quote, UserError } from '../errors.ts'
@@ -12,15 +12,6 @@ import { checkName, checkNamespace } from './names.ts'
 import { type FlagOptions, splitFlags } from './reference-flags.ts'
 import { resolveReferences } from './resolve.ts'
 import { nameKey, namespacesOf, type Target } from './target.ts'
-
-/** The object behind which pods are asked. */
-export interface CheckReference {
-  /** Absent, and `kind` the word that the user wrote, until the kind is resolved. */
-  readonly apiVersion?: string
-  readonly kind: string
-  readonly namespace?: string | undefined
-  readonly name: string
-}
 
 export type Scheme = 'http' | 'https'
 export type Header = readonly [name: string, value: string]
@@ -38,7 +29,8 @@ export interface RequestCheck {
   readonly method: string
   /** With its query. */
   readonly path: string
-  readonly reference: CheckReference
+  /** The target whose pods are asked. Until its kind is resolved, `apiVersion` is empty and `kind` the word of the user. */
+  readonly reference: ObjectName
   /** The name or number of the port of the reference, as written. */
   readonly port?: string | undefined
   readonly scheme: Scheme
@@ -148,13 +140,13 @@ function readReference(
   const [kind = '', name = '', ...more] = object.split('/')
   if (kind === '' || name === '' || more.length > 0 || rest.length > 0 || kind.includes(',')) {
     addMistake(`${quote(word)} is no reference. Write a kind and a name, and a port if needed: service/web:8080.`)
-    return { reference: { kind, name } }
+    return { reference: { apiVersion: '', kind, name } }
   }
   checkName(name, '', addMistake)
   if (port !== undefined && !isPort(port))
     addMistake(`${quote(port)} is no port. Write a number from 1 to 65535, or the name of a port.`)
   if (namespace !== undefined) checkNamespace(namespace, addMistake)
-  return { reference: { kind, name, namespace }, port }
+  return { reference: { apiVersion: '', kind, name, namespace }, port }
 }
 
 /** A number, or a name (IANA_SVC_NAME): https://kubernetes.io/docs/concepts/services-networking/service/#field-spec-ports */
@@ -256,7 +248,7 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
  * @throws UserError with every reference of an unknown kind
  */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
-  const resolve = ({ reference, line }: RequestCheck): CheckReference => {
+  const resolve = ({ reference, line }: RequestCheck): ObjectName => {
     const { kind, name, namespace } = reference
     const parsed = { line, exclude: false, kind, name, namespace, clocks: {} }
     const { resolved } = resolveReferences(
@@ -302,12 +294,9 @@ const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [
  */
 export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
   const gated = namespacesOf(targets)
-  const place = (reference: CheckReference): CheckReference => {
+  const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference
-    const { apiVersion = '', kind, name } = reference
-    const same = targets.filter(
-      (target) => nameKey({ ...target, namespace: '' }) === nameKey({ apiVersion, kind, name, namespace: '' }),
-    )
+    const same = targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference))
     const own = namespacesOf(same)
     const candidates = own.length > 0 ? own : gated
     const only = candidates.length === 1 ? candidates[0] : undefined

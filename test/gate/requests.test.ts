@@ -220,13 +220,9 @@ it('a replaced pod starts anew', () => {
   expect(ending(check({ 'http-checks': requests }, steps))).toBe('ready 46')
 })
 
-it('a Service that is no target is asked behind the Deployment, which must answer', () => {
-  const result = check({ 'http-checks': 'service/web GET /' }, [readyServer(1, [createService()]), answers([4])])
-  expect(ending(result)).toBe('ready 4')
-  expect(result.timeline.targets.map(({ milestones }) => milestones.at(-1)?.name)).toEqual(['answers'])
-})
+const serviceAndServer = [createTarget({ apiVersion: 'v1', kind: 'Service' }), createTarget()]
 
-it.each<[string, string, Parameters<typeof createService>[0] | undefined, string]>([
+it.each<[string, string, Parameters<typeof createService>[0], string]>([
   [
     'a port is ambiguous',
     'service/web GET /',
@@ -245,51 +241,43 @@ it.each<[string, string, Parameters<typeof createService>[0] | undefined, string
     'http-checks, line 1: service/web: It has no port grpc. There are 80 (http).',
   ],
   [
-    'a Service selects other pods',
-    'service/web GET /',
-    { selector: { app: 'wbe' } },
-    'http-checks, line 1: service/web selects no pod of what is gated: deployment/web.',
-  ],
-  [
-    'a Service does not exist',
-    'service/web GET /',
-    undefined,
-    'http-checks, line 1: There is no service/web in namespace shop. Gated are deployment/web.',
-  ],
-  [
-    'a workload is not gated',
-    'deployment/api GET /',
-    undefined,
-    'http-checks, line 1: deployment/api in namespace shop is not gated. Gated is deployment/web. Name it in resources too, or a Service that selects the pods of what is gated.',
-  ],
-  [
-    'a kind serves nothing',
-    'configmap/web GET /',
-    undefined,
-    'http-checks, line 1: configmap/web in namespace shop is not gated. Gated is deployment/web.',
+    'its reference is not gated',
+    'service/api GET /',
+    {},
+    'http-checks, line 1: service/api in namespace shop is not gated. Name it in resources too. Gated is service/web, deployment/web.',
   ],
   [
     'a port of a Deployment has no such name',
     'deployment/web:grpc GET /',
-    undefined,
+    {},
     'http-checks, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
   ],
 ])('a line of http-checks is a mistake if %s', (_, line, service, message) => {
-  const result = check({ 'http-checks': line }, [
-    readyServer(1, service === undefined ? [] : [createService(service)]),
-    answers([4]),
-  ])
+  const result = check({ 'http-checks': line }, [readyServer(1, [createService(service)])], {}, serviceAndServer)
   expect(result).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', message })
 })
 
+it('a kind without pods answers no requests', () => {
+  const targets = [createTarget({ apiVersion: 'v1', kind: 'ConfigMap' })]
+  const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web', namespace: 'shop', uid: 'map' } }
+  const { outcome, message } = check(
+    { 'http-checks': 'configmap/web GET /' },
+    [at(1, added(object), lists)],
+    {},
+    targets,
+  )
+  expect(outcome).toBe('misconfigured')
+  expect(message).toContain('A ConfigMap serves no requests. Name a Service, or a resource that runs pods.')
+})
+
 it.each([
-  ['Pod', '', 'pods', 'deployment/web GET /'],
-  ['ReplicaSet', 'apps', 'replicasets', 'service/web GET /'],
-])('a Deployment whose %ss may not be read is not asked, which is an error', (kind, group, resource, line) => {
+  ['Pod', '', 'pods'],
+  ['ReplicaSet', 'apps', 'replicasets'],
+])('a Deployment whose %ss may not be read is not asked, which is an error', (kind, group, resource) => {
   const others = lists.filter((list) => list.type !== 'SYNCED' || list.kind !== kind)
   const refusal = failed(403, kind, denied(resource, group))
   const { deployment } = createServer()
-  const result = check({ 'http-checks': line }, [at(1, added(deployment(), createService()), refusal, others)])
+  const result = check({ 'http-checks': 'deployment/web GET /' }, [at(1, added(deployment()), refusal, others)])
   expect(result).toMatchObject({
     outcome: 'misconfigured',
     reason: 'forbidden',
@@ -517,7 +505,6 @@ it('the timeout does not end a hold', () => {
 })
 
 it('a pod that is no longer ready breaks the hold of its Deployment, not of the Service before it', () => {
-  const targets = [createTarget({ apiVersion: 'v1', kind: 'Service' }), createTarget()]
   const slice = {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
@@ -525,14 +512,18 @@ it('a pod that is no longer ready breaks the hold of its Deployment, not of the 
     endpoints: [{ addresses: ['10.0.0.1'], targetRef: { kind: 'Pod', name: 'web-1-a', uid: 'web-1-a-uid' } }],
     ports: [{ name: 'http', port: 8080 }],
   } as KubeObject
-  const slices: Observation = {
+  const slices = at(1, {
     type: 'SYNCED',
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     namespace: 'shop',
-  }
-  const first = [...readyServer(1, [createService(), slice]), ...at(1, slices)]
-  const result = check({ hold: '30s' }, [first, at(20, modified(createServer().pod('web-1-a', unready)))], {}, targets)
+  })
+  const steps = [
+    readyServer(1, [createService(), slice]),
+    slices,
+    at(20, modified(createServer().pod('web-1-a', unready))),
+  ]
+  const result = check({ hold: '30s' }, steps, {}, serviceAndServer)
   expect(result.targets.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
     expect.stringMatching(/^progressing/),
     'failed not-held',
@@ -623,13 +614,6 @@ describe('requests to the pods behind a custom resource', () => {
   ) => run([at(1, added(object, ...others), listed), events], await prepare(object, { 'http-checks': line, ...raw }))
 
   it.each<[string, KubeObject, string, readonly KubeObject[], string]>([
-    [
-      'a Service in front of the pods of a Rollout',
-      rollout,
-      'service/web GET /',
-      [...podsOfRollout, createService()],
-      'web-new-a',
-    ],
     ['a Rollout by its own port', rollout, 'rollout/web GET / --each-pod', podsOfRollout, 'web-new-a'],
     [
       'a custom resource that owns its pods',
@@ -639,17 +623,10 @@ describe('requests to the pods behind a custom resource', () => {
       'web-0',
     ],
     [
-      'a Service in front of pods that a custom resource owns',
+      'a custom resource that owns a Deployment',
       cluster,
-      'service/web GET /',
-      [podOf(cluster, 'web-0'), createService()],
-      'web-0',
-    ],
-    [
-      'a Service in front of the Deployment of a custom resource',
-      cluster,
-      'service/web GET /',
-      [workload, set, podOf(set, 'db-1-a'), createService()],
+      'cluster/web:8080 GET /',
+      [workload, set, podOf(set, 'db-1-a')],
       'db-1-a',
     ],
   ])('%s is answered by a pod of the present revision', async (_, object, line, others, pod) => {
@@ -665,12 +642,6 @@ describe('requests to the pods behind a custom resource', () => {
       'cluster/web is ready, and no pod is behind it. Name a Service, or a resource that runs pods.',
     ],
     [
-      'a Service selects other pods',
-      'service/web GET /',
-      [podOf(cluster, 'db-0', { app: 'db' }), createService()],
-      'service/web selects no pod of what is gated: cluster/web.',
-    ],
-    [
       'its port is not given',
       'cluster/web GET /',
       [podOf(cluster, 'web-0')],
@@ -683,8 +654,7 @@ describe('requests to the pods behind a custom resource', () => {
 
   it.each<[string, string, string, string, readonly KubeObject[]]>([
     ['cluster/web:8080 GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0')]],
-    ['service/web GET /', 'Pod', '', 'pods', [podOf(cluster, 'web-0'), createService()]],
-    ['service/web GET /', 'Deployment', 'apps', 'deployments', [createService(), workload, set, podOf(set, 'db-1-a')]],
+    ['cluster/web:8080 GET /', 'Deployment', 'apps', 'deployments', [workload, set, podOf(set, 'db-1-a')]],
   ])('the line %s is refused without access to each %s', async (line, kind, group, resource, others) => {
     const isReadable = (each: { readonly kind?: string }) => each.kind !== kind
     const refusal = failed(403, kind, denied(resource, group))

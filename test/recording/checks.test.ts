@@ -1,20 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FeedEvent, Observation } from '../../src/cluster/feed.ts'
+import type { FeedEvent } from '../../src/cluster/feed.ts'
 import { readInputs } from '../../src/inputs.ts'
 import { formatEvent, startRecording } from '../../src/recording/writer.ts'
-import { answers, createServer, createService } from '../kit/checks.ts'
-import {
-  added,
-  allSynced,
-  at,
-  createRecording,
-  createSettings,
-  createTarget,
-  type RawInputs,
-  synced,
-} from '../kit/gate.ts'
+import { answers, createServer } from '../kit/checks.ts'
+import { added, allSynced, at, createRecording, createSettings, createTarget, type RawInputs } from '../kit/gate.ts'
 import { moment } from '../kit/objects.ts'
 import { runCommand } from '../support/command.ts'
 import { recordedEvents } from '../support/recordings.ts'
@@ -22,9 +13,8 @@ import { recordedEvents } from '../support/recordings.ts'
 const folder = mkdtempSync(join(tmpdir(), 'checks-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const lists: Observation[] = [...allSynced, ...synced('Service')]
 const server = createServer(2)
-const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods(), createService()), lists)
+const ready = at(1, added(server.deployment(), server.replicaSet, ...server.pods()), allSynced)
 
 async function replay(inputs: RawInputs, ...steps: readonly FeedEvent[][]) {
   const path = join(folder, 'recording.ndjson')
@@ -36,8 +26,8 @@ async function replay(inputs: RawInputs, ...steps: readonly FeedEvent[][]) {
 const wrong = answers([2, 17, 32], { status: 500, body: 'boom' })
 
 it.each<[string, RawInputs]>([
-  ['a list', { 'http-checks': ['service/web GET /healthz --each-pod'] }],
-  ['a text with lines', { 'http-checks': '# smoke\nservice/web GET /healthz --each-pod\n' }],
+  ['a list', { 'http-checks': ['deployment/web GET /healthz --each-pod'] }],
+  ['a text with lines', { 'http-checks': '# smoke\ndeployment/web GET /healthz --each-pod\n' }],
 ])('the input http-checks in the header of a recording may be %s', async (_, inputs) => {
   const { report } = await replay(inputs, ready, wrong)
   expect(report).toMatchObject({ outcome: 'failed', reason: 'wrong-answer', durationSeconds: 32 })
@@ -56,7 +46,7 @@ it('a replay of a passed gate has the milestones answers and held with their mom
 
 it('two replays of one file give the same bytes', async () => {
   const inputs = {
-    'http-checks': 'service/web GET /healthz\ndeployment/web GET /',
+    'http-checks': 'deployment/web GET /healthz\ndeployment/web GET /',
     hold: '30s',
   }
   const first = await replay(inputs, ready, wrong)
@@ -64,7 +54,7 @@ it('two replays of one file give the same bytes', async () => {
 })
 
 it('mistakes in the inputs of a header are reported all at once', async () => {
-  const { report } = await replay({ 'http-checks': 'service/web get /\nservice/web GET healthz' }, ready)
+  const { report } = await replay({ 'http-checks': 'deployment/web get /\ndeployment/web GET healthz' }, ready)
   expect(report).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid' })
   expect(report.message.split('\n')).toHaveLength(2)
 })
@@ -81,7 +71,7 @@ it('answers are written and read as the same events', async () => {
 
 it('the header of a recording contains no value of a request header', async () => {
   const { inputs } = readInputs({
-    'http-checks': "service/web GET / --header='Authorization: Bearer s3cret'",
+    'http-checks': "deployment/web GET / --header='Authorization: Bearer s3cret'",
     hold: '5m',
   })
   const path = join(folder, 'header.ndjson')
@@ -92,7 +82,7 @@ it('the header of a recording contains no value of a request header', async () =
   const [header = ''] = readFileSync(path, 'utf8').split('\n')
   expect(header).not.toContain('s3cret')
   expect(JSON.parse(header).inputs).toEqual({
-    'http-checks': ["service/web GET / '--header=Authorization: ***'"],
+    'http-checks': ["deployment/web GET / '--header=Authorization: ***'"],
     hold: '5m',
   })
   expect(stdout).not.toContain('s3cret')

@@ -16,15 +16,7 @@ import { amended, type Rule, type Serving } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { workloadServing } from '../workloads/serving.ts'
 import { assessOwned, type Behind } from './cause.ts'
-import {
-  isOwnedBy,
-  isSelectedByStatus,
-  membersOf,
-  objectsBehind,
-  ownedRequests,
-  specChangedAt,
-  wasWrittenSince,
-} from './owned-objects.ts'
+import { isOwnedBy, membersOf, objectsBehind, ownedRequests, specChangedAt, wasWrittenSince } from './owned-objects.ts'
 
 /** The maximum number of custom resources between an object and the workloads that it owns. */
 const maxDepth = 3
@@ -141,13 +133,11 @@ function workloadsOf(
 export function servingOfOwned(behind: Behind): Serving | undefined {
   if (!behind.kinds.some((kind) => isWorkloadKind(kind) || podKinds.some((each) => each.kind === kind.kind)))
     return undefined
-  const { ports, acceptsAnyNumber, podMetadata, isEmpty } = workloadServing
+  const { ports, acceptsAnyNumber, isEmpty } = workloadServing
   return {
     ports,
     acceptsAnyNumber,
-    podMetadata,
     presentPods: (object, context) => [...new Set(podsBehind(object, object, behind, context))],
-    selects: isSelectedByStatus,
     relatives: (object) => {
       const { namespace } = object.metadata
       const ofWorkloads = namespace === undefined ? [] : podKinds.map((kind) => ({ ...kind, namespace }))
@@ -166,7 +156,7 @@ export function servingOfOwned(behind: Behind): Serving | undefined {
  */
 export function servingBeside(rule: Rule): Serving | undefined {
   const { serving } = rule
-  if (serving?.podMetadata === undefined) return serving
+  if (serving === undefined || serving.selects !== undefined) return serving
   return {
     ...serving,
     presentPods: (object, context) => podsOfWorkload(object, rule, context),
@@ -197,7 +187,8 @@ function podsBehind(
     if (isOfKind(object, 'Pod')) return [object]
     const { rule, isCustom } = behind.ruleOf(object)
     if (isCustom) return depth === 0 ? [] : podsBehind(object, custom, behind, context, depth - 1)
-    return rule.serving?.podMetadata === undefined ? [] : podsOfWorkload(object, rule, context)
+    const isWorkload = rule.serving !== undefined && rule.serving.selects === undefined
+    return isWorkload ? podsOfWorkload(object, rule, context) : []
   })
 }
 

@@ -1,7 +1,6 @@
 import type { KubeObject, LabelSelector, Pod, PodTemplate } from '../../cluster/objects.ts'
-import { matchesSelector } from '../../plan/names.ts'
 import type { ServedPort, Serving } from '../rule.ts'
-import { formatSelector, podRequest } from '../selector.ts'
+import { podRequest } from '../selector.ts'
 import { portsOf } from './pod-fields.ts'
 
 type Workload = KubeObject & {
@@ -13,10 +12,6 @@ type Workload = KubeObject & {
 export const workloadServing: Serving<Workload> = {
   ports: ({ spec }) => servedPorts({ spec: spec?.template?.spec }),
   acceptsAnyNumber: true,
-  selects: ({ spec }, { metadata }) => matchesSelector(formatSelector(spec?.selector), metadata.labels ?? {}),
-  podMetadata: ({ metadata: { name, namespace }, spec }) => ({
-    metadata: { ...spec?.template?.metadata, name, namespace },
-  }),
   relatives: (object) => [podRequest(object)],
   isEmpty: ({ spec, status }) => spec?.replicas === 0 || status?.desiredNumberScheduled === 0,
 }
@@ -27,8 +22,6 @@ export const orderedServing: Serving<Workload> = { ...workloadServing, isOrdered
 export const podServing: Serving<Pod> = {
   ports: servedPorts,
   acceptsAnyNumber: true,
-  selects: (object, { metadata }) => object.metadata.uid === metadata.uid,
-  podMetadata: ({ metadata }) => ({ metadata }),
   relatives: () => [],
   isEmpty: () => false,
 }

@@ -24,6 +24,7 @@ function web(version: string, args: readonly string[] = [], options: ContainerOp
 }
 
 const lines = (...requests: string[]) => ({ resources: 'deployment/web', 'http-checks': requests.join('\n') })
+const withService = (request: string) => ({ resources: 'deployment/web\nservice/web', 'http-checks': request })
 const ready = { outcome: 'ready', reason: '' }
 const wrong = { outcome: 'failed', reason: 'wrong-answer' }
 /** The answer may take a second attempt, 10 s after the first. */
@@ -117,7 +118,7 @@ function otherAnswers(fixture: Fixture): string[] {
 function inHold(name: string, hold: string, then: (fixture: Fixture) => Promise<void>): Scenario {
   return {
     name,
-    inputs: { ...lines('service/web GET /'), hold },
+    inputs: { ...lines('deployment/web GET /'), hold },
     setup: change(web('v2'), { replicas: 1 }),
     during: async (fixture) => {
       await fixture.until('the Deployment is complete', deploymentComplete('web'))
@@ -136,7 +137,7 @@ export const requests: Scenario[] = [
   {
     ...complete,
     name: 'requests-answered',
-    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod', 'service/web:80 GET /ready --times=2'),
+    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod', 'deployment/web:8080 GET /ready --times=2'),
     setup: change(web('v2')),
     expect: ready,
     takesSeconds: 25,
@@ -145,7 +146,7 @@ export const requests: Scenario[] = [
   {
     ...proven,
     name: 'requests-answered-500',
-    inputs: lines('service/web GET /'),
+    inputs: lines('deployment/web GET /'),
     setup: change(web('v2', ['-status=500'])),
     expect: wrong,
     contains: { message: ['500'], summary: ['v2'] },
@@ -154,7 +155,7 @@ export const requests: Scenario[] = [
     // The template changed, the image did not: the pods of the new revision still serve v1.
     ...proven,
     name: 'requests-still-v1',
-    inputs: lines('service/web GET / --expect-body=v2'),
+    inputs: lines('deployment/web GET / --expect-body=v2'),
     setup: change(web('v1', [], { env: [{ name: 'RELEASE', value: 'v2' }] })),
     expect: wrong,
     contains: { summary: ['v1'] },
@@ -163,7 +164,7 @@ export const requests: Scenario[] = [
     // Another pod still serves v1 behind the same Service. Only the gated pods are asked.
     ...complete,
     name: 'requests-with-others-behind-the-service',
-    inputs: lines('service/web GET / --expect-body=v2'),
+    inputs: withService('service/web GET / --expect-body=v2'),
     setup: async (fixture) => {
       const old = pod('old', web('v1'))
       await fixture.apply({ ...old, metadata: { ...old.metadata, labels: { app: 'web' } } })
@@ -191,7 +192,7 @@ export const requests: Scenario[] = [
     // Ready before it is warm: wrong answers that become right ones.
     ...complete,
     name: 'requests-slow-start',
-    inputs: { ...lines('service/web GET / --each-pod'), 'await-change': '1m' },
+    inputs: { ...lines('deployment/web GET / --each-pod'), 'await-change': '1m' },
     setup: (fixture) => beforeChange(fixture, web('v1')),
     during: (fixture) => {
       const script = '/web -status=503 & sleep 15; kill $!; exec /web'
@@ -213,7 +214,7 @@ export const requests: Scenario[] = [
   {
     ...proven,
     name: 'requests-hang',
-    inputs: lines('service/web GET / --timeout=1s'),
+    inputs: lines('deployment/web GET / --timeout=1s'),
     setup: change(web('v2', ['-slow=60s'])),
     expect: { outcome: 'failed', reason: 'no-answer' },
     contains: { message: ['within 1 s'] },
@@ -221,7 +222,7 @@ export const requests: Scenario[] = [
   {
     ...proven,
     name: 'requests-redirected',
-    inputs: lines('service/web GET /'),
+    inputs: lines('deployment/web GET /'),
     setup: change(web('v2', ['-redirect=https://login.example/?next=web'])),
     expect: wrong,
     contains: { message: ['302'], summary: ['login.example'] },
@@ -229,7 +230,7 @@ export const requests: Scenario[] = [
   {
     ...complete,
     name: 'requests-tls',
-    inputs: lines('service/web:443 GET / --scheme=https --expect-body=v2'),
+    inputs: withService('service/web:443 GET / --scheme=https --expect-body=v2'),
     setup: async (fixture) => {
       const readinessProbe = { httpGet: { path: '/ready', port: 8080, scheme: 'HTTPS' }, periodSeconds: 1 }
       const secure = (version: string) => web(version, ['-tls'], { readinessProbe })
@@ -241,7 +242,7 @@ export const requests: Scenario[] = [
   {
     ...complete,
     name: 'requests-recreate',
-    inputs: lines('service/web GET / --expect-body=v2'),
+    inputs: lines('deployment/web GET / --expect-body=v2'),
     setup: change(web('v2'), { strategy: { type: 'Recreate' } }),
     expect: ready,
   },
@@ -249,7 +250,7 @@ export const requests: Scenario[] = [
     // The old pods ignore SIGTERM, and answer until they are killed.
     ...complete,
     name: 'requests-old-pods-ignore-sigterm',
-    inputs: { ...lines('service/web GET / --each-pod --expect-body=v2'), hold: '10s' },
+    inputs: { ...withService('service/web GET / --each-pod --expect-body=v2'), hold: '10s' },
     setup: async (fixture) => {
       const of = (options: ContainerOptions) =>
         deployment('web', options, template('web', options, { terminationGracePeriodSeconds: 15 }))
@@ -264,7 +265,7 @@ export const requests: Scenario[] = [
   {
     ...complete,
     name: 'requests-one-replica',
-    inputs: lines('service/web GET / --expect-body=v2 --each-pod'),
+    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod'),
     setup: change(web('v2'), { replicas: 1 }),
     expect: ready,
   },
@@ -298,13 +299,13 @@ export const requests: Scenario[] = [
     ...complete,
     ...withUser(proxying),
     name: 'requests-without-port-forward',
-    inputs: lines('service/web GET / --expect-body=v2 --each-pod'),
+    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod'),
     expect: ready,
   },
   {
     ...withUser(),
     name: 'requests-forbidden',
-    inputs: lines('service/web GET /', 'deployment/web POST /'),
+    inputs: lines('deployment/web GET /', 'deployment/web POST /'),
     expect: { outcome: 'misconfigured', reason: 'forbidden' },
     decidedBy: secondsAfterStart(0),
     takesSeconds: 5,
@@ -312,7 +313,7 @@ export const requests: Scenario[] = [
   },
   {
     name: 'requests-access-withdrawn',
-    inputs: { ...lines('service/web GET /'), hold: '2m' },
+    inputs: { ...lines('deployment/web GET /'), hold: '2m' },
     kubeconfig: (content, fixture) => withToken(content, fixture.tokens.get('ci') ?? ''),
     setup: async (fixture) => {
       await createUser(fixture, 'ci', [podLists, workloads])
@@ -345,7 +346,7 @@ export const requests: Scenario[] = [
   {
     ...complete,
     name: 'requests-through-an-http-proxy',
-    inputs: lines('service/web GET / --expect-body=v2'),
+    inputs: lines('deployment/web GET / --expect-body=v2'),
     kubeconfig: (content, { namespace }) => withProxy(content, proxyOf(namespace)),
     setup: async (fixture) => {
       await startProxy(fixture)
@@ -359,7 +360,7 @@ export const requests: Scenario[] = [
   {
     // The container dies after some answers, when everything was ready.
     name: 'hold-broken-by-a-restart',
-    inputs: { ...lines('service/web GET /'), hold: '1m' },
+    inputs: { ...lines('deployment/web GET /'), hold: '1m' },
     setup: change(web('v2', ['-dies-after=3']), { replicas: 1 }),
     expect: { outcome: 'failed', reason: 'not-held' },
     decidedBy: deploymentComplete('web'),
@@ -389,7 +390,7 @@ export const requests: Scenario[] = [
   },
   {
     name: 'hold-broken-by-answers',
-    inputs: { ...lines('service/web GET /'), hold: '2m' },
+    inputs: { ...lines('deployment/web GET /'), hold: '2m' },
     setup: change(web('v2', ['-breaks-after=3']), { replicas: 1 }),
     expect: wrong,
     decidedBy: deploymentComplete('web'),
@@ -398,7 +399,7 @@ export const requests: Scenario[] = [
   },
   {
     name: 'held',
-    inputs: { ...lines('service/web GET /'), hold: '25s' },
+    inputs: { ...withService('service/web GET /'), hold: '25s' },
     setup: change(web('v2')),
     expect: ready,
     decidedBy: all(deploymentComplete('web'), secondsAfterStart(25)),
@@ -409,7 +410,7 @@ export const requests: Scenario[] = [
     // Lines without --expect-body: an answer of the old version would be right.
     name: 'requests-twenty-updates',
     inputs: {
-      resources: updates.map((name) => `deployment/${name}`).join('\n'),
+      resources: updates.flatMap((name) => [`deployment/${name}`, `service/${name}`]).join('\n'),
       'http-checks': updates
         .map((name, index) => `${index % 2 === 0 ? 'service' : 'deployment'}/${name} GET / --each-pod`)
         .join('\n'),
