@@ -4,7 +4,13 @@ import type { KubeObject, ManagedFields } from '../cluster/objects.ts'
 import type { GateTime } from '../lifecycle/gate-time.ts'
 import { isSinceStart } from '../lifecycle/proof.ts'
 import type { IdentityChange, Rule } from '../lifecycle/rule.ts'
-import { compareRecord, type Difference, describeDifference, findDifferences } from '../plan/manifest-equality.ts'
+import {
+  compareRecord,
+  type Difference,
+  describeDifference,
+  findDifferences,
+  isApplied,
+} from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { Problem } from '../reasons/reasons.ts'
 import { type Verdict, verdictOf } from './timeline.ts'
@@ -83,12 +89,13 @@ export function openFields(
     return known !== undefined && !isHeldReplicas(difference, object) && !isPinned(difference, known)
   })
   const texts = differing.map(describeDifference)
-  // What differs in the record has its value in the texts, unless it was removed or only the record differs.
-  if (record?.hasValues) return record.differences.length === 0 ? [] : [...texts, ...record.differences]
+  // What differs in the record has its value in the texts, unless only the record differs.
+  if (record?.hasValues)
+    return isApplied(record) ? [] : [...(texts.length > 0 ? texts : record.differing), ...record.removed]
   // A later write of the same program contains what it should; what it still has beyond the file is of a webhook or default.
   const isWritten =
     record?.applier?.operation === 'Update' && compareRecord(manifest, listed)?.applier?.time !== record.applier.time
-  if (record !== undefined && record.differences.length > 0 && !isWritten) return [...texts, ...record.differences]
+  if (record !== undefined && record.removed.length > 0 && !isWritten) return [...texts, ...record.removed]
   const hasArrivedInPart = [...before.keys()].some((key) => now.every((difference) => keyOf(difference) !== key))
   return hasArrivedInPart && differing.every(mayBeOfAdmission) ? [] : texts
 }

@@ -473,10 +473,17 @@ function shown(value: unknown): string | undefined {
 const toolMetadata =
   /^\/(?:metadata|spec\/template\/metadata)\/(?:labels|annotations)\/(?:app\.kubernetes\.io~1(?:instance|managed-by)$|argocd\.argoproj\.io~1|[\w.]+\.toolkit\.fluxcd\.io~1|meta\.helm\.sh~1|kapp\.k14s\.io~1|config\.k8s\.io~1|configmanagement\.gke\.io~1|kubernetes\.io~1metadata\.name$|deprecated\.daemonset|kubectl\.kubernetes\.io~1last|deployment\.kubernetes\.io~1|rollout-gate~1|objectset\.rio\.cattle\.io~1)/
 
+/** Whether the record says the same as the file. */
+export function isApplied({ differing, removed }: RecordComparison): boolean {
+  return differing.length === 0 && removed.length === 0
+}
+
 /** What the record of an applier says about a manifest. */
 export interface RecordComparison {
-  /** The fields that were applied and the file lacks, and, of a record with values, those that differ; as sentences. */
-  readonly differences: readonly string[]
+  /** The fields of the file that the record, if it has values, lacks or has with another value; as sentences. */
+  readonly differing: readonly string[]
+  /** The fields that were applied, and that the file lacks; as sentences. */
+  readonly removed: readonly string[]
   /** Whether the record has values too. Otherwise it only shows which fields were written. */
   readonly hasValues: boolean
   /** The entry of the applier. */
@@ -502,13 +509,13 @@ export function compareRecord(manifest: ManifestObject, live: KubeObject): Recor
     ({ time = '', ownedFields = [] }) => time > (client?.time ?? '') && ownedFields.some(isContent),
   )
   if (applied !== undefined && !(client !== undefined && isStale))
-    return { differences: appliedDifferences(ours, applied), hasValues: true, applier: client }
+    return { ...compareApplied(ours, applied), hasValues: true, applier: client }
   // An operator may add fields to a custom resource, and a controller to a Job.
   const mayBeOfServer = !isBuiltIn(manifest.apiVersion) || manifest.kind === 'Job'
   const applier = closestWriter(Object.keys(ours), appliers.length > 0 || mayBeOfServer ? appliers : writers)
   if (applier === undefined) return undefined
   const removedFields = findDifferences(manifest, live, applier.ownedFields).filter(isRemoval)
-  return { differences: removedFields.map(describeDifference), hasValues: false, applier }
+  return { differing: [], removed: removedFields.map(describeDifference), hasValues: false, applier }
 }
 
 /** The writer that owns the most fields of the file. `kubectl replace` leaves what it does not change to `kubectl create`. */
@@ -534,12 +541,15 @@ function isLastApplied(pointer: string): boolean {
 
 type Hashes = Readonly<Record<string, string>>
 
-function appliedDifferences(ours: Hashes, applied: Hashes): readonly string[] {
+function compareApplied(ours: Hashes, applied: Hashes): Pick<RecordComparison, 'differing' | 'removed'> {
   const missing = Object.keys(ours).filter(
     (pointer) => !toolMetadata.test(pointer) && applied[pointer] !== ours[pointer],
   )
   const beyond = Object.keys(applied).filter((pointer) => !toolMetadata.test(pointer) && !Object.hasOwn(ours, pointer))
-  return [...missing.map((pointer) => `${describePointer(pointer)} differs`), ...removed(beyond, Object.keys(ours))]
+  return {
+    differing: missing.map((pointer) => `${describePointer(pointer)} differs`),
+    removed: removedFrom(beyond, Object.keys(ours)),
+  }
 }
 
 /** Whether a field is among those with these pointers, in one of them, or around one of them. */
@@ -557,7 +567,7 @@ function prefixesOf(pointer: string): readonly string[] {
 }
 
 /** What the file no longer contains: the shortest paths that are not in it. */
-function removed(beyond: readonly string[], ours: readonly string[]): readonly string[] {
+function removedFrom(beyond: readonly string[], ours: readonly string[]): readonly string[] {
   const known = new Set(ours.flatMap(prefixesOf))
   const shortest = beyond.map((pointer) => prefixesOf(pointer).find((prefix) => !known.has(prefix)) ?? pointer)
   return [...new Set(shortest)].map((pointer) => `${describePointer(pointer)} is set, and not in the file`)
@@ -569,9 +579,11 @@ function removed(beyond: readonly string[], ours: readonly string[]): readonly s
  */
 export function findDriftedFields(manifest: ManifestObject, live: KubeObject): readonly Difference[] {
   if (isEncrypted(manifest)) return []
-  const found = findDifferences(manifest, live)
-  const { differences, hasValues, applier } = compareRecord(manifest, live) ?? {}
-  const isKnown = differences?.length === 0 && (hasValues || applier?.operation === 'Apply')
+  // What others add is no drift.
+  const found = findDifferences(manifest, live).filter((difference) => !isRemoval(difference))
+  const record = compareRecord(manifest, live)
+  const { hasValues, applier } = record ?? {}
+  const isKnown = record !== undefined && isApplied(record) && (hasValues || applier?.operation === 'Apply')
   if (!isKnown || applier?.ownedFields === undefined) return found
   const owns = ownershipOf(applier.ownedFields)
   return found.filter(({ path }) => !owns(pointerTo(path)))

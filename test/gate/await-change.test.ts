@@ -289,6 +289,12 @@ describe('a gate that awaits a change', () => {
         })
       })
 
+      it('names a field once, also if the record has its old value too', () => {
+        const old = { ...env('A'), minReadySeconds: 3 }
+        const { targets } = ends({ ...env('A'), minReadySeconds: 5 }, listed(applied(1, old, old)))
+        expect(targets[0]?.message).toMatch(/in 2 m: spec\.minReadySeconds is 3, not 5$/)
+      })
+
       it('arrives by the record, whatever a webhook writes with each apply', () => {
         const mutated = { ...env('A'), minReadySeconds: 7 }
         const steps = [listed(applied(1, env('A', 'B'), env('A', 'B'))), modified(applied(2, env('A'), mutated))]

@@ -429,8 +429,10 @@ describe('the record of the applier', () => {
         managedFields,
       },
     } as unknown as KubeObject)
-  const compare = (manifest: ManifestObject, live: KubeObject) =>
-    compareRecord(comparableManifest(manifest, redact), live)?.differences
+  const compare = (manifest: ManifestObject, live: KubeObject) => {
+    const record = compareRecord(comparableManifest(manifest, redact), live)
+    return record && [...record.differing, ...record.removed]
+  }
 
   it('says the same as the file that was applied, whatever webhooks and autoscalers changed since', () => {
     const mutated = file({ image: 'mirror/app:v1', resources: { limits: { cpu: '1' } } })
