@@ -28,19 +28,6 @@ const both = [web.target, api.target]
 const neverPull = podIs.unready({ state: is.waiting('ErrImageNeverPull') }, { phase: 'Pending' })
 
 describe('the gate is ready', () => {
-  it('at once for a rollout that finished long ago', () => {
-    expect(run([at(0.2, web.done, allSynced)])).toMatchObject({ outcome: 'ready', reason: '', seconds: 0.2 })
-  })
-
-  it('when a rollout that is watched has settled', () => {
-    const steps = [
-      at(0, added(web.deployment()), allSynced),
-      at(1, added(web.replicaSet, web.pod(creating)), modified(web.deployment(progressing))),
-      at(3, modified(web.pod(podIs.ready(3)), web.deployment(complete()))),
-    ]
-    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 13, message: 'deployment/web is ready' })
-  })
-
   it('and reports skipped nodes and pods in its notes', () => {
     const old = make.replicaSet({ metadata: { name: 'web-0', annotations: {} } }, web.deployment())
     const leaving = make.pod(
@@ -49,22 +36,6 @@ describe('the gate is ready', () => {
     )
     const steps = [at(0.2, web.done, added(old, leaving), allSynced)]
     expect(run(steps).entries).toEqual([expect.stringMatching(/^0.2 verdict .* · 1 old pod still draining$/)])
-  })
-
-  it('only when all targets are ready', () => {
-    const steps = [
-      at(0, web.done, api.creating, allSynced),
-      at(40, modified(api.pod(podIs.ready(25)), api.deployment(complete()))),
-    ]
-    expect(run(steps, { targets: both })).toMatchObject({
-      outcome: 'ready',
-      seconds: 40,
-      message: 'all 2 targets are ready',
-      targets: [
-        { outcome: 'ready', seconds: 0 },
-        { outcome: 'ready', seconds: 40 },
-      ],
-    })
   })
 
   it('only when all targets are ready at the same time', () => {
@@ -78,19 +49,6 @@ describe('the gate is ready', () => {
     expect(still.entries).toContainEqual(expect.stringMatching(/^20 note no longer ready: /))
     const healed = [...steps, at(70, modified(web.pod(podIs.ready(-60)), web.deployment(complete())))]
     expect(run(healed, { targets: both })).toMatchObject({ outcome: 'ready', seconds: 70 })
-  })
-
-  it('when there is nothing to wait for', () => {
-    expect(run([], { targets: [] })).toMatchObject({ outcome: 'ready', message: 'nothing to wait for', seconds: 0 })
-  })
-
-  it('not before the lists of the objects behind a target are complete', () => {
-    const steps = [at(0, web.done, synced('Deployment', 'ReplicaSet')), at(5, synced('Pod'))]
-    expect(run(steps, { live: true })).toMatchObject({ outcome: 'ready', seconds: 5 })
-  })
-
-  it('not when the answer is 404', () => {
-    expect(run([at(0, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
   })
 
   it('not while an object is being deleted', () => {
@@ -123,54 +81,6 @@ describe('a crash loop without a readiness probe', () => {
       at(second + 1, modified(web.pod(podIs.dead(restarts + 1, second + 1)), web.deployment(progressing))),
     ]),
   ]
-
-  it('never passes, and fails 30 s after its first death', () => {
-    expect(run(beats)).toMatchObject({
-      outcome: 'failed',
-      reason: 'crash-loop',
-      seconds: 33,
-      message: 'deployment/web: container app of pod/web-1-a exited with code 3, 3 times now',
-    })
-  })
-
-  it('never passes when it lives for just less than the settle time', () => {
-    const slow = [0, 1, 2, 3, 4, 5].flatMap((restarts) => [
-      at(
-        restarts * 20 + 1,
-        modified(web.pod(podIs.ready(restarts * 20 + 1, { restartCount: restarts })), web.deployment(complete())),
-      ),
-      at(
-        restarts * 20 + 10,
-        modified(web.pod(podIs.looping(restarts + 1, restarts * 20 + 10)), web.deployment(progressing)),
-      ),
-    ])
-    expect(run([at(0, web.creating, allSynced), ...slow])).toMatchObject({
-      outcome: 'failed',
-      reason: 'crash-loop',
-      seconds: 50,
-    })
-  })
-
-  it('may be waiting for another target that still progresses: it has 90 s', () => {
-    const quiet = [
-      at(0, api.creating),
-      at(100, modified(api.pod(podIs.unready({ imageID: 'x' }, { phase: 'Pending' })))),
-    ]
-    expect(
-      run([...beats.slice(0, 1), ...quiet.slice(0, 1), ...beats.slice(1), ...quiet.slice(1)], { targets: both }),
-    ).toMatchObject({
-      outcome: 'failed',
-      reason: 'crash-loop',
-      targets: [{ seconds: 93 }, { outcome: 'progressing' }],
-      seconds: 98,
-    })
-  })
-
-  it('fails after at most 30 s when the other target has a problem of its own', () => {
-    const stuck = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
-    const steps = [at(0, added(api.deployment(progressing), api.replicaSet, api.pod(stuck))), ...beats]
-    expect(run(steps, { targets: both }).targets[0]).toMatchObject({ reason: 'crash-loop', seconds: 33 })
-  })
 
   it('may start once more when the other target becomes ready: it may have waited for that target', () => {
     const next = (seconds: number) => podIs.dead(4, seconds, { startedAt: iso(seconds - 1) })
@@ -383,76 +293,6 @@ describe('pods that leave do not fail the gate', () => {
   })
 })
 
-describe('a failed target', () => {
-  const broken = added(web.deployment(progressing), web.replicaSet, web.pod(neverPull))
-
-  it('ends the gate at once when no other is open', () => {
-    expect(run([at(2, broken, allSynced)])).toMatchObject({ outcome: 'failed', reason: 'image-never-pull', seconds: 2 })
-    expect(run([at(2, broken, api.done, allSynced)], { targets: both })).toMatchObject({
-      outcome: 'failed',
-      seconds: 2,
-    })
-  })
-
-  it('ends it 5 s later when another is open', () => {
-    expect(run([at(2, broken, api.creating, allSynced)], { targets: both })).toMatchObject({
-      outcome: 'failed',
-      seconds: 7,
-      targets: [
-        { outcome: 'failed', seconds: 2 },
-        { outcome: 'progressing', reason: '' },
-      ],
-    })
-  })
-
-  it('ends the gate as soon as the other targets are ready within those 5 s', () => {
-    const steps = [
-      at(2, broken, api.creating, allSynced),
-      at(4, modified(api.pod(podIs.ready(-10)), api.deployment(complete()))),
-    ]
-    expect(run(steps, { targets: both })).toMatchObject({
-      outcome: 'failed',
-      seconds: 4,
-      targets: [{}, { outcome: 'ready' }],
-    })
-  })
-
-  it('lets the other targets finish with fail-fast off', () => {
-    const steps = [
-      at(2, broken, api.creating, allSynced),
-      at(60, modified(api.pod(podIs.ready(40)), api.deployment(complete()))),
-    ]
-    expect(run(steps, { targets: both, settings: { failFast: false } })).toMatchObject({
-      outcome: 'failed',
-      seconds: 60,
-      targets: [
-        { outcome: 'failed', seconds: 2 },
-        { outcome: 'ready', seconds: 60 },
-      ],
-    })
-  })
-
-  it('stays failed after any event', () => {
-    const steps = [
-      at(2, broken, api.creating, allSynced),
-      at(3, modified(web.pod(podIs.ready(-60)), web.deployment(complete()))),
-    ]
-    expect(run(steps, { targets: both }).targets[0]).toMatchObject({ outcome: 'failed', seconds: 2 })
-  })
-
-  it('may have been ready before', () => {
-    const steps = [
-      at(0, web.done, api.creating, allSynced),
-      at(20, modified(web.pod(neverPull), web.deployment(progressing))),
-    ]
-    expect(run(steps, { targets: both })).toMatchObject({
-      outcome: 'failed',
-      seconds: 25,
-      targets: [{ outcome: 'failed', seconds: 20 }, {}],
-    })
-  })
-})
-
 describe("the gate's outcome", () => {
   const names = ['a', 'b', 'c'] as const
   const works = names.map(createWorkload)
@@ -540,43 +380,6 @@ describe('after the verdict', () => {
   })
 })
 
-describe('the whole timeout', () => {
-  it('ends every open target, with its problem as the reason', () => {
-    const stuck = podIs.unready({ state: is.waiting('ErrImagePull', 'connection refused') }, { phase: 'Pending' })
-    const steps = [at(0, web.done, added(api.deployment(progressing), api.replicaSet, api.pod(stuck)), allSynced)]
-    expect(run(steps, { targets: both, settings: { timeoutMs: 60_000 } })).toMatchObject({
-      outcome: 'timed-out',
-      reason: 'image-registry-unreachable',
-      seconds: 60,
-      targets: [{ outcome: 'ready' }, { outcome: 'timed-out' }],
-    })
-  })
-
-  it('gives a target without a problem the reason still-running', () => {
-    const ended = run([at(0, web.creating, allSynced)], { settings: { timeoutMs: 60_000 } })
-    expect(ended).toMatchObject({
-      outcome: 'timed-out',
-      reason: 'still-running',
-      message: 'deployment/web was not ready after 1 m: 0 of 1 pod has pulled its image',
-    })
-    expect(ended.entries.at(-1)).toBe('60 verdict 0 of 1 pod has pulled its image (still-running)')
-  })
-
-  it('of 0 is off, and so is every other clock of 0', () => {
-    const settings = { timeoutMs: 0, stallTimeoutMs: 0, milestoneTimeoutsMs: { created: 0 } }
-    expect(runUntil(100_000, [at(0, allSynced)], { settings }).outcome).toBeUndefined()
-    expect(runUntil(100_000, [at(0, web.creating, allSynced)], { settings }).outcome).toBeUndefined()
-  })
-
-  it('is applied after an event of the same moment', () => {
-    const steps = [
-      at(0, web.creating, allSynced),
-      at(60, modified(web.pod(podIs.ready(-60)), web.deployment(complete()))),
-    ]
-    expect(run(steps, { settings: { timeoutMs: 60_000 } })).toMatchObject({ outcome: 'ready', seconds: 60 })
-  })
-})
-
 describe('a bare pod', () => {
   const options: RunOptions = { targets: [createPodTarget(), api.target] }
   const rest = [at(50, modified(api.pod(podIs.ready(35)), api.deployment(complete())))]
@@ -621,97 +424,6 @@ describe('a bare pod', () => {
 })
 
 describe('proof by time alone', () => {
-  const pendingSecret = podIs.unready({ state: is.waiting('CreateContainerConfigError', 'secret "nope" not found') })
-
-  it('a missing Secret fails without another event after 60 s and the time of a retry', () => {
-    const steps = [at(0, web.creating, allSynced), at(2, modified(web.pod(pendingSecret)))]
-    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 82 })
-  })
-
-  const mountFailure = (last: number, count: number) =>
-    make.event(web.pod(), {
-      reason: 'FailedMount',
-      message: 'MountVolume.SetUp failed for volume "v" : secret "nope" not found',
-      firstTimestamp: iso(1),
-      lastTimestamp: iso(last),
-      count,
-    })
-  const mountFails = [
-    at(0, web.creating, allSynced),
-    at(1.3, added(mountFailure(1, 1))),
-    at(31.5, modified(mountFailure(31, 7))),
-  ]
-
-  it('a missing Secret of a volume fails at the first check that is 60 s after the first one', () => {
-    const steps = [...mountFails, at(63.5, modified(mountFailure(63, 8)))]
-    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'config-missing', seconds: 63.5 })
-  })
-
-  it('a Secret of a volume that is created after the last check but one is awaited', () => {
-    const steps = [...mountFails, at(64, modified(web.pod(podIs.ready(64)), web.deployment(complete())))]
-    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 74 })
-  })
-
-  it('a Secret that another target creates after 63 s is awaited', () => {
-    const api = createWorkload('api')
-    const steps = [
-      at(0, web.creating, api.creating, allSynced),
-      ...mountFails.slice(1),
-      at(63.5, modified(mountFailure(63, 8))),
-      at(90, modified(api.pod(podIs.ready(70)), api.deployment(complete()))),
-      at(127, modified(web.pod(podIs.ready(127)), web.deployment(complete()))),
-    ]
-    expect(run(steps, { targets: [web.target, api.target] })).toMatchObject({ outcome: 'ready', seconds: 137 })
-  })
-
-  it('a Secret that is created late is awaited', () => {
-    const steps = [
-      at(0, web.creating, allSynced),
-      at(2, modified(web.pod(pendingSecret))),
-      at(55, modified(web.pod(podIs.ready(55)), web.deployment(complete()))),
-    ]
-    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 65 })
-  })
-
-  it('an image that is pulled after a failed mount is awaited', () => {
-    const pod = web.pod(creating)
-    const mount = make.event(pod, {
-      reason: 'FailedMount',
-      message: 'secret "late" not found',
-      firstTimestamp: iso(1),
-    })
-    const pulling = make.event(pod, { container: 'app', reason: 'Pulling', firstTimestamp: iso(20) })
-    const steps = [
-      at(0, web.creating, allSynced),
-      at(1, added(mount)),
-      at(20, added(pulling)),
-      at(400, modified(web.pod(podIs.ready(400)), web.deployment(complete()))),
-    ]
-    expect(run(steps)).toMatchObject({ outcome: 'ready', seconds: 410 })
-  })
-
-  it('an image that is not found fails at the second refusal, known by its event', () => {
-    const refused = (count: number) =>
-      make.event(web.pod(), {
-        container: 'app',
-        reason: 'Failed',
-        message: 'Failed to pull image "acme/web:v1": acme/web:v1: not found',
-        count,
-        firstTimestamp: iso(1),
-      })
-    const steps = [at(0, web.creating, allSynced), at(1, added(refused(1))), at(14.6, modified(refused(2)))]
-    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'image-not-found', seconds: 14.6 })
-  })
-
-  it('a deadline that is exceeded while watched fails at once', () => {
-    const exceeded = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
-    const steps = [
-      at(0, web.creating, allSynced),
-      at(70, modified(web.deployment({ ...progressing, conditions: [exceeded] }))),
-    ]
-    expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'progress-deadline-exceeded', seconds: 70 })
-  })
-
   it('a deadline that stood at first sight fails 10 s later', () => {
     const exceeded = condition('Progressing', 'False', { reason: 'ProgressDeadlineExceeded' })
     const steps = [at(0, added(web.deployment({ ...progressing, conditions: [exceeded] }), web.replicaSet), allSynced)]
@@ -758,16 +470,6 @@ describe('the timeline entries', () => {
     ])
     expect(entries.filter((entry) => entry.includes('problem'))).toEqual([
       '2 problem pod/web-1-a: volume "v" cannot be mounted: configmap/settings does not exist',
-    ])
-  })
-
-  it('contain a heartbeat after 30 s without a line, with the open targets', () => {
-    const entries = runUntil(70, [
-      at(0, web.creating, allSynced),
-      at(20, modified(web.pod(podIs.unready({ imageID: 'x' })))),
-    ]).entries
-    expect(entries.filter((entry) => entry.includes('heartbeat'))).toEqual([
-      '50 heartbeat still waiting for deployment/web (0 of 1 pod started)',
     ])
   })
 
@@ -858,17 +560,6 @@ describe('--for=delete', () => {
   const gone = createTarget({ waitFor: { type: 'delete' } })
   const options: RunOptions = { targets: [gone] }
 
-  it('is ready when the object does not exist', () => {
-    expect(run([at(1, allSynced)], options)).toMatchObject({ outcome: 'ready', seconds: 1 })
-  })
-
-  it('is ready when the object is deleted', () => {
-    expect(run([at(1, web.done, allSynced), at(40, deleted(web.deployment()))], options)).toMatchObject({
-      outcome: 'ready',
-      seconds: 40,
-    })
-  })
-
   it('is ready when another object has taken its name, also when the other object changes', () => {
     const later = web.deployment(undefined, { metadata: { uid: 'later' } })
     const steps = [at(1, web.done, allSynced), at(40, modified(later)), at(50, modified(later))]
@@ -876,11 +567,6 @@ describe('--for=delete', () => {
     const beside = runUntil(60, steps, { targets: [gone, createPodTarget()], settings: { milestoneTimeoutsMs: {} } })
     expect(beside.targets).toMatchObject([{ outcome: 'ready' }, { outcome: 'progressing' }])
     expect(beside.entries.filter((entry) => entry.includes('no longer ready'))).toEqual([])
-  })
-
-  it('is ready when the object is deleted before its list is complete', () => {
-    const steps = [at(1, web.done), at(2, deleted(web.deployment())), at(30, synced('Deployment'))]
-    expect(run(steps, { ...options, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
   })
 
   it('has no milestone left to wait for once it is ready', () => {
@@ -951,10 +637,6 @@ describe('a target whose kind was never listed', () => {
       ...[6, 11, 16, 21, 26].map((second) => at(second, unserved)),
     ]
     expect(run(steps)).toMatchObject({ outcome: 'failed', reason: 'not-found', seconds: 30 })
-  })
-
-  it('is judged once it is found', () => {
-    expect(run([at(1, web.done)])).toMatchObject({ outcome: 'ready' })
   })
 
   it('is known to be absent when its deletion was seen', () => {
