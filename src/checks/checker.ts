@@ -13,7 +13,7 @@ import {
   withdrawnMs,
 } from '../thresholds.ts'
 import { version } from '../version.ts'
-import { Access, type NeededAccess } from './access.ts'
+import { askPod, reviewAccess } from './access.ts'
 import { type HttpAnswer, MissingAnswer } from './exchange.ts'
 
 interface CheckerOptions {
@@ -35,7 +35,6 @@ interface Listener {
 /** Sends the requests that the gate asks for, at most 16 at a time, and reports their answers. */
 export class Checker {
   readonly #options: CheckerOptions
-  readonly #access: Access
   #listener: Listener | undefined
   #questions: readonly Question[] = []
   readonly #inFlight = new Map<string, AbortController>()
@@ -49,7 +48,6 @@ export class Checker {
 
   constructor(options: CheckerOptions) {
     this.#options = options
-    this.#access = new Access(options.cluster, options.clock)
   }
 
   /**
@@ -57,7 +55,7 @@ export class Checker {
    * @throws UserError if it is missing
    */
   review(): Promise<void> {
-    return this.#access.review(neededAccess(this.#options.checks))
+    return reviewAccess(this.#options.checks.httpChecks, this.#options.cluster)
   }
 
   /** Begins to ask. */
@@ -157,10 +155,9 @@ export class Checker {
   }
 
   #send(request: RequestCheck, pod: AskedPod, signal: AbortSignal): Promise<HttpAnswer> {
-    const { method, headers, timeoutMs, path, scheme } = request
-    const query = { method, headers: withDefaults(headers), timeoutMs, maxBytes: maxCheckedBodyBytes }
-    const { namespace, name, port } = pod
-    return this.#access.askPod({ namespace, pod: name, port }, { scheme, path }, query, signal)
+    const { cluster, clock } = this.#options
+    const query = { ...request, headers: withDefaults(request.headers), maxBytes: maxCheckedBodyBytes }
+    return askPod(cluster, { ...pod, pod: pod.name }, query, clock, signal)
   }
 
   #recorded({ expectBody }: RequestCheck, { status, seconds, body, location }: HttpAnswer): Partial<Answer> {
@@ -202,13 +199,4 @@ function withDefaults(headers: readonly Header[]): readonly Header[] {
   ]
   const own = defaults.filter(([name]) => !headers.some(([given]) => given.toLowerCase() === name.toLowerCase()))
   return [...own, ...headers]
-}
-
-function neededAccess({ httpChecks }: Checks): readonly NeededAccess[] {
-  return httpChecks.map(({ line, reference: { namespace = '' }, method, headers }) => ({
-    line,
-    namespace,
-    method,
-    headers,
-  }))
 }

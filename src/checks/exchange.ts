@@ -1,14 +1,16 @@
-import http, { type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
-import https, { type RequestOptions } from 'node:https'
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { type Clock, withTimeout } from '../cluster/clock.ts'
 import { asConnectionError, isTimeout } from '../cluster/failures.ts'
-import type { Header } from '../plan/checks.ts'
+import type { Header, Scheme } from '../plan/checks.ts'
 
 /** One request of HTTP/1.1. */
 export interface HttpQuery {
   readonly method: string
+  readonly scheme: Scheme
+  /** With its query. */
+  readonly path: string
   readonly headers: readonly Header[]
-  readonly body?: string
   /** Time limit of the whole answer. */
   readonly timeoutMs: number
   /** The rest of a longer body is not read. */
@@ -32,21 +34,20 @@ export class MissingAnswer extends Error {
 }
 
 /**
- * Sends a request and reads the start of its answer. Follows no redirect and keeps no connection.
+ * Sends a request to a server on this port and reads the start of its answer. Follows no redirect and closes the connection.
  * Rejects if there is no complete answer of HTTP within the time limit, or when the signal is aborted.
- * @param connection how to reach the server of the URL: its agent, certificates, socket, headers
  */
 export function exchange(
-  url: URL,
-  connection: RequestOptions,
-  { method, headers, body, timeoutMs, maxBytes }: HttpQuery,
+  socket: Duplex,
+  port: number,
+  { method, path, headers, timeoutMs, maxBytes }: HttpQuery,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
   const startedAt = clock.now()
   return withTimeout(clock, timeoutMs, [signal], async (ending) => {
-    const options = { ...connection, method, headers: { ...connection.headers, ...grouped(headers) } }
-    const request = (url.protocol === 'https:' ? https : http).request(url, options)
+    const options = { method, headers: grouped(headers), createConnection: () => socket }
+    const request = httpRequest(new URL(path, `http://localhost:${port}`), options)
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
     // A request whose connection is destroyed already emits nothing.
     ending.addEventListener('abort', () => {
@@ -57,7 +58,7 @@ export function exchange(
     request.on('error', reject)
     // After an answer that changes the protocol, there is no error.
     request.once('close', () => reject(new MissingAnswer(closedEarly)))
-    request.end(body)
+    request.end()
     try {
       const response = await promise
       const text = await readStart(response, maxBytes)
@@ -66,7 +67,7 @@ export function exchange(
     } finally {
       request.destroy()
       // With the header `Connection: keep-alive`, a complete request leaves its connection open.
-      request.socket?.destroy()
+      socket.destroy()
     }
   })
 }
@@ -97,30 +98,25 @@ const closedEarly = 'the connection was closed before the answer was complete'
 
 /** Errors of a connection that have plain words (Node.js, doc/api/errors.md, "Common system errors"). */
 const errors: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connection refused',
   ECONNRESET: closedEarly,
   EPIPE: closedEarly,
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too long',
 }
 
-/** Why an exchange rejected; `cause` may be the text of a server that made the connection. */
+/** Why an exchange rejected. */
 export function missingAnswer(cause: unknown, timeoutMs: number): MissingAnswer {
   if (cause instanceof MissingAnswer) return cause
   if (isTimeout(cause)) return new MissingAnswer(`timed out: no complete answer within ${timeoutMs / 1000} s`)
-  const { code, message, certificate } = asConnectionError(typeof cause === 'string' ? new Error(cause) : cause)
+  const { code, message } = asConnectionError(cause)
   const known = errors[code] ?? phrases.find(([phrase]) => phrase.test(message))?.[1]
   if (known !== undefined) return new MissingAnswer(known)
   if (code.startsWith('HPE_')) return new MissingAnswer('the answer is not HTTP')
-  return new MissingAnswer(certificate ? `TLS fails: ${message}` : message)
+  return new MissingAnswer(message)
 }
 
-/** Messages of OpenSSL, kubelets and Go's HTTP client. */
+/** Messages of OpenSSL and of kubelets. */
 const phrases: readonly (readonly [RegExp, string])[] = [
   [/connection refused/i, 'connection refused'],
-  [
-    /wrong version number|packet length too long|HTTP response to HTTPS client|does not look like a TLS handshake/,
-    'the server does not use TLS',
-  ],
-  [/malformed HTTP/, 'the answer is not HTTP'],
-  [/\bEOF$|connection reset by peer/, closedEarly],
+  [/wrong version number|packet length too long/, 'the server does not use TLS'],
+  [/connection reset by peer/, closedEarly],
 ]

@@ -134,9 +134,8 @@ export class Client {
   }
 
   /**
-   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket,
-   * or a request through a proxy of the API server. Rejects like the other requests. If the work rejects with status 401, it
-   * is repeated as they are.
+   * Runs other work with the address of a path and the credentials, on a connection of its own: the upgrade to a WebSocket.
+   * Rejects like the other requests. If the work rejects with status 401, it is repeated as they are.
    */
   withCredentials<T>(
     path: string,

@@ -279,10 +279,6 @@ export class Cluster {
     return forwardPort(this.#client, port, this.#clock, signal)
   }
 
-  /** See `Client.withCredentials`. */
-  withCredentials: Client['withCredentials'] = (path, options, work) =>
-    this.#client.withCredentials(path, options, work)
-
   /** Whether the credentials permit this; undefined if the server does not answer this question. */
   async permits(access: AccessQuestion): Promise<boolean | undefined> {
     const spec = { resourceAttributes: access }

@@ -140,43 +140,6 @@ export function unexpectedNotFound({ message }: ApiError): ApiError {
   return new ApiError(503, `status 404, but the kind may exist: ${message}`)
 }
 
-/** The object behind a proxy of the API server. `name` contains the scheme and the port, as in the path of the request. */
-interface ProxiedObject {
-  readonly resource: 'pods' | 'services'
-  readonly name: string
-}
-
-/**
- * The API server's own answer to a request through one of its proxies; undefined if the pod answered. A pod that is an API
- * server itself answers with a Status too: a refusal must name the object, as the authorizer does (apiserver
- * `endpoints/handlers/responsewriters/errors.go`).
- */
-export function answerOfProxy(
-  { status, body }: { readonly status: number; readonly body: string },
-  { resource, name }: ProxiedObject,
-): ApiError | undefined {
-  // Priority and fairness (apiserver `server/filters/priority-and-fairness.go`).
-  if (status === 429 && body.startsWith('Too many requests, please try again later')) return new ApiError(status, body)
-  if (status < 400 || !body.includes('"Status"')) return undefined
-  let answer: unknown
-  try {
-    answer = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  const { kind, details } = Object(answer) as { kind?: unknown; details?: unknown }
-  const named = Object(details) as { kind?: unknown; name?: unknown }
-  const isNamed = named.kind === resource && (named.name === name || name.split(':').includes(String(named.name)))
-  const isOwn = status === 401 || status >= 500 || isNamed
-  return kind === 'Status' && isOwn ? errorFromStatus(answer, status, 'no reason given') : undefined
-}
-
-/** Why the API server could not connect to the pod behind its proxy (apimachinery `util/proxy/transport.go`). */
-export function unreachedPod(error: unknown): string | undefined {
-  const [, cause] = /^error trying to reach service: (.*)/s.exec(errorText(error)) ?? []
-  return error instanceof ApiError ? cause : undefined
-}
-
 export function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300
 }

@@ -43,7 +43,7 @@ const textsOfChecks = [
   'is no method of HTTP', // plan/checks.ts
   'everything is ready: it must stay so for', // gate/after-ready.ts
   'was not asked: no pod is wanted', // lifecycle/answers.ts
-  'cannot pass the proxy of the API server', // checks/access.ts
+  'do not permit to forward ports of pods', // checks/access.ts
 ]
 
 test.each([

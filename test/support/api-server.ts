@@ -12,9 +12,9 @@ import { type Certificate, selfSignedCertificate } from './certificates.ts'
 import type { Cluster } from './cluster.ts'
 import { Discovery } from './discovery.ts'
 import { type FailureOptions, Failures, type ReceivedRequest } from './failures.ts'
-import { type Answer, handle, verbOf } from './handlers.ts'
+import { type Answer, handle } from './handlers.ts'
 import { type LogRef, LogStore } from './logs.ts'
-import { PodPorts, type PodRequest, readPodRequest } from './pod-ports.ts'
+import { forwardedPod, PodPorts } from './pod-ports.ts'
 import { BUILT_IN_RESOURCES } from './resources.ts'
 import { ApiError } from './status.ts'
 import { type Change, type Manifest, Store } from './store.ts'
@@ -339,12 +339,6 @@ export class ApiServer {
     try {
       if (failure) throw failure
       this.#authenticate(request)
-      const proxied = readPodRequest(received.url)
-      if (proxied?.subresource === 'proxy') {
-        this.#checkPodAccess(proxied, verbOf(received.method, proxied.name, false))
-        this.ports.proxy(request, response, proxied)
-        return
-      }
       const accept = request.headers.accept ?? ''
       const answer = handle(this.#cluster, { ...received, accept, body: await text(request) }, response)
       if (answer) send(answer, request, response)
@@ -370,19 +364,16 @@ export class ApiServer {
       }
       if (failure) throw failure
       this.#authenticate(request)
-      const forwarded = readPodRequest(received.url)
-      if (forwarded?.subresource !== 'portforward') throw new ApiError(404)
-      this.#checkPodAccess(forwarded, 'get')
+      const pod = forwardedPod(received.url)
+      if (pod === undefined) throw new ApiError(404)
+      const access = { group: '', resource: 'pods/portforward', ...pod }
+      this.#access.check({ verb: 'get', ...access })
       // Since 1.35 (AuthorizePodWebsocketUpgradeCreatePermission, pkg/registry/core/pod/rest/subresources.go).
-      if (/^v1\.(3[5-9]|[4-9]\d)/.test(this.#version)) this.#checkPodAccess(forwarded, 'create')
-      this.ports.forward(request, socket, head, forwarded)
+      if (/^v1\.(3[5-9]|[4-9]\d)/.test(this.#version)) this.#access.check({ verb: 'create', ...access })
+      this.ports.forward(request, socket, head)
     } catch (error) {
       this.ports.refuse(socket, (error instanceof ApiError ? error : new ApiError(500, String(error))).status)
     }
-  }
-
-  #checkPodAccess({ namespace, resource, name, subresource }: PodRequest, verb: string): void {
-    this.#access.check({ verb, group: '', resource: `${resource}/${subresource}`, namespace, name })
   }
 
   get #cluster(): Cluster {

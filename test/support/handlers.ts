@@ -96,7 +96,7 @@ function handleObjects(
   return { body: served(resource, object) }
 }
 
-export function verbOf(method: string, name: string | undefined, watches: boolean): string {
+function verbOf(method: string, name: string | undefined, watches: boolean): string {
   switch (method) {
     case 'POST':
       return 'create'

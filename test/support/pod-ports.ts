@@ -1,37 +1,24 @@
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type WebSocket from 'ws'
 import { WebSocketServer } from 'ws'
-import { ApiError, type Status } from './status.ts'
+import type { Status } from './status.ts'
 
-/** A request to `portforward` or `proxy` of an object. */
-export interface PodRequest {
-  readonly namespace: string
-  readonly resource: 'pods' | 'services'
-  /** As the path contains it: `web-x`, or `https:web-x:8443` for a proxy. */
-  readonly name: string
-  readonly subresource: 'portforward' | 'proxy'
-  /** Behind a proxy. */
-  readonly path: string
+/** The pod whose port a request forwards; undefined for any other path. */
+export function forwardedPod(url: string): { readonly namespace: string; readonly name: string } | undefined {
+  const [, namespace, name] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/]+)\/portforward\b/.exec(url) ?? []
+  return namespace === undefined || name === undefined ? undefined : { namespace, name }
 }
 
-/** Undefined for any other path. */
-export function readPodRequest(url: string): PodRequest | undefined {
-  const [, namespace = '', resource, name = '', subresource, path = ''] =
-    /^\/api\/v1\/namespaces\/([^/]+)\/(pods|services)\/([^/]+)\/(portforward|proxy)(.*)$/.exec(url) ?? []
-  if (resource === undefined || subresource === undefined) return undefined
-  return { namespace, name, path, resource, subresource } as PodRequest
-}
-
-/** The ports of pods and Services, which are ports of this machine. */
+/** The ports of pods, which are ports of this machine. */
 export class PodPorts {
   readonly #ports = new Map<string, number>()
   readonly #sockets = new Set<WebSocket>()
   #onRefused: (socket: Duplex) => void = () => {}
   readonly #upgrades = new WebSocketServer({ noServer: true })
 
-  /** Makes a port of an object lead to a port of this machine. */
+  /** Makes a port of a pod lead to a port of this machine. */
   listen({ namespace = 'default', name }: { namespace?: string; name: string }, port: number, localPort: number): void {
     this.#ports.set(`${namespace}/${name}:${port}`, localPort)
   }
@@ -61,7 +48,8 @@ export class PodPorts {
    * Forwards a port as the kubelet (kubelet `pkg/cri/streaming/portforward/websocket.go`): a channel for data and one for
    * the error, which both begin with the port; a closing handshake at the end of the pod's connection.
    */
-  forward(request: IncomingMessage, socket: Duplex, head: Buffer, { namespace, name }: PodRequest): void {
+  forward(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const { namespace, name } = forwardedPod(request.url ?? '') ?? {}
     const port = Number(new URL(request.url ?? '', 'http://server').searchParams.get('ports'))
     this.#upgrades.handleUpgrade(request, socket, head, (client) => {
       this.#sockets.add(client)
@@ -83,27 +71,6 @@ export class PodPorts {
       })
       pod.on('close', () => client.close())
     })
-  }
-
-  /** Passes a request on (apimachinery `util/proxy/upgradeaware.go`, `transport.go`), without the credentials of the caller. */
-  proxy(request: IncomingMessage, response: ServerResponse, { namespace, name, path }: PodRequest): void {
-    const localPort = this.#ports.get(`${namespace}/${name}`) ?? closedPort
-    const { authorization: _, ...headers } = request.headers
-    const passed = httpRequest(
-      { port: localPort, host: '127.0.0.1', path, method: request.method, headers },
-      (answer) => {
-        response.writeHead(answer.statusCode ?? 0, answer.headers)
-        answer.pipe(response)
-      },
-    )
-    passed.on('error', ({ message }) => {
-      const { status } = new ApiError(
-        503,
-        `error trying to reach service: ${message.replace('ECONNREFUSED', 'connection refused')}`,
-      )
-      response.writeHead(status.code, { 'Content-Type': 'application/json' }).end(JSON.stringify(status))
-    })
-    request.pipe(passed)
   }
 }
 

@@ -46,7 +46,6 @@ async function beforeChange(fixture: Fixture, options: ContainerOptions, spec: o
 }
 
 const forwarding = { apiGroups: [''], resources: ['pods/portforward'], verbs: ['get', 'create'] }
-const proxying = { apiGroups: [''], resources: ['pods/proxy'], verbs: ['get'] }
 const podLists = { apiGroups: [''], resources: ['pods', 'services', 'events'], verbs: ['get', 'list', 'watch'] }
 const workloads = { apiGroups: ['apps', 'discovery.k8s.io'], resources: ['*'], verbs: ['get', 'list', 'watch'] }
 
@@ -296,20 +295,13 @@ export const requests: Scenario[] = [
     takesSeconds: 40,
   },
   {
-    ...complete,
-    ...withUser(proxying),
-    name: 'requests-without-port-forward',
-    inputs: lines('deployment/web GET / --expect-body=v2 --each-pod'),
-    expect: ready,
-  },
-  {
     ...withUser(),
     name: 'requests-forbidden',
     inputs: lines('deployment/web GET /', 'deployment/web POST /'),
     expect: { outcome: 'misconfigured', reason: 'forbidden' },
     decidedBy: secondsAfterStart(0),
     takesSeconds: 5,
-    contains: { log: ['pods/portforward', 'pods/proxy'] },
+    contains: { log: ['pods/portforward'] },
   },
   {
     name: 'requests-access-withdrawn',
