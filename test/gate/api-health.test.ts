@@ -8,7 +8,6 @@ import {
   at,
   createTarget,
   createWorkload,
-  deleted,
   failed,
   modified,
   run,
@@ -129,53 +128,7 @@ describe('the server answers again after an outage', () => {
   })
 })
 
-describe('an outage is counted from the last success', () => {
-  const lost = (lastSuccess: number, code = 0) => unavailable('Pod', lastSuccess, code)
-
-  it('of the watch, not from its first error', () => {
-    const { outcome, seconds, message } = run([at(0, web.creating, allSynced), at(110, lost(70))])
-    expect({ outcome, seconds }).toEqual({ outcome: 'unknown', seconds: 190 })
-    expect(message).toBe('the API server has not answered for 2 m: no answer')
-  })
-
-  it('of the watch that has been silent for longest', () => {
-    const steps = [at(0, web.creating, allSynced), at(110, unavailable('Deployment', 100), lost(70))]
-    const { message, seconds } = run(steps)
-    expect({ message, seconds }).toEqual({
-      message: 'the API server has not answered for 2 m: no answer',
-      seconds: 190,
-    })
-  })
-
-  it('even if its HTTP status changes', () => {
-    const steps = [at(0, web.creating, allSynced), at(110, lost(70)), at(120, lost(70, 503))]
-    expect(run(steps)).toMatchObject({ outcome: 'unknown', seconds: 190 })
-  })
-
-  it('so a timeout within 30 s of it is a timeout once the server answers', () => {
-    const steps = [at(0, web.creating, allSynced), at(40, modified(web.deployment())), at(50, failed(0)), at(65, alive)]
-    const { outcome, seconds } = run(steps, { settings: { timeoutMs: 60_000 } })
-    expect({ outcome, seconds }).toEqual({ outcome: 'timed-out', seconds: 65 })
-  })
-
-  it('so a timeout after 30 s without an answer is unknown', () => {
-    const steps = [at(0, web.creating, allSynced), at(40, modified(web.deployment())), at(50, failed(0))]
-    const { outcome, seconds } = run(steps, { settings: { timeoutMs: 60_000 } })
-    expect({ outcome, seconds }).toEqual({ outcome: 'unknown', seconds: 80 })
-  })
-})
-
 describe('a target may become ready after the deadline, if the server did not answer before', () => {
-  it('of its own timeout', () => {
-    const target = { ...web.target, clocks: { timeoutMs: 30_000 } }
-    const steps = [at(0, web.creating, allSynced), at(25, failed(0)), webReady(50), at(50, alive)]
-    expect(run(steps, { targets: [target] })).toMatchObject({ outcome: 'ready', seconds: 50 })
-  })
-
-  it('while the first list is not complete', () => {
-    expect(run([at(45, web.done, allSynced)])).toMatchObject({ outcome: 'ready', seconds: 45 })
-  })
-
   it('and the stall clock stops while the first list of its pods is not complete', () => {
     const steps = [
       at(0, added(web.deployment(complete(1, { availableReplicas: 0 })), web.replicaSet)),
@@ -225,17 +178,6 @@ describe('a refusal concerns the request that was refused', () => {
     ]
     expect(run(steps, { targets, live: true })).toMatchObject({ outcome: 'ready', seconds: 2 })
   })
-})
-
-it('a deleted target whose kind cannot be read is not reported as deleted', () => {
-  const steps = [
-    at(0, web.creating, allSynced),
-    at(10, deleted(web.deployment())),
-    at(12, failed(0)),
-    at(40, web.done),
-    at(40, alive),
-  ]
-  expect(run(steps)).toMatchObject({ outcome: 'ready' })
 })
 
 it('a pod that died is reported although its kind is unreadable now', () => {

@@ -41,9 +41,9 @@ const overdue = condition('Progressing', 'False', { reason: 'ProgressDeadlineExc
  *     web tells R "words" 2 4  an event of its pod, with its count and first second; web app tells: of its container
  *
  * Of the API: `lists` are complete, or `list Pod`; `alive`; `fails 403 Pod "words"`, `refuses 401 Pod "words"` for good;
- * `lost Pod 5`: unavailable since second 5; `cancel`.
+ * `lost Pod 5 503`: unavailable since second 5, with this status; `cancel`.
  */
-export function tape(text: string): FeedEvent[][] {
+function tape(text: string): FeedEvent[][] {
   return split(text, ';').map((step) => {
     const [, second = '', things = ''] = /^([\d.]+) (.*)$/s.exec(step) ?? []
     return at(Number(second), ...split(things, ',').map((thing) => happening(wordsOf(thing), Number(second))))
@@ -68,8 +68,9 @@ function happening(words: readonly string[], second: number): Observation | Obse
   if (first === 'alive') return alive
   if (first === 'cancel') return { type: 'CANCEL' }
   if (first === 'fails') return failed(Number(one), two, three)
-  if (first === 'refuses') return { ...failed(Number(one), two, three), final: true } as Observation
-  if (first === 'lost') return unavailable(one, Number(two))
+  if (first === 'refuses')
+    return { ...failed(Number(one), two === '-' ? undefined : two, three), final: true } as Observation
+  if (first === 'lost') return unavailable(one, Number(two), Number(three ?? 0))
   return ofWorkload(first, words.slice(1), second)
 }
 
@@ -121,7 +122,7 @@ interface CaseOptions extends Omit<RunOptions, 'targets'>, Partial<Pick<Target, 
   readonly entries?: readonly string[]
 }
 
-export type TapeCase = readonly [tape: string, end: string, options?: CaseOptions]
+type TapeCase = readonly [tape: string, end: string, options?: CaseOptions]
 
 /** `failed crash-loop 33`; `open` without an outcome. */
 function endOf({
