@@ -11,19 +11,29 @@ export function fullText(definition: Pick<InputDefinition, 'description'> & Part
     .join(' ')
 }
 
+const page = 'https://github.com/rollout-gate/rollout-gate/blob/main/docs/inputs.md'
+const maxDetails = 450
+
+/** The text for `action.yml`: what is long, or has links, is only on the page. */
+function shortText(name: string, definition: Parameters<typeof fullText>[0]): string {
+  const { details = '' } = definition
+  if (details.length <= maxDetails && !details.includes('](')) return fullText(definition)
+  return `${fullText({ ...definition, details: '' })} In full: ${page}#${name}`
+}
+
 /** Replaces the inputs and outputs in the present `action.yml` by those of the code. */
 export function actionMetadata(present: string, definitions: readonly InputDefinition[]): string {
   const start = present.indexOf('inputs:\n')
   const end = present.indexOf('runs:\n')
   const inputs = definitions.flatMap((definition) => [
     `  ${definition.name}:`,
-    ...describe(fullText(definition)),
+    ...describe(shortText(definition.name, definition)),
     '    required: false',
     ...(definition.runnerDefault === '' ? [] : [`    default: '${definition.runnerDefault}'`]),
   ])
   const outputs = Object.entries(outputDefinitions).flatMap(([name, definition]) => [
     `  ${name}:`,
-    ...describe(fullText(definition)),
+    ...describe(shortText(name, definition)),
   ])
   const generated = ['inputs:', ...inputs, '', 'outputs:', ...outputs, '', ''].join('\n')
   return present.slice(0, start) + generated + present.slice(end)

@@ -3,15 +3,6 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [line(head), line(head.map(() => '---')), ...rows.map(line)]
 }
 
-/** A Markdown table with padded columns, as Biome formats it. */
-export function alignedTable(head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
-  const lengths = (column: number) => [head, ...rows].map((row) => escapeCell(row[column] ?? '').length)
-  const widths = head.map((_, column) => Math.max(3, ...lengths(column)))
-  const pad = (row: readonly string[]) =>
-    line(row.map((cell, column) => cell.padEnd((widths[column] ?? 0) + cell.length - escapeCell(cell).length)))
-  return [pad(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(pad)]
-}
-
 function line(cells: readonly string[]): string {
   return `| ${cells.map(escapeCell).join(' | ')} |`
 }

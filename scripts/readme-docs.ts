@@ -7,7 +7,7 @@ import { type Comparison, comparisonFile, type ToolName } from '../test/cluster/
 import { defaultKubernetesVersion } from '../test/cluster/layout.ts'
 import { readVersionResults } from '../test/cluster/version-results.ts'
 import { fullText } from './action-metadata.ts'
-import { alignedTable, replaceRegion } from './markdown.ts'
+import { replaceRegion, table } from './markdown.ts'
 import type { CatalogueProject } from './operator-docs.ts'
 
 const mergeAction = 'rollout-gate/rollout-gate/merge'
@@ -27,7 +27,7 @@ function sharedWithMerge(): string {
 
 /** Replaces the generated regions of the README: comparison, log, figures, outputs. */
 export function readmeDocs(present: string, root: string, projects: readonly CatalogueProject[]): string {
-  const outputs = alignedTable(
+  const outputs = table(
     ['output', 'meaning'],
     Object.entries(outputDefinitions).map(([name, { description }]) => [code(name), description]),
   )
@@ -44,7 +44,7 @@ export function inputPage(present: string): string {
   const overview = inputGroups.flatMap((group) => [
     `**${group}**`,
     '',
-    ...alignedTable(
+    ...table(
       ['input', 'default', 'meaning'],
       inputsOf(group).map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
     ),
@@ -95,7 +95,7 @@ export function versionTable(): readonly string[] {
       day,
     ],
   )
-  return alignedTable(['Kubernetes', 'scenarios that passed', 'minutes', 'day'], rows)
+  return table(['Kubernetes', 'scenarios that passed', 'minutes', 'day'], rows)
 }
 
 function figures(root: string, projects: readonly CatalogueProject[]): readonly string[] {
@@ -148,7 +148,7 @@ function comparison(): readonly string[] {
     }),
   ])
   return [
-    ...alignedTable(['the rollout', ...Object.values(tools)], cells),
+    ...table(['the rollout', ...Object.values(tools)], cells),
     '',
     `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on updates of a Deployment`,
     'with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`. Azure/k8s-deploy runs `kubectl rollout status`, which',
