@@ -579,12 +579,6 @@ export const maxContainersOfTarget = 3
 /** How many events of a target are shown: more would hide the cause. */
 export const maxEvidenceEvents = 20
 
-/**
- * How long the end of the gate waits for the list of Events, if that may show when pods reached a milestone before the
- * gate. The list is requested at the gate's start: most servers have answered by the verdict.
- */
-export const lateEventsMs = 1_000
-
 /** How long one look (`why`) waits for the first lists: a server that answers needs less than a second. */
 export const lookMs = 5_000
 

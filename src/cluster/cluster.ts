@@ -301,11 +301,6 @@ export class Cluster {
     return runInitially(this.#connection, { action: 'use the API', remedyOf: async () => '' }, requests)
   }
 
-  /** Opens no watch whose first list is still read, nor that of a list that has just been read. */
-  holdFirstWatches(): void {
-    this.#firstLists.hold()
-  }
-
   /** Ends all watches; their sinks are not called again. */
   endWatches(): void {
     for (const reflector of this.#reflectors.values()) reflector.close()

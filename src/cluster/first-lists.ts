@@ -11,7 +11,6 @@ export class FirstLists {
   #pending = 0
   /** Aborted when no first list is pending; undefined from then on. */
   #ended: AbortController | undefined
-  #isHeld = false
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -31,14 +30,8 @@ export class FirstLists {
     }
   }
 
-  /** Lets no further first watch begin: only lists are still read. */
-  hold(): void {
-    this.#isHeld = true
-    this.#ended ??= new AbortController()
-  }
-
   #end(): void {
-    if (this.#pending > 0 || this.#isHeld) return
+    if (this.#pending > 0) return
     this.#ended?.abort()
     this.#ended = undefined
   }

@@ -1,5 +1,5 @@
-import { type Clock, sleep } from './clock.ts'
-import { type FeedEvent, type Observation, requestKey, type WatchRequest } from './feed.ts'
+import type { Clock } from './clock.ts'
+import type { FeedEvent, Observation, WatchRequest } from './feed.ts'
 
 /** What a follower uses of the class `Cluster`. */
 export interface WatchedCluster {
@@ -23,8 +23,6 @@ export interface EventConsumer {
   advance(now: number): void
   /** The watches that must answer before a deadline ends a target. */
   requestsToConfirm(at: number): readonly WatchRequest[]
-  /** Once it is over: the watches whose first lists it still handles. */
-  readonly awaitedLists?: readonly WatchRequest[]
 }
 
 /**
@@ -43,8 +41,6 @@ export class Follower {
   readonly #onEvent: (event: FeedEvent) => void
   readonly #onUpdate: () => void
   readonly #done = Promise.withResolvers<void>()
-  /** Aborted when the consumer is over and awaits no list. */
-  readonly #listed = new AbortController()
   #latest: number
   #confirmingAt: number | undefined
   #cancelTimer = () => {}
@@ -72,15 +68,6 @@ export class Follower {
   run(): Promise<void> {
     this.#update()
     return this.#done.promise
-  }
-
-  /** Passes on the first lists that the consumer still handles once it is over, at most for this time. */
-  async finish(limitMs: number): Promise<void> {
-    if (this.#awaitedLists.length > 0) await sleep(this.#clock, limitMs, this.#listed.signal)
-  }
-
-  get #awaitedLists(): readonly WatchRequest[] {
-    return this.#consumer.awaitedLists ?? []
   }
 
   /** Ends `run` and ignores later reports of watches. */
@@ -114,10 +101,7 @@ export class Follower {
     try {
       this.#cancelTimer()
       if (this.#consumer.isOver) this.stop()
-      if (this.#isStopped) {
-        if (this.#awaitedLists.length === 0) this.#listed.abort()
-        return
-      }
+      if (this.#isStopped) return
       this.#watch(this.#consumer.requests)
       this.#onUpdate()
       const next = this.#consumer.nextDeadline()
@@ -136,9 +120,7 @@ export class Follower {
     this.#watched = requests
     for (const request of requests) {
       this.#cluster.watch(request, (observation) => {
-        const isOpen = !this.#isStopped && !this.#consumer.isOver
-        const isAwaited = () => this.#awaitedLists.some((each) => requestKey(each) === requestKey(request))
-        if (isOpen || isAwaited()) this.observe(observation, request)
+        if (!this.#isStopped && !this.#consumer.isOver) this.observe(observation, request)
       })
     }
   }

@@ -38,8 +38,6 @@ import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
 
-const noRequests: readonly WatchRequest[] = []
-
 /** The next moment at which time alone may change something. */
 interface NextDeadline {
   readonly at: number
@@ -82,7 +80,7 @@ export class Gate {
   readonly #answers = new WatchAnswers()
   /** Since when every target is ready; undefined if any target is not ready. */
   #readySince: number | undefined
-  #end: { readonly verdict: Verdict; readonly at: number; readonly mayBeDated: boolean } | undefined
+  #end: { readonly verdict: Verdict; readonly at: number } | undefined
   /** The consolidated requests, and what they depend on. */
   #requests?: {
     readonly needed: readonly WatchRequest[]
@@ -268,21 +266,9 @@ export class Gate {
     this.#updateDeadlines()
   }
 
-  /**
-   * After the verdict: the lists of Events that may show when pods reached a milestone before the gate. No clock and no
-   * verdict depends on them.
-   */
-  get awaitedLists(): readonly WatchRequest[] {
-    if (!this.#end?.mayBeDated) return noRequests
-    return this.requests.filter((each) => each.kind === eventKind.kind && this.store.listState(each) === 'pending')
-  }
-
-  /** After the verdict: keeps what explains it, or shows when pods reached a milestone before the gate. */
+  /** After the verdict: keeps what explains it. */
   #handleLate(event: FeedEvent, isRead: boolean): void {
-    const isDating = isEvent(event) && this.awaitedLists.length > 0
-    const isInvalid = 'object' in event && objectMistake(event.object) !== undefined
-    if (isRead || containsEvidence(event) || (isDating && !isInvalid)) this.store.apply(event)
-    if (isDating && event.type === 'SYNCED') this.#targets.date()
+    if (isRead || containsEvidence(event)) this.store.apply(event)
   }
 
   /** The targets that an answer may affect. What they waited for may have passed at the same moment. */
@@ -621,11 +607,6 @@ export class Gate {
   #finish(verdict: Verdict): void {
     if (this.#settings.isEndless) return
     this.#logRefusals()
-    this.#end = { verdict, at: this.#now, mayBeDated: this.#targets.mayBeDated }
+    this.#end = { verdict, at: this.#now }
   }
-}
-
-/** Whether this is an object, a list or a refusal of Events. */
-function isEvent(event: FeedEvent): boolean {
-  return ('object' in event ? event.object.kind : 'kind' in event ? event.kind : undefined) === eventKind.kind
 }

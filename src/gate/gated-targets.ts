@@ -26,7 +26,6 @@ import { traitsOf } from '../reasons/reasons.ts'
 import type { AfterReady } from './after-ready.ts'
 import type { ApiHealth } from './api-health.ts'
 import { findCauses } from './causes.ts'
-import { isDatedShortlyBefore } from './milestones.ts'
 import { firstFailureAt } from './outcome.ts'
 import type { GateSettings } from './settings.ts'
 import {
@@ -454,22 +453,6 @@ export class GatedTargets {
     const availableRevision = state.assessment === undefined ? rule.availableRevision?.(object, context) : undefined
     this.#addDeployed(gated, assessment)
     this.apply(gated, { type: 'assessed', assessment, isUnavailable, awaitsOther, availableRevision })
-  }
-
-  /** Whether an Event may show when the pods of a target reached what they had reached before the gate. */
-  get mayBeDated(): boolean {
-    return this.all.some(({ rule, state }) => rule.hasPods && isDatedShortlyBefore(state.milestones, this.#settings))
-  }
-
-  /** Sets the times of milestones that were reached before the gate, by the Events that are known now. */
-  date(): void {
-    for (const gated of this.all)
-      this.judge(gated, () => {
-        const object = objectOf(gated.state)
-        if (object === undefined || gated.state.assessment === undefined) return
-        const { milestones } = gated.rule.assess(object, this.contextOf(gated, this.#now()))
-        this.apply(gated, { type: 'dated', milestones })
-      })
   }
 
   /** What an operator has deployed becomes targets of the gate, which are judged at once. */

@@ -1,6 +1,5 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
 import { timestampUnitMs } from '../lifecycle/proof.ts'
-import { recentVersionMs } from '../thresholds.ts'
 import type { MilestoneRecord } from './timeline.ts'
 
 /**
@@ -67,8 +66,7 @@ export function updateMilestones(
   const reference = wantedPods(milestones) < wantedPods(before.present) ? new Map(counts) : before.highest
   const higher = counts.filter(([name, count]) => count > (reference.get(name) ?? 0))
   const at = when.isFirstSight ? when.startedAt : when.now
-  const { shownAt: known } = completeMoments(before, milestones, when)
-  const shownAt = new Map(known)
+  const shownAt = new Map(before.shownAt)
   for (const name of passed) {
     const shown = shownMoment(findMilestone(milestones, name)?.at, when)
     if (shown === undefined) shownAt.delete(name)
@@ -85,33 +83,6 @@ export function updateMilestones(
     reached: passed.flatMap((name) => findMilestone(milestones, name) ?? []).filter(({ state }) => state === 'done'),
     moved: passed.length > 0 || higher.length > 0,
   }
-}
-
-/**
- * Completes the moments of reached milestones. For a milestone that was reached before the gate, an Event that is read later may
- * show an earlier moment than the status: the first start of a container.
- */
-export function completeMoments(
-  before: MilestoneProgress,
-  milestones: readonly Milestone[],
-  { startedAt }: Pick<AssessmentTime, 'startedAt'>,
-): MilestoneProgress {
-  const { names, reachedAt, shownAt } = before
-  const moments = new Map(shownAt)
-  names.slice(0, reachedAt.length).forEach((name, index) => {
-    if (reachedAt[index] !== startedAt) return
-    const at = findMilestone(milestones, name)?.at ?? Infinity
-    if (at > 0 && at < (shownAt.get(name) ?? startedAt)) moments.set(name, at)
-  })
-  return { ...before, shownAt: moments }
-}
-
-/** Whether an object shows that a milestone was reached shortly before the gate: there may still be Events of that time. */
-export function isDatedShortlyBefore(
-  { shownAt }: MilestoneProgress,
-  { startedAt }: Pick<AssessmentTime, 'startedAt'>,
-): boolean {
-  return [...shownAt.values()].some((at) => at < startedAt && at >= startedAt - recentVersionMs)
 }
 
 /**

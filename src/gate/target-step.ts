@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { WatchRequest } from '../cluster/feed.ts'
 import type { KubeObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
-import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
+import type { Assessment } from '../lifecycle/assessment.ts'
 import type { IdentityChange } from '../lifecycle/rule.ts'
 import { observeTarget } from '../lifecycle/target-history.ts'
 import { type Target, targetWatch } from '../plan/target.ts'
@@ -10,7 +10,6 @@ import { messageOf, type Problem, traitsOf } from '../reasons/reasons.ts'
 import { deletedMs, removedCauseMs } from '../thresholds.ts'
 import { hasArrived, identityVerdict, openFields } from './identity.ts'
 import {
-  completeMoments,
   createMilestones,
   finishHold,
   finishMilestones,
@@ -96,8 +95,6 @@ export type TargetEvent =
       readonly availableRevision?: number | undefined
     }
   | { readonly type: 'held'; readonly isHeld: boolean }
-  /** Events were read after the verdict: they may show when milestones were reached before the gate. */
-  | { readonly type: 'dated'; readonly milestones: readonly Milestone[] }
   /** The hold begins, or the target has held to its end. */
   | { readonly type: 'holding' }
   | { readonly type: 'hold-ended'; readonly message: string }
@@ -117,10 +114,6 @@ export interface Step {
 /** The only function that changes the state of a target. An event that does not apply to a state changes nothing. */
 export function step(state: TargetState, event: TargetEvent, now: number, context: StepContext): Step {
   const unchanged = { state, entries: [] }
-  if (event.type === 'dated') {
-    const milestones = completeMoments(state.milestones, event.milestones, context.gateTime)
-    return { state: { ...state, milestones }, entries: [] }
-  }
   if (state.type === 'ended') return unchanged
   switch (event.type) {
     case 'found':

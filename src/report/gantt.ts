@@ -79,10 +79,8 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
   const last = steps.findLast(({ isKnown }) => isKnown) ?? steps.at(-1)
   for (const { name, at, isKnown } of steps) {
     const to = Math.min(Math.max(at - begin, from), end)
-    // It was done before the gate, at an unknown moment.
-    if (!isKnown) from = to
-    // Invisible steps are part of the next visible one.
-    if (to - from < visible) continue
+    // What was done before the gate at an unknown moment has no bar. Invisible steps are part of the next visible one.
+    if (!isKnown || to - from < visible) continue
     bars.push({ label: name, tag: '', from, to })
     from = to
   }

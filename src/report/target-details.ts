@@ -188,14 +188,15 @@ interface MilestoneRow {
   tookMs: number
 }
 
-/** Milestones of the same second share a row; the longest wait of a ready target is bold. */
+/** Milestones by time, those of the same second in one row; the longest wait of a ready target is bold. */
 function milestoneTable(record: TargetRecord, times: DetailOptions): string[] {
   const { startedAt, finishedAt } = times
   const steps = stepsOf(record, startedAt)
   const open = openMilestone(record)
   const end = endOf(record, finishedAt)
   const rows: MilestoneRow[] = []
-  for (const { name, state, message } of record.milestones) {
+  const byTime = record.milestones.toSorted((one, other) => (one.at ?? Infinity) - (other.at ?? Infinity))
+  for (const { name, state, message } of byTime) {
     const step = steps.find((each) => each.name === name)
     if (step === undefined && name !== open?.name) continue
     const elapsed = formatMoment((step?.at ?? end) - startedAt)

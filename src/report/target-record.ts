@@ -210,7 +210,7 @@ export function stepsOf(
     .toSorted((one, other) => one.at - other.at)
     .map(({ name, at, isKnown }) => {
       const tookMs = isKnown ? at - before : 0
-      before = at
+      if (isKnown) before = at
       return { name, at, isKnown, tookMs }
     })
 }
@@ -234,7 +234,7 @@ const heldMilestone = 'held'
 
 /** How long a target waited for the milestone that it has not reached, in milliseconds. */
 export function openMs(record: TargetRecord, { startedAt, finishedAt }: GateTimes): number {
-  const { at = beginOf(record, startedAt) } = stepsOf(record, startedAt).at(-1) ?? {}
+  const { at = beginOf(record, startedAt) } = stepsOf(record, startedAt).findLast(({ isKnown }) => isKnown) ?? {}
   return Math.max(0, endOf(record, finishedAt) - at)
 }
 

@@ -17,7 +17,7 @@ import { findEntry, type HealthCheck } from '../plan/health-check-entries.ts'
 import { withComparableManifests } from '../plan/manifest-equality.ts'
 import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
-import { evidenceFinishMs, evidenceFinishWhenCancelledMs, lateEventsMs, quotedTextMs } from '../thresholds.ts'
+import { evidenceFinishMs, evidenceFinishWhenCancelledMs, quotedTextMs } from '../thresholds.ts'
 import { openFiles, type Rollout } from './rollout-inputs.ts'
 import { type LivePlan, noTargets, planTargets, unlessAborted } from './rollout-plan.ts'
 
@@ -289,12 +289,10 @@ export async function followGate(
     follower.observe({ type: 'DISCOVERY', resources: plan.kinds })
     await follower.run()
     checker?.close()
-    if (gate.awaitedLists.length > 0) cluster.holdFirstWatches()
     // A cancelled job has little time left.
     await Promise.all([
       evidence.finish(clock, cancelled.aborted ? evidenceFinishWhenCancelledMs : evidenceFinishMs),
       logs?.finish(),
-      cancelled.aborted ? undefined : follower.finish(lateEventsMs),
     ])
     // The first lists contain what one look quotes: it waits for no later object.
     await exit.texts.finish((requests) => cluster.refresh(requests), cancelled, isLook ? 0 : quotedTextMs)

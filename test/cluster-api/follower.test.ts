@@ -115,29 +115,6 @@ describe('the gate is followed', () => {
     expect(report(gate)).toMatchObject({ outcome: 'ready', seconds: 10 })
   })
 
-  it('beyond its verdict, for a limited time, for the list of Events: they show when pods reached a milestone before', async () => {
-    const finish = async (...late: Observation[]) => {
-      const { cluster, events, follower, gate, over, clock, pass } = follow()
-      cluster.report(web.done, synced('Deployment', 'ReplicaSet', 'Pod'))
-      await over
-      const known = events.length
-      let isFinished = false
-      const finishing = follower.finish(1_000).then(() => {
-        isFinished = true
-      })
-      await pass(0.5)
-      cluster.report(...late)
-      await settled()
-      const wasFinished = isFinished
-      await pass(0.5)
-      await finishing
-      expect({ outcome: gate.verdict?.outcome, timers: clock.pending }).toEqual({ outcome: 'ready', timers: [] })
-      return { wasFinished, kinds: events.slice(known).map(({ type }) => type) }
-    }
-    expect(await finish(...synced('Event'))).toEqual({ wasFinished: true, kinds: ['SYNCED'] })
-    expect(await finish()).toEqual({ wasFinished: false, kinds: [] })
-  })
-
   it('to its cancellation, also while a deadline is confirmed', async () => {
     const { follower, gate, over, clock, pass, cluster } = follow()
     cluster.report(synced('Deployment'))

@@ -8,7 +8,6 @@ import {
   createWorkload,
   modified,
   run,
-  runUntil,
   synced,
 } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, podIs, start } from '../kit/objects.ts'
@@ -35,7 +34,7 @@ function moments(timeline: ReturnType<typeof run>['timeline']) {
 const probed = { containers: [{ name: 'app', image: 'acme/web:v1', readinessProbe: {} }] }
 
 /** A Deployment that was written at -60 s and complete at -18 s, and its pod. */
-function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}): KubeObject[] {
+function finished({ isProbed = true } = {}): KubeObject[] {
   const deployment = web.deployment(
     complete(1, {
       conditions: [condition('Progressing', 'True', { reason: 'NewReplicaSetAvailable', lastUpdateTime: iso(-18) })],
@@ -43,7 +42,7 @@ function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}):
     { metadata: { creationTimestamp: iso(-900), managedFields: [wrote('kubectl', -60), wrote('kcm', -18, 'status')] } },
   )
   const set = make.replicaSet({ metadata: { creationTimestamp: iso(-59) } }, deployment)
-  const running = { running: { startedAt: iso(restartCount > 0 ? -25 : -40) } }
+  const running = { running: { startedAt: iso(-40) } }
   const pod = make.pod(
     {
       metadata: { creationTimestamp: iso(-59) },
@@ -54,72 +53,30 @@ function finished({ restartCount = 0, hasEvents = true, isProbed = true } = {}):
           condition('PodScheduled', 'True', { lastTransitionTime: iso(-58) }),
           condition('Ready', 'True', { lastTransitionTime: iso(-20) }),
         ],
-        containerStatuses: [make.containerStatus({ ready: true, restartCount, state: running })],
+        containerStatuses: [make.containerStatus({ ready: true, state: running })],
       },
     },
     set,
   )
-  const event = (reason: string, first: number) =>
-    make.event(pod, {
-      reason,
-      container: 'app',
-      type: 'Normal',
-      firstTimestamp: iso(first),
-      lastTimestamp: iso(-25),
-      count: 2,
-    })
-  return [deployment, set, pod, ...(hasEvents ? [event('Pulled', -42), event('Started', -41)] : [])]
+  return [deployment, set, pod]
 }
 
 const events = synced('Event')
 
 describe('the milestones from before the gate', () => {
-  it('have the times of a Deployment: creation, writes, conditions of pods, Events and its own condition', () => {
+  it('have the times of a Deployment: creation, writes, conditions and containers of pods, and its own condition', () => {
     const { timeline } = run([at(0, added(...finished()), events, allSynced)])
     expect(moments(timeline)).toEqual({
       created: -900,
       observed: -60,
       replicaset: -59,
       scheduled: -58,
-      pulled: -42,
-      started: -41,
+      pulled: '(0)',
+      started: -40,
       ready: -20,
       available: -20,
       drained: -18,
     })
-  })
-
-  it('have the start of a container without Events', () => {
-    const { timeline } = run([at(0, added(...finished({ hasEvents: false })), allSynced)])
-    expect(moments(timeline)).toMatchObject({ pulled: -40, started: -40 })
-  })
-
-  it('have the first start of a restarted container, which only the Event contains', () => {
-    const { timeline } = run([at(0, added(...finished({ restartCount: 1 })), events, allSynced)])
-    expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41 })
-  })
-
-  it('have the times of Events that are read later, if these times are earlier', () => {
-    const objects = finished({ restartCount: 1 })
-    const isEvent = ({ kind }: KubeObject) => kind === 'Event'
-    const other = createTarget({ name: 'api' })
-    const { timeline } = runUntil(
-      9,
-      [at(0, added(...objects.filter((each) => !isEvent(each))), allSynced), at(5, added(...objects.filter(isEvent)))],
-      { targets: [createTarget(), other] },
-    )
-    expect(moments(timeline)).toMatchObject({ pulled: -42, started: -41, ready: -20 })
-  })
-
-  it('have the times of Events that are listed after the verdict, and the verdict does not change', () => {
-    const objects = finished({ restartCount: 1 })
-    const isEvent = ({ kind }: KubeObject) => kind === 'Event'
-    const before = [added(...objects.filter((each) => !isEvent(each))), synced('Deployment', 'ReplicaSet', 'Pod')]
-    const steps = [at(0, ...before), at(0.5, added(...objects.filter(isEvent)), events)]
-    const { timeline, entries } = run(steps)
-    expect(timeline).toMatchObject({ finishedAt: start, verdict: { outcome: 'ready' } })
-    expect(moments(timeline)).toMatchObject({ scheduled: -58, pulled: -42, started: -41, ready: -20, available: -20 })
-    expect(entries).toEqual(run(steps.slice(0, 1), { live: true }).entries)
   })
 
   it('have the end of the settle time for a pod without a probe', () => {
@@ -228,7 +185,7 @@ describe('the milestones from before the gate', () => {
 
 describe('a milestone whose time no object shows', () => {
   it('has the start of the gate, as the start of a container by a clock in the future', () => {
-    const [deployment, set, pod] = finished({ hasEvents: false })
+    const [deployment, set, pod] = finished()
     const status = {
       ...podIs.ready(-20),
       containerStatuses: [make.containerStatus({ ready: true, state: { running: { startedAt: iso(500) } } })],

@@ -88,14 +88,12 @@ function assessClaim(claim: PersistentVolumeClaim, context: RuleContext): Assess
 }
 
 /**
- * When the volume of a claim was there, on the runner's clock: by the event of its provisioner, else by the write of its
- * name, which precedes the phase Bound (bindClaimToVolume, pkg/controller/volume/persistentvolume).
+ * When the volume of a claim was there, on the runner's clock: by the write of its name, which precedes the phase Bound
+ * (bindClaimToVolume, pkg/controller/volume/persistentvolume).
  */
 function provisionedAt(claim: PersistentVolumeClaim, context: RuleContext): number | undefined {
-  const event = context.events(claim).findLast(({ reason }) => reason === 'ProvisioningSucceeded')
   const [writtenAt, boundBy] = [lastWriteOf(claim, context.time), boundAt(claim, context)]
-  const isOfBinding = writtenAt !== undefined && boundBy !== undefined && writtenAt <= boundBy
-  return event === undefined ? (isOfBinding ? writtenAt : undefined) : context.time(firstOccurrence(event))
+  return writtenAt !== undefined && boundBy !== undefined && writtenAt <= boundBy ? writtenAt : undefined
 }
 
 /**

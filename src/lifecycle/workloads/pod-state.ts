@@ -1,9 +1,8 @@
-import { firstOccurrence } from '../../cluster/event-order.ts'
 import type { EventObject, Pod } from '../../cluster/objects.ts'
 import type { Problem } from '../../reasons/reasons.ts'
 import { recoveredMs } from '../../thresholds.ts'
 import type { ContainerHistory, PodHistory } from '../pod-history.ts'
-import { earliest, earliestAfter, latestOfAll } from '../proof.ts'
+import { earliest, earliestAfter, isSinceStart, latestOfAll } from '../proof.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { examineContainer, hookStartedAt, longStepAt, probesDueAt } from './container-problems.ts'
 import { condition, containerOfEvent, containersOf, hasStarted, isStartError, type PodContainer } from './pod-fields.ts'
@@ -163,23 +162,14 @@ function momentsOf(
     const found = condition(pod, type)
     return found?.status === 'True' ? time(found.lastTransitionTime) : undefined
   }
-  const events = context.events(pod)
-  // The first event counts: each restart repeats the events, and the status has only the last start of each container.
-  const eventAt = ({ container }: PodContainer, reason: string) =>
-    earliest(
-      events
-        .filter((event) => event.reason === reason && containerOfEvent(event) === container.name)
-        .map((event) => time(firstOccurrence(event))),
-    )
-  const startedAt = (each: PodContainer) => earliest([eventAt(each, 'Started'), firstStartOf(each, pod, context)])
   return {
     scheduled: since('PodScheduled'),
     initialized: since('Initialized'),
-    pulled: latestOfAll(
-      containers.map((each) => earliest([eventAt(each, 'Pulled'), firstStartOf(each, pod, context)])),
-    ),
+    pulled: latestOfAll(containers.map((each) => firstStartOf(each, pod, context))),
     started: latestOfAll(
-      containers.map((each) => (each.isInit ? time(each.status?.state?.terminated?.finishedAt) : startedAt(each))),
+      containers.map((each) =>
+        each.isInit ? time(each.status?.state?.terminated?.finishedAt) : firstStartOf(each, pod, context),
+      ),
     ),
     ready: readySince,
     settled: readySince === undefined ? undefined : Math.max(readySince, settledAt),
@@ -195,6 +185,11 @@ function firstStartOf({ status }: PodContainer, { metadata }: Pod, { time }: Rul
   const createdAt = time(metadata.creationTimestamp) ?? -Infinity
   const starts = [state?.running, state?.terminated, lastState?.terminated].map((each) => time(each?.startedAt))
   return earliest(starts.filter((at) => at !== undefined && at >= createdAt))
+}
+
+/** The moment of the milestone `pulled`: its containers start directly after it. Nothing shows when an older pod pulled its images. */
+export function pulledAt(startedAt: number | undefined, context: RuleContext): number | undefined {
+  return isSinceStart(startedAt, context) ? startedAt : undefined
 }
 
 /** The moments until which a pod may wait for its containers. */

@@ -9,7 +9,7 @@ import type { RuleContext } from '../rule-context.ts'
 import { startFailure } from './container-problems.ts'
 import { exitOf } from './kubelet-messages.ts'
 import { condition, containersOf, failedContainer, type PodContainer } from './pod-fields.ts'
-import { examinePod, type PodState } from './pod-state.ts'
+import { examinePod, type PodState, pulledAt } from './pod-state.ts'
 import { newestOf } from './revision.ts'
 import { podServing } from './serving.ts'
 
@@ -145,7 +145,13 @@ function milestones(
           'init containers done',
           `init containers: ${initProgress(inits)}`,
         ),
-    step('pulled', state.pulled, moments.pulled, 'images pulled', state.runningStep ?? 'pulling images'),
+    step(
+      'pulled',
+      state.pulled,
+      pulledAt(moments.pulled, context),
+      'images pulled',
+      state.runningStep ?? 'pulling images',
+    ),
     step('started', state.started, moments.started, 'containers started', state.runningStep ?? 'starting containers'),
     // The phase is Running once no container waits for its start (getPhase, pkg/kubelet).
     step('running', running, moments.started, 'running', 'waiting for all containers to run'),

@@ -9,7 +9,7 @@ import { conclude, createdMilestone, observedMilestone } from '../rule.ts'
 import type { RuleContext } from '../rule-context.ts'
 import { podRequest } from '../selector.ts'
 import { condition } from './pod-fields.ts'
-import type { PodState } from './pod-state.ts'
+import { type PodState, pulledAt } from './pod-state.ts'
 import { byImportance, examinePods, type PodsState, type StuckPods, stuckPods } from './revision-pods.ts'
 
 /** The milestones of workloads with pods; some workloads have more. */
@@ -145,7 +145,7 @@ export function assessWorkload(
       createdMilestone,
       observedMilestone(workload),
       ...(revision === undefined ? [] : [revision]),
-      ...podMilestones(state, created),
+      ...podMilestones(state, created, context),
       ...findings.milestones,
     ],
     problems,
@@ -229,7 +229,7 @@ export function readyMilestone(
 }
 
 /** The milestones of pods before `ready`; skipped if pods cannot be read. */
-function podMilestones(state: PodsState | undefined, replicas: number): readonly Milestone[] {
+function podMilestones(state: PodsState | undefined, replicas: number, context: RuleContext): readonly Milestone[] {
   if (state === undefined)
     return ['scheduled', 'pulled', 'started'].map((name) => ({
       name,
@@ -245,9 +245,10 @@ function podMilestones(state: PodsState | undefined, replicas: number): readonly
     for (const pod of state.pods) if (pod[name]) passed += 1
     return withMomentOf(state.pods, name, countMilestone(name, passed, replicas, doing))
   }
+  const pulled = milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images')
   return [
     milestone('scheduled', 'scheduled'),
-    withText(milestone('pulled', replicas === 1 ? 'has pulled its image' : 'have pulled their images'), running),
+    withText({ ...pulled, at: pulledAt(pulled.at, context) }, running),
     withText(milestone('started', `started${slowest}`), running),
   ]
 }
