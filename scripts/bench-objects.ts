@@ -36,11 +36,12 @@ function managedFields(time: string): object[] {
 
 /** @param accountVolume the volume that the API server adds to a pod, with a name of its own for each; a template has none */
 function template({ name }: Workload, accountVolume?: string): object {
-  const probe = { httpGet: { path: '/healthz', port: 8080, scheme: 'HTTP' }, periodSeconds: 5, failureThreshold: 3 }
-  const env = Array.from({ length: 12 }, (_, index) => ({
+  const readinessProbe = { httpGet: { path: '/healthz', port: 8080 }, periodSeconds: 5, failureThreshold: 3 }
+  const env = Array.from({ length: 24 }, (_, index) => ({
     name: `SETTING_${index}`,
     value: `value ${index} of ${name}`,
   }))
+  const volumes = ['settings', ...(accountVolume === undefined ? [] : [accountVolume])]
   return {
     containers: [
       {
@@ -49,63 +50,38 @@ function template({ name }: Workload, accountVolume?: string): object {
         ports: [{ containerPort: 8080, protocol: 'TCP' }],
         env,
         resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { memory: '256Mi' } },
-        volumeMounts: [
-          { name: 'settings', mountPath: '/etc/settings', readOnly: true },
-          ...(accountVolume === undefined
-            ? []
-            : [{ name: accountVolume, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount', readOnly: true }]),
-        ],
-        startupProbe: { ...probe, failureThreshold: 30 },
-        livenessProbe: { ...probe, timeoutSeconds: 1, successThreshold: 1 },
-        readinessProbe: probe,
-        securityContext: { allowPrivilegeEscalation: false, runAsNonRoot: true, capabilities: { drop: ['ALL'] } },
-        terminationMessagePath: '/dev/termination-log',
-        imagePullPolicy: 'IfNotPresent',
+        volumeMounts: volumes.map((each) => ({ name: each, mountPath: `/var/run/${each}`, readOnly: true })),
+        readinessProbe,
       },
     ],
+    volumes: volumes.map((each) => ({ name: each, configMap: { name: each, defaultMode: 420 } })),
     restartPolicy: 'Always',
-    serviceAccountName: 'default',
-    schedulerName: 'default-scheduler',
     terminationGracePeriodSeconds: 30,
-    dnsPolicy: 'ClusterFirst',
-    securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
   }
 }
 
-/** What the API server mounts into each pod. */
-const accountSources = [
-  { serviceAccountToken: { expirationSeconds: 3_607, path: 'token' } },
-  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-  { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
-]
-
-const configVolume = { name: 'settings', configMap: { name: 'settings', defaultMode: 420 } }
-
 const labelsOf = ({ name }: Workload) => ({ app: name })
 const hashedLabelsOf = (workload: Workload) => ({ ...labelsOf(workload), 'pod-template-hash': 'a1b2c3' })
+const revision = { 'deployment.kubernetes.io/revision': '1' }
+const metadataOf = (kind: string, name: string, { namespace }: Workload, time: string) => ({
+  name,
+  namespace,
+  uid: `${kind}-${name}`,
+  creationTimestamp: time,
+  managedFields: managedFields(time),
+})
 
 /** @param ready how many of the pods are ready; undefined: the controller has not observed the Deployment */
 export function createDeployment(workload: Workload, ready: number | undefined, time: string): KubeObject {
-  const { namespace, name, replicas } = workload
+  const { name, replicas } = workload
   const isComplete = ready === replicas
-  const condition = (type: string, status: string, reason: string) => ({
-    type,
-    status,
-    reason,
-    lastTransitionTime: time,
-  })
+  const condition = (type: string, status: string, reason: string) => {
+    return { type, status, reason, lastTransitionTime: time }
+  }
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: {
-      name,
-      namespace,
-      uid: `deployment-${name}`,
-      generation: 1,
-      creationTimestamp: time,
-      annotations: { 'deployment.kubernetes.io/revision': '1' },
-      managedFields: managedFields(time),
-    },
+    metadata: { ...metadataOf('deployment', name, workload, time), generation: 1, annotations: revision },
     spec: {
       replicas,
       selector: { matchLabels: labelsOf(workload) },
@@ -131,20 +107,16 @@ export function createDeployment(workload: Workload, ready: number | undefined, 
 }
 
 export function createReplicaSet(workload: Workload, time: string): KubeObject {
-  const { namespace, name, replicas } = workload
+  const { name, replicas } = workload
   return {
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     metadata: {
-      name: `${name}-a1b2c3`,
-      namespace,
-      uid: `replicaset-${name}`,
+      ...metadataOf('replicaset', `${name}-a1b2c3`, workload, time),
       generation: 1,
-      creationTimestamp: time,
       labels: hashedLabelsOf(workload),
-      annotations: { 'deployment.kubernetes.io/revision': '1' },
+      annotations: revision,
       ownerReferences: controller('apps/v1', 'Deployment', name, `deployment-${name}`),
-      managedFields: managedFields(time),
     },
     spec: {
       replicas,
@@ -158,13 +130,13 @@ export function createReplicaSet(workload: Workload, time: string): KubeObject {
 /** The versions of a pod, in order. */
 export const podStages = ['pending', 'scheduled', 'running', 'ready'] as const
 
-export function createPod(
-  workload: Workload,
-  index: number,
-  stage: (typeof podStages)[number],
-  time: string,
-): KubeObject {
-  const { namespace, name } = workload
+/** The index of the stage from which on a condition is true. */
+const conditionStages = { PodReadyToStartContainers: 2, PodScheduled: 1, Initialized: 1, ContainersReady: 3, Ready: 3 }
+
+type PodStage = (typeof podStages)[number]
+
+export function createPod(workload: Workload, index: number, stage: PodStage, time: string): KubeObject {
+  const { name } = workload
   const step = podStages.indexOf(stage)
   const accountVolume = `kube-api-access-${index.toString(36).padStart(5, '0')}`
   const condition = (type: string, since: number) => ({
@@ -182,50 +154,20 @@ export function createPod(
     started: step >= 2,
     restartCount: 0,
     state: step >= 2 ? { running: { startedAt: time } } : { waiting: { reason: 'ContainerCreating' } },
-    lastState: {},
   }
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: `${name}-a1b2c3-${index}`,
-      generateName: `${name}-a1b2c3-`,
-      namespace,
-      uid: `pod-${name}-${index}`,
-      creationTimestamp: time,
+      ...metadataOf('pod', `${name}-a1b2c3-${index}`, workload, time),
       labels: hashedLabelsOf(workload),
-      ownerReferences: controller('apps/v1', 'ReplicaSet', `${name}-a1b2c3`, `replicaset-${name}`),
-      managedFields: managedFields(time),
+      ownerReferences: controller('apps/v1', 'ReplicaSet', `${name}-a1b2c3`, `replicaset-${name}-a1b2c3`),
     },
-    spec: {
-      ...template(workload, accountVolume),
-      ...(step >= 1 ? { nodeName: `node-${index % 50}` } : {}),
-      volumes: [{ name: accountVolume, projected: { defaultMode: 420, sources: accountSources } }, configVolume],
-      tolerations: ['not-ready', 'unreachable'].map((key) => ({
-        key: `node.kubernetes.io/${key}`,
-        effect: 'NoExecute',
-      })),
-    },
+    spec: { ...template(workload, accountVolume), ...(step >= 1 ? { nodeName: `node-${index % 50}` } : {}) },
     status: {
       phase: step >= 2 ? 'Running' : 'Pending',
-      conditions:
-        step === 0
-          ? []
-          : [
-              condition('PodReadyToStartContainers', 2),
-              condition('PodScheduled', 1),
-              condition('Initialized', 1),
-              condition('ContainersReady', 3),
-              condition('Ready', 3),
-            ],
-      ...(step >= 1
-        ? {
-            startTime: time,
-            hostIP: '10.0.0.1',
-            podIP: `10.1.${index >> 8}.${index % 256}`,
-            containerStatuses: [container],
-          }
-        : {}),
+      conditions: step === 0 ? [] : Object.entries(conditionStages).map(([type, since]) => condition(type, since)),
+      ...(step >= 1 ? { startTime: time, hostIP: '10.0.0.1', podIP: '10.1.0.1', containerStatuses: [container] } : {}),
     },
   } as KubeObject
 }

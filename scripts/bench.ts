@@ -5,27 +5,16 @@ import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createDeployment, createPod, createReplicaSet, createWorkloads, type Workload } from './bench-objects.ts'
-import type { RolloutOrder, WriteOrder } from './bench-workers.ts'
-import {
-  type Bounds,
-  type Reaction,
-  type Results,
-  type Run,
-  reactionRounds,
-  render,
-  rounds,
-  type Scale,
-  type Simulation,
-  type Soak,
-  soakHours,
-} from './performance-document.ts'
+import type { Order } from './bench-server.ts'
+import { type Bounds, type Reaction, type Run, render, type Scale } from './performance-document.ts'
 
 /**
- * Measures the start, the reaction, a large rollout, the growth, hostile input and a soak, and writes `docs/performance.md` (Linux or macOS,
- * some minutes):
+ * Measures the start, the reaction, a large rollout and hostile input, and writes `docs/performance.md` (Linux or macOS, some
+ * minutes):
  *
  *     npm run bench
  *     npm run bench -- --print          writes nothing
+ *     npm run bench -- --small --print  few rounds, small rollouts: for a change of the bench itself
  *     npm run bench -- --before COMMIT  measures the `dist` of that commit too
  *
  * Ratios are those of medians of one run in which the programs alternate, so a busy machine slows all of them.
@@ -34,10 +23,10 @@ import {
 const root = join(import.meta.dirname, '..')
 const folder = mkdtempSync(join(tmpdir(), 'rollout-gate-bench-'))
 const bundle = join(folder, 'dist')
-const kubeconfigFile = join(folder, 'kubeconfig')
 const usageFile = join(folder, 'usage')
-const megabyte = 1 << 20
-
+const sizes = process.argv.includes('--small')
+  ? { rounds: 3, reactions: 2, deployments: 8, durationMs: 2_000, events: 400, missing: 100 }
+  : { rounds: 21, reactions: 11, deployments: 200, durationMs: 20_000, events: 4_000, missing: 1_000 }
 const beforeAt = process.argv.indexOf('--before')
 const before = beforeAt < 0 ? undefined : process.argv[beforeAt + 1]
 /** The `dist` of each measured version. */
@@ -53,42 +42,49 @@ try {
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   if (before !== undefined) {
     mkdirSync(join(folder, 'before'))
-    execFileSync('bash', ['-c', 'git archive "$1" dist | tar x -C "$2"', '-', before, join(folder, 'before')], {
-      cwd: root,
-    })
+    const archive = ['-c', 'git archive "$1" dist | tar x -C "$2"', '-', before, join(folder, 'before')]
+    execFileSync('bash', archive, { cwd: root })
   }
-  writeFileSync(join(folder, 'usage.js'), reportUsage())
-  const start = await measureStart()
-  const reaction = await measureReaction()
+  // The measured process writes its CPU time and largest memory when it exits.
+  const usage = `writeFileSync(${JSON.stringify(usageFile)}, JSON.stringify(process.resourceUsage()))`
+  writeFileSync(join(folder, 'usage.js'), `import { writeFileSync } from 'node:fs'\nprocess.on('exit', () => ${usage})`)
+  const start = await withServer(measureStart)
+  const reaction = await withServer(measureReaction)
   const scales = new Map<string, Scale>()
-  for (const [name, dist] of versions)
-    scales.set(name, await measureScale({ deployments: 200, pods: 5_000, durationMs: 20_000 }, dist))
-  const growth = [100, 300, 1_000, 3_000, 10_000, 30_000, 50_000].map(simulate)
   const bounds = new Map<string, Bounds>()
-  for (const [name, dist] of versions) bounds.set(name, await measureBounds(dist))
-  const soak = runWorker('soak', soakHours) as Soak
+  for (const [name, dist] of versions) {
+    scales.set(name, await withServer((server) => measureScale(server, dist)))
+    bounds.set(name, measureBounds(dist))
+  }
   const [loadAfter = 0] = loadavg()
-  const results: Results = { load: [loadBefore, loadAfter], start, reaction, scales, growth, bounds, soak }
-  const text = render(results)
+  const text = render({ sizes, load: [loadBefore, loadAfter], start, reaction, scales, bounds })
   if (process.argv.includes('--print')) console.log(text)
   else writeFileSync(join(root, 'docs/performance.md'), text)
 } finally {
   rmSync(folder, { recursive: true })
 }
 
-/** A module for the measured process: writes its CPU time and largest memory when it exits. */
-function reportUsage(): string {
-  return `import { writeFileSync } from 'node:fs'
-process.on('exit', () => writeFileSync(${JSON.stringify(usageFile)}, JSON.stringify(process.resourceUsage())))`
+async function withServer<T>(measure: (server: ChildProcess) => Promise<T>): Promise<T> {
+  const server = fork(join(root, 'scripts/bench-server.ts'))
+  try {
+    const [{ kubeconfig }] = await once(server, 'message')
+    writeFileSync(join(folder, 'kubeconfig'), kubeconfig)
+    return await measure(server)
+  } finally {
+    server.kill()
+  }
 }
 
-async function startServer(order: RolloutOrder): Promise<{ server: ChildProcess; workloads: readonly Workload[] }> {
-  const server = fork(join(root, 'scripts/bench-workers.ts'), ['server'])
-  await once(server, 'message')
+/** Sends an order to the server. Returns its answer. */
+async function ask<T>(server: ChildProcess, order: Order): Promise<T> {
+  const answer = once(server, 'message')
   server.send(order)
-  const [{ kubeconfig, workloads }] = await once(server, 'message')
-  writeFileSync(kubeconfigFile, kubeconfig)
-  return { server, workloads }
+  const [message] = await answer
+  return message
+}
+
+interface Created {
+  readonly workloads: readonly Workload[]
 }
 
 function environment(workloads: readonly Workload[]): NodeJS.ProcessEnv {
@@ -96,27 +92,27 @@ function environment(workloads: readonly Workload[]): NodeJS.ProcessEnv {
     PATH: process.env['PATH'],
     HOME: folder,
     RUNNER_TEMP: folder,
-    KUBECONFIG: kubeconfigFile,
-    INPUT_RESOURCES: workloads.map(({ namespace, name }) => `deployment/${name} -n ${namespace}`).join('\n'),
+    KUBECONFIG: join(folder, 'kubeconfig'),
+    INPUT_RESOURCES: referencesTo(workloads).join('\n'),
   }
 }
 
-/** Programs that show when one finished rollout of three pods is done, and Node itself. */
-async function measureStart(): Promise<ReadonlyMap<string, readonly Run[]>> {
-  const { server, workloads } = await startServer({ deployments: 1, pods: 3, durationMs: 0 })
-  const env = environment(workloads)
+function referencesTo(workloads: readonly Workload[]): readonly string[] {
+  return workloads.map(({ namespace, name }) => `deployment/${name} -n ${namespace}`)
+}
+
+/** Programs that show when one finished rollout of three pods is done, kubectl if there is one, and Node itself. */
+async function measureStart(server: ChildProcess): Promise<ReadonlyMap<string, readonly Run[]>> {
+  const { workloads } = await ask<Created>(server, { type: 'create', deployments: 1, replicas: 3, finished: true })
   const programs = new Map<string, readonly string[]>([
-    ['kubectl rollout status', ['kubectl', 'rollout', 'status', 'deployment/app-0', '-n', 'team-0']],
     ...[...versions].map(([name, dist]) => [name, [process.execPath, join(dist, 'index.js')]] as const),
+    ['kubectl rollout status', ['kubectl', 'rollout', 'status', 'deployment/app-0', '-n', 'team-0']],
     ['Node alone', [process.execPath, '-e', '0']],
   ])
+  if (spawnSync('kubectl', ['version', '--client']).status !== 0) programs.delete('kubectl rollout status')
   const runs = new Map([...programs.keys()].map((name) => [name, [] as Run[]]))
-  try {
-    for (let round = 0; round < rounds; round += 1)
-      for (const [name, command] of programs) runs.get(name)?.push(timed(command, env))
-  } finally {
-    server.kill()
-  }
+  for (let round = 0; round < sizes.rounds; round += 1)
+    for (const [name, command] of programs) runs.get(name)?.push(timed(command, environment(workloads)))
   return runs
 }
 
@@ -125,96 +121,75 @@ async function measureStart(): Promise<ReadonlyMap<string, readonly Run[]>> {
  * @param expected the exit code; another one is an error
  */
 function timed(command: readonly string[], env: NodeJS.ProcessEnv, expected = 0): Run {
-  const startedAt = performance.now()
-  const { status, stdout, stderr } = spawnSync(
-    'bash',
-    ['-c', `TIMEFORMAT='%3R %3U %3S'; time "$@" 2>&1`, '-', ...command],
-    {
-      env,
-      encoding: 'utf8',
-    },
-  )
-  const wallMs = performance.now() - startedAt
+  const script = `TIMEFORMAT='%3R %3U %3S'; time "$@" 2>&1`
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', script, '-', ...command], { env, encoding: 'utf8' })
   if (status !== expected) throw new Error(`${command.join(' ')} ended with ${status}:\n${stdout}${stderr}`)
-  const [real = wallMs / 1000, user = 0, system = 0] = stderr.trim().split(' ').map(Number)
-  return { wallMs: real * 1000, cpuMs: (user + system) * 1000 }
+  const [wall = Number.NaN, user = 0, system = 0] = stderr.trim().split(' ').map(Number)
+  return { wallMs: wall * 1000, cpuMs: (user + system) * 1000 }
 }
 
-async function measureReaction(): Promise<Reaction> {
-  const server = fork(join(root, 'scripts/bench-workers.ts'), ['writes'])
-  const order = async (order: WriteOrder) => {
-    const answer = once(server, 'message')
-    server.send(order)
-    return (await answer)[0] as { readonly writtenAt: number }
+/** Rollouts of one pod, half of which fail: from each write to what the gate shows of it. */
+async function measureReaction(server: ChildProcess): Promise<Reaction> {
+  const deployments = 2 * sizes.reactions
+  const { workloads } = await ask<Created>(server, { type: 'create', deployments, replicas: 1 })
+  const write = async (index: number, state: (Order & { type: 'write' })['state']) => {
+    const { writtenAt } = await ask<{ readonly writtenAt: number }>(server, { type: 'write', index, state })
+    return writtenAt
   }
-  const [{ kubeconfig, workloads }] = await once(server, 'message')
-  writeFileSync(kubeconfigFile, kubeconfig)
-  const reaction = { line: [] as number[], ready: [] as number[], failed: [] as number[] }
-  try {
-    for (let index = 0; index < 2 * reactionRounds; index += 1) {
-      const env = environment(workloads.slice(index, index + 1))
-      const gate = spawn(process.execPath, [join(bundle, 'index.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-      const exit = once(gate, 'exit').then(() => Date.now())
-      gate.stdout.resume()
-      await order({ index, state: 'created' })
-      await pause(200)
-      const line = once(gate.stdout, 'data').then(() => Date.now())
-      const started = await order({ index, state: 'running' })
-      reaction.line.push((await line) - started.writtenAt)
-      await pause(100)
-      const state = index % 2 === 0 ? 'ready' : 'failed'
-      const { writtenAt } = await order({ index, state })
-      reaction[state].push((await exit) - writtenAt)
-    }
-  } finally {
-    server.kill()
+  const reaction = { line: [] as number[], ready: [] as number[], failed: [] as number[], end: [] as number[] }
+  for (let index = 0; index < deployments; index += 1) {
+    const env = environment(workloads.slice(index, index + 1))
+    const gate = spawn(process.execPath, [join(bundle, 'index.js')], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+    let lineAt = 0
+    gate.stdout.on('data', () => {
+      lineAt = Date.now()
+    })
+    const exit = once(gate, 'exit').then(() => Date.now())
+    await write(index, 'scheduled')
+    await pause(200)
+    const line = once(gate.stdout, 'data').then(() => Date.now())
+    const startedAt = await write(index, 'running')
+    reaction.line.push((await line) - startedAt)
+    await pause(100)
+    const isFailed = index % 2 === 1
+    const writtenAt = await write(index, isFailed ? 'failed' : 'ready')
+    const exitedAt = await exit
+    if (isFailed) reaction.failed.push(lineAt - writtenAt)
+    reaction[isFailed ? 'end' : 'ready'].push(exitedAt - writtenAt)
   }
   return reaction
 }
 
-async function measureScale(order: RolloutOrder, dist: string): Promise<Scale> {
-  const { server, workloads } = await startServer(order)
-  try {
-    const done = once(server, 'message')
-    const command = ['--import', join(folder, 'usage.js'), join(dist, 'index.js')]
-    const gate = spawn(process.execPath, command, { env: environment(workloads), stdio: ['ignore', 'pipe', 'inherit'] })
-    let log = ''
-    gate.stdout.on('data', (chunk) => {
-      log += chunk
-    })
-    const [code] = await once(gate, 'exit')
-    const exitedAt = Date.now()
-    if (code !== 0) throw new Error(`The gate of the large rollout failed:\n${log.slice(-3_000)}`)
-    const [{ lastWriteAt, podEvents, tookMs, requests }] = await done
-    const { maxRSS, userCPUTime, systemCPUTime } = JSON.parse(readFileSync(usageFile, 'utf8'))
-    const cpuMs = (userCPUTime + systemCPUTime) / 1000
-    return { rssMb: (maxRSS * 1024) / megabyte, cpuMs, exitMs: exitedAt - lastWriteAt, podEvents, tookMs, requests }
-  } finally {
-    server.kill()
-  }
+async function measureScale(server: ChildProcess, dist: string): Promise<Scale> {
+  const { deployments, durationMs } = sizes
+  const { workloads } = await ask<Created>(server, { type: 'create', deployments, replicas: 25 })
+  const done = ask<Pick<Scale, 'podEvents' | 'requests'> & { readonly lastWriteAt: number }>(server, {
+    type: 'roll-out',
+    durationMs,
+  })
+  const command = ['--import', join(folder, 'usage.js'), join(dist, 'index.js')]
+  const gate = spawn(process.execPath, command, { env: environment(workloads), stdio: ['ignore', 'pipe', 'inherit'] })
+  let log = ''
+  gate.stdout.on('data', (chunk) => {
+    log += chunk
+  })
+  const [code] = await once(gate, 'exit')
+  const exitedAt = Date.now()
+  if (code !== 0) throw new Error(`The gate of the large rollout failed:\n${log.slice(-3_000)}`)
+  const { lastWriteAt, podEvents, requests } = await done
+  const { maxRSS, userCPUTime, systemCPUTime } = JSON.parse(readFileSync(usageFile, 'utf8'))
+  const cpuMs = (userCPUTime + systemCPUTime) / 1000
+  return { rssMb: maxRSS / 1024, cpuMs, exitMs: exitedAt - lastWriteAt, podEvents, requests }
 }
 
-/** What a tenant, a manifest or a slow API server may cost a gate. None of these rollouts becomes ready. */
-async function measureBounds(dist: string): Promise<Bounds> {
+/** What a tenant or a manifest may cost a gate: many events about one pod, and missing targets, replayed. */
+function measureBounds(dist: string): Bounds {
   const replay = (lines: readonly object[]) => {
     const file = join(folder, 'bounds.ndjson')
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
-    return timed(
-      [process.execPath, join(dist, 'cli.js'), 'replay', file],
-      { PATH: process.env['PATH'], HOME: folder },
-      1,
-    )
+    return timed([process.execPath, join(dist, 'cli.js'), 'replay', file], environment([]), 1)
   }
-  const bounds = { events: replay(recordedEvents(4_000)), missing: replay(recordedAbsence(1_000)) }
-  const server = fork(join(root, 'scripts/bench-workers.ts'), ['pages'])
-  try {
-    const [{ kubeconfig, workloads }] = await once(server, 'message')
-    writeFileSync(kubeconfigFile, kubeconfig)
-    const env = { ...environment(workloads), INPUT_TIMEOUT: '8s' }
-    return { ...bounds, list: timed([process.execPath, join(dist, 'index.js')], env, 1) }
-  } finally {
-    server.kill()
-  }
+  return { events: replay(recordedEvents(sizes.events)), missing: replay(recordedAbsence(sizes.missing)) }
 }
 
 function recordedAt(ms: number): string {
@@ -222,14 +197,8 @@ function recordedAt(ms: number): string {
 }
 
 function recordingHeader(workloads: readonly Workload[]): object {
-  const resources = workloads.map(({ namespace, name }) => `deployment/${name} -n ${namespace}`)
-  return {
-    recording: 'rollout-gate/v1',
-    startedAt: recordedAt(0),
-    server: 'v1.34.4',
-    context: 'bench',
-    inputs: { resources },
-  }
+  const inputs = { resources: referencesTo(workloads) }
+  return { recording: 'rollout-gate/v1', startedAt: recordedAt(0), server: 'v1.34.4', context: 'bench', inputs }
 }
 
 /** A recording of a pod that does not start, and of events about it. */
@@ -253,15 +222,12 @@ function recordedEvents(count: number): readonly object[] {
     message: `probe ${index} failed`,
     lastTimestamp: recordedAt(index * 10),
   })
+  const indexes = Array.from({ length: count }, (_, index) => index)
   return [
     recordingHeader(workloads),
     ...objects.map((object) => ({ at: time, type: 'ADDED', object })),
     ...kinds.map(({ apiVersion, kind }) => ({ at: time, type: 'SYNCED', apiVersion, kind, namespace })),
-    ...Array.from({ length: count }, (_, index) => ({
-      at: recordedAt(index * 10),
-      type: 'ADDED',
-      object: event(index),
-    })),
+    ...indexes.map((index) => ({ at: recordedAt(index * 10), type: 'ADDED', object: event(index) })),
     { at: recordedAt(count * 10), type: 'END' },
   ]
 }
@@ -269,23 +235,10 @@ function recordedEvents(count: number): readonly object[] {
 /** A recording of Deployments that are never created, each in a namespace of its own. */
 function recordedAbsence(count: number): readonly object[] {
   const workloads = createWorkloads(count, 1).map((workload, index) => ({ ...workload, namespace: `shop-${index}` }))
-  const at = recordedAt(0)
-  const synced = { at, type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment' }
+  const synced = { at: recordedAt(0), type: 'SYNCED', apiVersion: 'apps/v1', kind: 'Deployment' }
   return [
     recordingHeader(workloads),
     ...workloads.map(({ namespace }) => ({ ...synced, namespace })),
     { at: recordedAt(40_000), type: 'END' },
   ]
-}
-
-function simulate(pods: number): Simulation {
-  const simulation = runWorker('simulate', pods) as Simulation
-  if (simulation.outcome !== 'ready') throw new Error(`The rollout of ${pods} pods ended ${simulation.outcome}`)
-  return simulation
-}
-
-/** Runs a worker to its end. Returns what it prints. */
-function runWorker(task: string, size: number): unknown {
-  const output = execFileSync(process.execPath, [join(root, 'scripts/bench-workers.ts'), task, String(size)])
-  return JSON.parse(String(output))
 }

@@ -1,51 +1,34 @@
 import { availableParallelism } from 'node:os'
+import { podStages } from './bench-objects.ts'
 import { table } from './markdown.ts'
 
 /** `docs/performance.md`, from the results of `bench.ts`. */
-
-export const rounds = 21
-export const reactionRounds = 11
-export const soakHours = 30
 
 export interface Run {
   readonly wallMs: number
   readonly cpuMs: number
 }
 
-/** Milliseconds from a write of the API server: to the log line, and to the exit of the gate. */
-export interface Reaction extends Readonly<Record<'line' | 'ready' | 'failed', readonly number[]>> {}
+/**
+ * Milliseconds from a write of the API server: to the log line, to the exit when ready, and to the last line and the exit when
+ * failed.
+ */
+export interface Reaction extends Readonly<Record<'line' | 'ready' | 'failed' | 'end', readonly number[]>> {}
 
-export interface Scale
-  extends Readonly<Record<'rssMb' | 'cpuMs' | 'exitMs' | 'podEvents' | 'tookMs' | 'requests', number>> {}
+export interface Scale extends Readonly<Record<'rssMb' | 'cpuMs' | 'exitMs' | 'podEvents' | 'requests', number>> {}
 
-/** The cost of 4,000 events about one pod, of 1,000 missing targets, and of a list that takes 90 s. */
-export interface Bounds extends Readonly<Record<'events' | 'missing' | 'list', Run>> {}
-
-export interface Simulation {
-  readonly pods: number
-  readonly events: number
-  readonly outcome: string
-  readonly cpuMs: number
-  readonly rssMb: number
-}
-
-export interface Soak {
-  readonly requests: number
-  readonly entries: number
-  readonly heapMb: readonly { readonly hour: number; readonly mb: number }[]
-}
+/** The cost of events about one pod, and of missing targets. */
+export interface Bounds extends Readonly<Record<'events' | 'missing', Run>> {}
 
 export interface Results {
+  readonly sizes: Readonly<Record<'rounds' | 'reactions' | 'deployments' | 'durationMs' | 'events' | 'missing', number>>
   /** The load of the machine before the first measurement and after the last one. */
   readonly load: readonly [before: number, after: number]
   readonly start: ReadonlyMap<string, readonly Run[]>
   readonly reaction: Reaction
   /** By version. */
   readonly scales: ReadonlyMap<string, Scale>
-  readonly growth: readonly Simulation[]
-  /** By version. */
   readonly bounds: ReadonlyMap<string, Bounds>
-  readonly soak: Soak
 }
 
 const startNotes = [
@@ -67,42 +50,39 @@ interface Figure {
   readonly goal: number
 }
 
-/** The document: each figure beside its goal. */
-export function render({ load, start, reaction, scales, growth, bounds, soak }: Results): string {
+/** The document: each figure beside its goal. Without kubectl there is no ratio. */
+export function render({ sizes, load, start, reaction, scales, bounds }: Results): string {
   const medians = [...start].map(([name, runs]) => ({
     name,
     wallMs: median(runs.map(({ wallMs }) => wallMs)),
     leastMs: Math.min(...runs.map(({ wallMs }) => wallMs)),
     cpuMs: median(runs.map(({ cpuMs }) => cpuMs)),
   }))
-  const heapAt = (hour: number) => soak.heapMb.find((each) => each.hour === hour)?.mb ?? Number.NaN
-  const [kubectl, gate] = medians
+  const [gate] = medians
+  const kubectl = medians.find(({ name }) => name.startsWith('kubectl'))
   const [scale] = scales.values()
-  if (kubectl === undefined || gate === undefined || scale === undefined) throw new Error('Nothing was measured.')
+  const [bound] = bounds.values()
+  if (gate === undefined || scale === undefined || bound === undefined) throw new Error('Nothing was measured.')
+  const pods = (scale.podEvents / podStages.length).toLocaleString('en')
+  const ratios: readonly Figure[] =
+    kubectl === undefined
+      ? []
+      : [
+          { name: 'Start: elapsed time, relative to kubectl', value: gate.wallMs / kubectl.wallMs, unit: '×', goal: 2 },
+          { name: 'Start: CPU time, relative to kubectl', value: gate.cpuMs / kubectl.cpuMs, unit: '×', goal: 2 },
+        ]
+  const cpuOf100 = (scale.cpuMs - gate.cpuMs) / 1000 / (scale.podEvents / 100)
   const figures: readonly Figure[] = [
-    { name: 'Start: elapsed time, relative to kubectl', value: gate.wallMs / kubectl.wallMs, unit: '×', goal: 2 },
-    { name: 'Start: CPU time, relative to kubectl', value: gate.cpuMs / kubectl.cpuMs, unit: '×', goal: 2 },
+    ...ratios,
     { name: 'Write to log line, median', value: median(reaction.line), unit: 'ms', goal: 10 },
     { name: 'Write to exit when ready, median', value: median(reaction.ready), unit: 'ms', goal: 50 },
-    { name: 'Write to exit when failed, median', value: median(reaction.failed), unit: 'ms', goal: 400 },
-    { name: '5,000 pods: largest memory', value: scale.rssMb, unit: 'MB', goal: 200 },
-    { name: '5,000 pods: exit after the last event', value: scale.exitMs, unit: 'ms', goal: 250 },
-    {
-      name: '5,000 pods: CPU time of 100 pod events',
-      value: (scale.cpuMs - gate.cpuMs) / 1000 / (scale.podEvents / 100),
-      unit: 's',
-      goal: 0.05,
-    },
-    {
-      name: `${soakHours} hours: growth of the heap in an hour`,
-      value: (heapAt(soakHours) - heapAt(1)) / (soakHours - 1),
-      unit: 'MB',
-      goal: 0.1,
-    },
+    { name: 'Write to last line when failed, median', value: median(reaction.failed), unit: 'ms', goal: 400 },
+    { name: `${pods} pods: largest memory`, value: scale.rssMb, unit: 'MB', goal: 200 },
+    { name: `${pods} pods: exit after the last event`, value: scale.exitMs, unit: 'ms', goal: 250 },
+    { name: `${pods} pods: CPU time of 100 pod events`, value: cpuOf100, unit: 's', goal: 0.05 },
+    { name: `${sizes.events} events about one pod: CPU time`, value: bound.events.cpuMs / 1000, unit: 's', goal: 4 },
+    { name: `${sizes.missing} missing targets: CPU time`, value: bound.missing.cpuMs / 1000, unit: 's', goal: 1.5 },
   ]
-  const [least, most] = [growth[2], growth.at(-1)]
-  const perPod = (simulation: Simulation | undefined) =>
-    simulation === undefined ? Number.NaN : simulation.cpuMs / simulation.pods
   return `${[
     '# Performance',
     '',
@@ -126,7 +106,7 @@ export function render({ load, start, reaction, scales, growth, bounds, soak }: 
     '',
     '## Start',
     '',
-    `One finished Deployment with three pods, the same API server over TLS, ${rounds} alternating runs.`,
+    `One finished Deployment with three pods, the same API server over TLS, ${sizes.rounds} alternating runs.`,
     '',
     ...table(
       ['program', 'median', 'fastest', 'CPU, median'],
@@ -140,16 +120,16 @@ export function render({ load, start, reaction, scales, growth, bounds, soak }: 
     '',
     '## Reaction',
     '',
-    `Rollouts of one pod, ${2 * reactionRounds} runs: the time from the write in the API server until the log line arrives, or until the`,
-    'process has ended. A failed rollout also reads its evidence, and its texts wait for 250 ms: an object that makes a secret known may',
-    'arrive later than the event that quotes it.',
+    `Rollouts of one pod, ${2 * sizes.reactions} runs: the time from the write in the API server until the log line arrives, or until the`,
+    'process has ended. A failed rollout also reads its evidence.',
     '',
     ...table(
       ['from the write to', 'median', 'fastest', 'slowest'],
       [
         ['the log line', reaction.line] as const,
         ['the exit when ready', reaction.ready] as const,
-        ['the exit when failed', reaction.failed] as const,
+        ['the last line when failed', reaction.failed] as const,
+        ['the exit when failed', reaction.end] as const,
       ].map(([name, times]) => [
         name,
         ...[median(times), Math.min(...times), Math.max(...times)].map((ms) => `${ms} ms`),
@@ -158,8 +138,8 @@ export function render({ load, start, reaction, scales, growth, bounds, soak }: 
     '',
     '## Large rollout',
     '',
-    `200 Deployments with 5,000 pods in ten namespaces become ready within ${format(scale.tookMs / 1000)} s: ${scale.podEvents} events of pods,`,
-    `${format(scale.cpuMs / 1000)} s of CPU time, ${scale.requests} requests.`,
+    `${sizes.deployments} Deployments with ${pods} pods in ten namespaces become ready within ${sizes.durationMs / 1000} s: ${scale.podEvents} events`,
+    `of pods, ${format(scale.cpuMs / 1000)} s of CPU time, ${scale.requests} requests.`,
     '',
     ...table(
       ['version', 'largest memory', 'CPU', 'exit after the last event'],
@@ -173,53 +153,16 @@ export function render({ load, start, reaction, scales, growth, bounds, soak }: 
     '',
     ...scaleNotes,
     '',
-    '## Growth',
-    '',
-    `Rollouts on the virtual clock, four events for each pod. From ${least?.pods} to ${most?.pods} pods, the CPU time of a pod changes from`,
-    `${format(perPod(least))} to ${format(perPod(most))} ms. A linear cost would not change it.`,
-    '',
-    ...table(
-      ['pods', 'CPU', 'CPU of a pod', 'largest memory'],
-      growth.map((each) => [
-        String(each.pods),
-        `${format(each.cpuMs / 1000)} s`,
-        `${format(perPod(each))} ms`,
-        `${format(each.rssMb)} MB`,
-      ]),
-    ),
-    '',
-    '```mermaid',
-    'xychart-beta',
-    '  title "CPU time of a rollout"',
-    `  x-axis "pods" [${growth.map(({ pods }) => pods).join(', ')}]`,
-    '  y-axis "seconds"',
-    `  line [${growth.map(({ cpuMs }) => (cpuMs / 1000).toFixed(2)).join(', ')}]`,
-    '```',
-    '',
     '## Hostile input',
     '',
-    'Rollouts that never become ready: 4,000 events about one pod and 1,000 missing targets, replayed; and `timeout: 8s` while the API',
-    'server needs 90 s for a list, in pages of one second. A gate that has no list asks once more before it ends.',
+    `Rollouts that never become ready, replayed: ${sizes.events} events about one pod, and ${sizes.missing} missing targets.`,
     '',
     ...table(
-      ['version', 'CPU for the events', 'CPU for the missing targets', 'time until the outcome without a list'],
-      [...bounds].map(([name, { events, missing, list }]) => [
+      ['version', 'CPU for the events', 'CPU for the missing targets'],
+      [...bounds].map(([name, { events, missing }]) => [
         name,
-        ...[events.cpuMs, missing.cpuMs, list.wallMs].map((ms) => `${format(ms / 1000)} s`),
+        ...[events.cpuMs, missing.cpuMs].map((ms) => `${format(ms / 1000)} s`),
       ]),
-    ),
-    '',
-    '## Soak',
-    '',
-    `A rollout that does not end, ${soakHours} hours on the virtual clock, with the API server in the same process: ${soak.requests} requests,`,
-    `since every watch is renewed within a minute and expires each hour. A pod changes each minute, and one is replaced each hour.`,
-    `The heap keeps the ${soak.entries} lines of the log, for the summary, and the last state of each deleted pod.`,
-    '',
-    ...table(
-      ['hour', 'heap after a garbage collection'],
-      soak.heapMb
-        .filter(({ hour }) => hour < 2 || hour % 5 === 0)
-        .map(({ hour, mb }) => [String(hour), `${format(mb)} MB`]),
     ),
   ].join('\n')}\n`
 }
