@@ -3,6 +3,7 @@ import type { KubeObject, Pod, Subject } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import type { GateTime } from '../../src/lifecycle/gate-time.ts'
 import type { PodHistory } from '../../src/lifecycle/pod-history.ts'
+import type { Rule } from '../../src/lifecycle/rule.ts'
 import type { LifecycleSettings, RuleContext } from '../../src/lifecycle/rule-context.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
@@ -87,6 +88,12 @@ export function context(options: ContextOptions = {}): RuleContext {
     declaresStatus: () => options.declaresStatus,
     listState: (request) => (isSeen(request) ? 'complete' : 'unknown'),
   }
+}
+
+/** What a rule says about an object among others, which was first seen at the start of the gate unless `history` says more. */
+export function read<Gated extends KubeObject>(options: ContextOptions, rule: Rule<Gated>, object: Gated) {
+  const history = observeTarget(undefined, object, moment(0), rule.failures?.(object), rule.states?.(object))
+  return reported(rule.assess(object, context({ now: 60, history, ...options })))
 }
 
 /** Observations of a pod with these versions, each at its second. */

@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs'
+import { load } from 'js-yaml'
+import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
+import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
+import { ruleOf } from '../../src/lifecycle/rules.ts'
+import type { WaitFor } from '../../src/plan/target.ts'
+import { iso, moment } from './objects.ts'
+import { read } from './rule.ts'
+
+/**
+ * Objects and what their rules say about them, as data:
+ *
+ *     a group:
+ *       of: the fields that its objects share
+ *       cases:
+ *         a title: [the status, a verdict]
+ *         another: [{ spec: its other fields, status: … }, a verdict]
+ *
+ * A verdict is `ready`, `progressing condition-false slow: the message of the problem`, or `ready: the message of the
+ * assessment`; at other seconds than 60: `{ 9: progressing until 10, 10: failed }`. In an object, `@9` is second 9 of the
+ * gate, and a condition is `Ready False @9 Reason: message`, of generation 1: `Ready/1 False`.
+ */
+interface Group {
+  readonly of?: Partial<KubeObject>
+  /** The second at which its objects are read. */
+  readonly now?: number
+  readonly waitFor?: WaitFor
+  readonly cases: Readonly<Record<string, readonly [fields: unknown, verdict: Verdict, options?: Options]>>
+}
+
+interface Options {
+  readonly waitFor?: WaitFor
+  readonly now?: number
+  readonly beside?: readonly KubeObject[]
+  readonly unseen?: readonly string[]
+}
+
+type Verdict = string | Readonly<Record<number, string>>
+
+const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
+
+/** The text of a condition as the API has it. */
+function toCondition(text: string): Condition {
+  const [, type = '', generation, status = '', at, reason, message] =
+    /^(\S+?)(?:\/(\d+))? (\S+)(?: @(\S+))?(?: (\w+))?(?:: (.*))?$/s.exec(text) ?? []
+  return {
+    type,
+    status,
+    ...(generation === undefined ? {} : { observedGeneration: Number(generation) }),
+    ...(at === undefined ? {} : { lastTransitionTime: iso(Number(at)) }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+  }
+}
+
+/** The data of a file with its moments and conditions. */
+function revive(value: unknown, key = ''): unknown {
+  if (typeof value === 'string' && /^@-?[\d.]+$/.test(value)) return iso(Number(value.slice(1)))
+  if (Array.isArray(value))
+    return value.map((each) => (key === 'conditions' && typeof each === 'string' ? toCondition(each) : revive(each)))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revive(each, name)]))
+}
+
+function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
+  const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
+  const isWholeOnly = isWhole && Object.keys(fields ?? {}).every((key) => fieldsOfObjects.includes(key))
+  const own = (isWholeOnly ? fields : { status: fields }) as Partial<KubeObject>
+  const object = revive({
+    ...of,
+    ...own,
+    metadata: { name: 'w', namespace: 'shop', uid: 'w-uid', ...of.metadata, ...own.metadata },
+  })
+  const { status, ...rest } = object as KubeObject
+  return status === undefined || status === null ? rest : { ...rest, status }
+}
+
+function expectVerdict(
+  object: KubeObject,
+  verdict: string,
+  now: number,
+  { waitFor, beside = [], unseen = [] }: Options,
+) {
+  const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
+  const result = read({ now, objects: revive(beside) as KubeObject[], unseen }, rule, object)
+  const [, status, reason, problemClass, until, message] =
+    /^(\w+)(?: ([a-z-]+-[a-z-]+|paused|suspended|terminating))?(?: (slow|strike|terminal))?(?: until ([\d.]+))?(?:: (.*))?$/s.exec(
+      verdict,
+    ) ?? []
+  const problem = {
+    ...(reason && { reason }),
+    ...(problemClass && { class: problemClass }),
+    ...(reason && message && { message }),
+  }
+  expect(result).toMatchObject({
+    status,
+    ...(reason !== undefined && { problems: [problem] }),
+    ...(reason === undefined && message !== undefined && { message }),
+    ...(until !== undefined && { recheckAt: moment(Number(until)) }),
+  })
+}
+
+/** The cases of a file. */
+export function testObjects(path: string): void {
+  const groups = Object.entries(load(readFileSync(path, 'utf8')) as Readonly<Record<string, Group>>)
+  describe.each(groups)('%s', (_, { of = {}, now = 60, waitFor, cases }) =>
+    it.each(Object.entries(cases))('%s', (_title, [fields, verdict, options = {}]) => {
+      const verdicts = typeof verdict === 'string' ? { [options.now ?? now]: verdict } : verdict
+      for (const [second, each] of Object.entries(verdicts))
+        expectVerdict(objectOf(fields, of), each, Number(second), { ...(waitFor && { waitFor }), ...options })
+    }),
+  )
+}
