@@ -8,7 +8,7 @@ import { Secrets } from './cluster/secrets.ts'
 import { describeMistakes, errorText, type Mistake, throwMistakes, UserError } from './errors.ts'
 import type { Reporter } from './exit.ts'
 import { passes } from './gate/outcome.ts'
-import { redactTimeline } from './gate/redact-timeline.ts'
+import { redactRecord } from './gate/redact-record.ts'
 import {
   type EndedTimeline,
   emptyTimeline,
@@ -85,7 +85,7 @@ export async function runAction(action: ActionName): Promise<void> {
     const timeline = await work.catch((error: unknown) => {
       if (!(error instanceof UserError)) throw error
       for (const text of describeMistakes(error.mistakes)) core.error(plain(secrets.redact(text)))
-      return redactTimeline(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
+      return redactRecord(misconfiguredTimeline(error, startedAt, systemClock.now()), secrets.redact)
     })
     publish(timeline, timelineOfReport(timeline, job), job, links)
     await finishExtras(timeline)
@@ -218,9 +218,9 @@ async function mergeGates(job: Job): Promise<EndedTimeline> {
       plain(`${path} is of attempt ${attempt} of this run: its job did not run again, or ended before its gate.`),
     )
   }
-  const timeline = redactTimeline(mergeReports(files, systemClock.now(), own), job.secrets.redact)
+  const timeline = redactRecord(mergeReports(files, systemClock.now(), own), job.secrets.redact)
   await findTracked(
-    timeline.targets.map(({ target }) => target.source),
+    timeline.targets.map(({ source }) => source),
     job,
   )
   for (const line of renderMergedLog(timeline, { color: !process.env['NO_COLOR'], groups: true })) console.log(line)

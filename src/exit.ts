@@ -3,7 +3,7 @@ import type { FeedEvent } from './cluster/feed.ts'
 import type { Secrets } from './cluster/secrets.ts'
 import { TextQueue } from './cluster/text-queue.ts'
 import { KeyLines } from './cluster/token-shapes.ts'
-import { redactEntry, redactTimeline } from './gate/redact-timeline.ts'
+import { redactRecord } from './gate/redact-record.ts'
 import type { Entry, Timeline } from './gate/timeline.ts'
 import type { Source } from './plan/target.ts'
 import type { RecordingWriter } from './recording/writer.ts'
@@ -48,14 +48,14 @@ export class Exit implements Reporter {
     this.#reporter.onStart?.((now) => {
       const state = present(now)
       const { isWaiting } = this.texts
-      if (shown === undefined || !isWaiting) shown = redactTimeline(state, isWaiting ? () => '' : this.#secrets.redact)
+      if (shown === undefined || !isWaiting) shown = redactRecord(state, isWaiting ? () => '' : this.#secrets.redact)
       return { ...shown, finishedAt: state.finishedAt }
     })
   }
 
   readonly onEntry = (entry: Entry): void =>
     this.texts.push(
-      () => this.#reporter.onEntry(redactEntry(entry, this.#secrets.redact)),
+      () => this.#reporter.onEntry(redactRecord(entry, this.#secrets.redact)),
       entry.outcome !== 'ready' && !entry.isUnquoted,
     )
 
@@ -72,7 +72,7 @@ export class Exit implements Reporter {
 
   /** A timeline as it may leave the process. */
   redact<T extends Timeline>(timeline: T): T {
-    return redactTimeline(timeline, this.#secrets.redact)
+    return redactRecord(timeline, this.#secrets.redact)
   }
 
   /** A private key in a log has many lines. */

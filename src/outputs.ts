@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs'
 import { setOutput } from '@actions/core'
-import type { EndedTimeline, TargetOutcome, Verdict } from './gate/timeline.ts'
+import type { EndedTimeline, TargetOutcome, TargetRecord, Verdict } from './gate/timeline.ts'
 import type { ExtraName, knownExtras } from './inputs.ts'
-import { targetId } from './plan/target.ts'
 import { plain } from './report/escape.ts'
 import { decidingTarget } from './report/headline.ts'
-import { causeOf, momentsOf } from './report/json-report.ts'
+import { momentsOf } from './report/json-report.ts'
 import { rollbackOf } from './report/rollback.ts'
 import { slowestStep } from './report/target-record.ts'
 import { failedResourcesBytes, recentVersionMs } from './thresholds.ts'
@@ -131,17 +130,8 @@ function failedResources(timeline: EndedTimeline): string {
     .filter(({ outcome }) => outcome !== 'ready')
     .toSorted((one, other) => Number(other === deciding) - Number(one === deciding))
     .map((record) => {
-      const { target } = record
-      const { causedBy, causedByNamespace } = causeOf(record, timeline)
-      const named = {
-        target: plain(targetId(target)),
-        namespace: target.namespace === undefined ? undefined : plain(target.namespace),
-        gate: target.gate === undefined ? undefined : plain(target.gate),
-      }
-      return resourceEntry(named, record, {
-        causedBy: causedBy && plain(causedBy),
-        causedByNamespace: causedByNamespace && plain(causedByNamespace),
-      })
+      const { causedBy, causedByNamespace } = record
+      return resourceEntry(plainFields(nameOf(record)), record, plainFields({ causedBy, causedByNamespace }))
     })
   return jsonArray(entries)
 }
@@ -149,19 +139,19 @@ function failedResources(timeline: EndedTimeline): string {
 /** The targets whose version is this change, as JSON in input order. */
 function changedResources(timeline: EndedTimeline): string {
   const entries = timeline.targets.flatMap((record) => {
-    const { target, change, changedAt } = record
+    const { change, changedAt } = record
     if (change !== 'recent' || changedAt === undefined) return []
-    const { namespace, gate } = target
-    return [
-      JSON.stringify({
-        target: plain(targetId(target)),
-        namespace: namespace === undefined ? undefined : plain(namespace),
-        gate: gate === undefined ? undefined : plain(gate),
-        changedAt: momentsOf(record, timeline)(changedAt),
-      }),
-    ]
+    return [JSON.stringify({ ...plainFields(nameOf(record)), changedAt: momentsOf(record, timeline)(changedAt) })]
   })
   return jsonArray(entries)
+}
+
+function nameOf({ target, namespace, gate }: TargetRecord) {
+  return { target, namespace, gate }
+}
+
+function plainFields(fields: Readonly<Record<string, string | undefined>>): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, text]) => [name, text && plain(text)]))
 }
 
 /** An array of JSON texts, cut to the largest size; then its last entry has the number of omitted ones. */
@@ -189,7 +179,7 @@ function slowestMilestone(timeline: EndedTimeline): string {
     .toSorted((one, other) => other.step.tookMs - one.step.tookMs)
   if (slowest === undefined) return ''
   const { target, step } = slowest
-  return `${plain(targetId(target))} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
+  return `${plain(target)} ${plain(step.name)} ${(step.tookMs / 1_000).toFixed(1)}s`
 }
 
 function resourceEntry(

@@ -186,7 +186,7 @@ function withEveryText(text: string): EndedTimeline {
 /** Everything that leaves, with a text in each of its fields. */
 async function everyExit(text: string, secrets: Secrets): Promise<Readonly<Record<string, string>>> {
   const timeline = withEveryText(text)
-  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target), notices: [text] }
+  const head = { ...timeline, notices: [text] }
   const [log, terminal, view]: string[][] = [[], [], []]
   const output = (lines: string[]) => redactOutput({ write: (written) => lines?.push(written), isTTY: true }, secrets)
   const run = async (reporter: Reporter & { end(timeline: EndedTimeline): void }) => {

@@ -149,7 +149,7 @@ it('files that the documentation names exist', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'docs/architecture.md',
-    'docs/merging.md',
+    'docs/github.md',
     'docs/inputs.md',
     'docs/views.md',
     'test/cluster/README.md',

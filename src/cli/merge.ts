@@ -1,6 +1,6 @@
 import { systemClock } from '../cluster/clock.ts'
 import { type Mistake, throwMistakes } from '../errors.ts'
-import { redactTimeline } from '../gate/redact-timeline.ts'
+import { redactRecord } from '../gate/redact-record.ts'
 import { readInputs } from '../inputs.ts'
 import { mergeReports } from '../merge/merge-reports.ts'
 import { readReportFiles } from '../merge/report-files.ts'
@@ -30,7 +30,7 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
         : []
     throwMistakes([...invalid.map(onFlag(args)), ...mistakes, ...both, ...none])
     const merged = mergeReports(readReportFiles(files, process.cwd(), 'REPORT'), systemClock.now())
-    const timeline = redactTimeline(merged, stdout.redact)
+    const timeline = redactRecord(merged, stdout.redact)
     const log = isJson || isSummary ? stderr : stdout
     const groups = env['GITHUB_ACTIONS'] === 'true' && log.isTTY !== true
     printLines(log, renderMergedLog(timeline, { color: usesColor(log, flags.get('color')), groups }))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { redactEntry, redactTimeline } from '../gate/redact-timeline.ts'
+import { redactRecord } from '../gate/redact-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
 import { type EndedTimeline, emptyTimeline } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
@@ -92,12 +92,12 @@ async function gateRecording(
     afterReady,
     correctNamespace: plan.correctNamespace,
     cancelled,
-    onEntry: (entry) => log.onEntry(redactEntry(entry, redact)),
+    onEntry: (entry) => log.onEntry(redactRecord(entry, redact)),
     onDamage: (line, why) => warn(line, `${why}. Earlier lines are replayed.`),
     onSkipped: (line, why) => skipped.add(line, why),
     ...(time && {
       waitUntil: (at) => time.waitUntil(at),
-      onGate: (gate) => log.onStart(() => redactTimeline(gate.timeline(time.now), redact)),
+      onGate: (gate) => log.onStart(() => redactRecord(gate.timeline(time.now), redact)),
     }),
   }
   try {
@@ -106,7 +106,7 @@ async function gateRecording(
     const gate = await replayRecording(file, plan.targets, settings, hooks)
     const { verdict, ...rest } = explain(gate.timeline(), gate.store, settings.serverOffsetMs, new Map(), true)
     if (verdict === undefined) throw new Error(`${file}: the replay ended without a verdict`)
-    const timeline = redactTimeline({ ...rest, verdict }, redact)
+    const timeline = redactRecord({ ...rest, verdict }, redact)
     log.end(timeline)
     return { timeline, code: exitCodeOf(timeline, inputs.onSuperseded) }
   } finally {

@@ -137,11 +137,7 @@ const dots: Readonly<Record<MilestoneRecord['state'], Piece>> = {
 /** One line for each open target: its milestones, the current milestone with its duration, and its first problem. */
 export function renderState(timeline: Timeline, layout: StateLayout): string[] {
   const { targets, startedAt, finishedAt: now } = timeline
-  const { timeout } = clockTexts(
-    timeline,
-    targets.map(({ target }) => target),
-    plain,
-  )
+  const { timeout } = clockTexts(timeline, targets, plain)
   const { names, rows, frame } = layout
   const open = targets.flatMap((record, index) =>
     record.outcome === 'progressing' ? [{ record, name: names[index] ?? '' }] : [],

@@ -8,9 +8,9 @@ import type { Reporter } from '../exit.ts'
 import { Gate } from '../gate/gate.ts'
 import { eventKind } from '../gate/gated-targets.ts'
 import { lookAt } from '../gate/look.ts'
-import { redactTimeline } from '../gate/redact-timeline.ts'
+import { redactRecord } from '../gate/redact-record.ts'
 import { lookSettings } from '../gate/settings.ts'
-import type { GateProblem, Timeline } from '../gate/timeline.ts'
+import type { Timeline } from '../gate/timeline.ts'
 import { isJudged } from '../lifecycle/rules.ts'
 import { namespaceObjects } from '../plan/namespace-objects.ts'
 import { plain, printableJson } from '../report/escape.ts'
@@ -44,7 +44,7 @@ export async function why(args: Arguments, context: CommandContext): Promise<num
       await play((event) => gate.handle(event))
       gate.advance(until)
       const look = explain(lookAt(gate, until), gate.store, settings.serverOffsetMs, new Map(), true)
-      return print(redactTimeline(look, context.secrets.redact), args, context)
+      return print(redactRecord(look, context.secrets.redact), args, context)
     })
   }
   const startedAt = systemClock.now()
@@ -90,7 +90,7 @@ function wholeNamespace({ flags, referenceFlags }: Arguments): Pick<Rollout, 'fi
  * @returns undefined if cancelled
  * @throws UserError for invalid input
  */
-function look(rollout: Rollout, startedAt: number): Promise<Timeline<GateProblem> | undefined> {
+function look(rollout: Rollout, startedAt: number): Promise<Timeline | undefined> {
   return withPlan(rollout, startedAt, async (plan, settings, cluster, exit) => {
     const consumerOf = (gate: Gate) => untilListed(gate, systemClock.now() + lookMs)
     const gate = await followGate(rollout, plan, lookSettings(settings), cluster, exit, () => [], { consumerOf })

@@ -6,7 +6,7 @@ import { isOfKind, isPodSubject, type KubeObject, nameOf, type ObjectName, type 
 import { Semaphore } from '../cluster/semaphore.ts'
 import { errorText } from '../errors.ts'
 import type { Gate } from '../gate/gate.ts'
-import type { Entry, GateProblem, TargetRecord } from '../gate/timeline.ts'
+import type { Entry, JudgedRecord } from '../gate/timeline.ts'
 import { readRequests } from '../gate/watch-requests.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { containersOf } from '../lifecycle/workloads/pod-fields.ts'
@@ -74,8 +74,8 @@ export class EvidenceReader {
     const known = this.#gate.store.get(nameOf(event.object))
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return
     for (const record of this.#gate.timeline().targets) {
-      const problems = record.problems.filter((problem) =>
-        withCauses(problem).some(({ subject }) => isPodSubject(subject) && subject.name === name),
+      const problems = record.problems.filter(({ basis }) =>
+        withCauses(basis).some(({ subject }) => isPodSubject(subject) && subject.name === name),
       )
       if (problems.length > 0 && record.outcome !== 'ready') this.#read({ ...record, problems })
     }
@@ -102,12 +102,14 @@ export class EvidenceReader {
     return [...this.#reads.values()].filter((read) => read !== 'answered')
   }
 
-  #read(record: TargetRecord<GateProblem>): void {
+  #read(record: JudgedRecord): void {
     const facts = new TargetFacts(record, this.#gate.store)
-    if (this.#tailLines > 0 && isQuotable(record.target, this.#gate.store))
+    if (this.#tailLines > 0 && isQuotable(record.basis.target, this.#gate.store))
       for (const container of loggedContainers(record)) this.#readLogs(container, facts)
     const nodes = [
-      ...record.problems.flatMap(withCauses).flatMap((problem) => nodeBehind(problem, facts) ?? []),
+      ...record.problems
+        .flatMap(({ basis }) => withCauses(basis))
+        .flatMap((problem) => nodeBehind(problem, facts) ?? []),
       ...unexplainedPods(record, facts).flatMap(({ spec }) => spec?.nodeName ?? []),
     ]
     for (const node of nodes)
@@ -175,7 +177,7 @@ export class EvidenceReader {
 
   /** Reports the missing access to the targets. Resolves to true: it is not tried again. */
   async #checkAccess(): Promise<boolean> {
-    const targets = this.#gate.timeline().targets.map(({ target }) => targetWatch(target))
+    const targets = this.#gate.timeline().targets.map(({ basis }) => targetWatch(basis.target))
     const denied = await this.#cluster.findDenied(readRequests(targets)).catch(() => [])
     for (const failure of denied) this.#observe(failure)
     return true
@@ -183,9 +185,7 @@ export class EvidenceReader {
 
   /** Whether the namespace is a target itself: then the gate watches it already. */
   #isTarget(namespace: string): boolean {
-    return this.#gate
-      .timeline()
-      .targets.some(({ target: { kind, name } }) => kind === 'Namespace' && name === namespace)
+    return this.#gate.timeline().targets.some(({ kind, name }) => kind === 'Namespace' && name === namespace)
   }
 
   /** Reports a namespace only if it is missing or being deleted. Many users have no permission to read namespaces. */

@@ -8,7 +8,7 @@ import {
   subjectText,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence, GateProblem, TargetRecord } from '../gate/timeline.ts'
+import type { Evidence, JudgedRecord } from '../gate/timeline.ts'
 import { isOwnProblem } from '../gate/timeline-entries.ts'
 import { isCustomKind } from '../lifecycle/rules.ts'
 import { concernsContainer, eventCount } from '../lifecycle/workloads/pod-fields.ts'
@@ -75,11 +75,11 @@ const checkMarks = { passed: '✓', failed: '✗', remark: '·' } as const
 /** For a custom resource that nothing it owns explains: the failures of objects named after it, by their events. */
 export function namesakeEvidence(
   problem: Problem,
-  { target, problems }: TargetRecord<GateProblem>,
+  { problems, basis: { target } }: JudgedRecord,
   context: ReadFacts,
 ): readonly Evidence[] {
-  const isExplained = problems.some((each) => each.cause !== undefined || !isOwnProblem(each, target))
-  if (problem !== problems[0] || isExplained || !isCustomKind(target)) return []
+  const isExplained = problems.some(({ basis }) => basis.cause !== undefined || !isOwnProblem(basis, target))
+  if (problem !== problems[0]?.basis || isExplained || !isCustomKind(target)) return []
   return piece('event', `Events of ${target.name}-…`, namesakeEventLines(target, context))
 }
 

@@ -4,7 +4,15 @@ import type { LogText } from '../cluster/feed.ts'
 import { describePath, type PathStep } from '../cluster/field-paths.ts'
 import { type Container, isOfKind, type Pod, shortName, subjectOf, subjectText } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { Evidence, GateProblem, TargetOutcome, TargetRecord, Timeline, Verdict } from '../gate/timeline.ts'
+import type {
+  Evidence,
+  JudgedProblem,
+  JudgedRecord,
+  TargetOutcome,
+  TargetRecord,
+  Timeline,
+  Verdict,
+} from '../gate/timeline.ts'
 import { recordProblem } from '../gate/timeline-entries.ts'
 import { withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { condition, isReplaced } from '../lifecycle/workloads/pod-fields.ts'
@@ -28,13 +36,13 @@ const unjudgedHint =
  * @param usesFlags whether hints name flags of the command line, not inputs of the action
  */
 export function explain(
-  timeline: Timeline<GateProblem>,
+  timeline: Timeline<JudgedRecord>,
   store: Store,
   serverOffsetMs: number,
   manifests: ReadonlyMap<Target, Manifest> = new Map(),
   usesFlags = false,
-): Timeline<GateProblem> {
-  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(placeKey)))
+): Timeline {
+  const own = new Set(timeline.targets.flatMap(({ problems }) => problems.map(({ basis }) => placeKey(basis))))
   const endedBy = targetThatEnded(timeline)
   const denied = deniedIn(timeline, store)
   const context = { store, serverOffsetMs, startedAt: timeline.startedAt, manifests, own, endedBy, denied, usesFlags }
@@ -63,7 +71,7 @@ interface Context extends EvidenceContext {
 function deniedIn({ verdict, targets }: Timeline, store: Store): HintDetails['denied'] {
   if (verdict?.denied === undefined) return undefined
   const { wasReadable, access } = verdict.denied
-  const isClusterWide = targets.some(({ target }) => target.namespace === undefined)
+  const isClusterWide = targets.some(({ namespace }) => namespace === undefined)
   const others = store.deniedAccess
     .flatMap(({ message }) => deniedAccess(message) ?? [])
     .filter(({ namespace }) => namespace !== undefined || isClusterWide)
@@ -81,7 +89,7 @@ const endings: Readonly<Partial<Record<TargetOutcome, string>>> = {
 
 /** The first target that ended with the gate's outcome; undefined if the gate ended for another reason. */
 function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
-  const names = fullNames(targets.map(({ target }) => target))
+  const names = fullNames(targets)
   const [first] = targets
     .flatMap(({ outcome, endedAt = Infinity }, index) => (outcome === verdict?.outcome ? [{ index, endedAt }] : []))
     .toSorted((a, b) => a.endedAt - b.endedAt)
@@ -89,28 +97,28 @@ function targetThatEnded({ targets, verdict }: Timeline): string | undefined {
   return first === undefined || verb === undefined ? undefined : `${names[first.index]} ${verb}`
 }
 
-function explainTarget(
-  whole: TargetRecord<GateProblem>,
-  verdict: Verdict | undefined,
-  context: Context,
-): TargetRecord<GateProblem> {
-  const { snapshot: _explained, ...record } = whole
-  const { target, reason } = record
-  const facts = new TargetFacts(whole, context.store)
+function explainTarget(record: JudgedRecord, verdict: Verdict | undefined, context: Context): TargetRecord {
+  const {
+    reason,
+    basis: { target },
+  } = record
+  const facts = new TargetFacts(record, context.store)
   const manifest = context.manifests.get(target)
   const isQuoted = isQuotable(target, context.store)
   const lost = lostNodeProblem(record, facts, context)
   const found = lost ?? waitingPodProblem(record, facts, context)
-  const problems = [...(found === undefined ? [] : [found]), ...record.problems].map((problem) => ({
-    ...problem,
-    chain: chainOf(problem, target, facts),
-    evidence: [
-      ...manifestEvidence(problem, manifest),
-      ...(isQuoted ? [...evidenceFor(problem, facts, context), ...namesakeEvidence(problem, record, context)] : []),
-    ],
-  }))
+  const problems = [...(found === undefined ? [] : [found]), ...record.problems].map((problem) => {
+    const { basis } = problem
+    const chain = chainOf(basis, target, facts)
+    const quoted = isQuoted ? [...evidenceFor(basis, facts, context), ...namesakeEvidence(basis, record, context)] : []
+    return {
+      ...problem,
+      chain: chain.length > 1 ? chain : undefined,
+      evidence: [...manifestEvidence(basis, manifest), ...quoted],
+    }
+  })
   // Without the node, its pods cannot become ready: this problem has the hint.
-  const deciding = (lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0]
+  const deciding = ((lost === undefined && problems.find((problem) => problem.reason === reason)) || problems[0])?.basis
   const place = deciding && placeOf(deciding, manifest)
   const changes = isQuoted ? changesSincePreviousRevision(target, facts) : []
   const details: HintDetails = {
@@ -124,15 +132,16 @@ function explainTarget(
     ...(deciding && detailsOf(deciding, facts)),
     cause: deciding?.cause && detailsOf(deciding.cause, facts),
   }
+  const notes = [...(record.notes ?? []), ...unreadNotes(record, facts, context)]
   const withHint = (shown: HintDetails) => hintFor(target, lost?.reason ?? reasonFor(record, verdict), shown)
   const quotesLog = details.logLine !== undefined || details.cause?.logLine !== undefined
   return {
     ...record,
     // The line to correct is more useful than the object's first line.
-    target: place === undefined ? target : { ...target, source: { file: place.file, line: place.line } },
+    ...(place && { source: { file: place.file, line: place.line } }),
     problems,
     changes: changes.length === 0 ? undefined : changes,
-    notes: [...record.notes, ...unreadNotes(record, facts, context)],
+    notes: notes.length === 0 ? undefined : notes,
     hint: withHint(details),
     ...(quotesLog && { hintWithoutLog: withHint(withoutLog(details)) }),
   }
@@ -140,10 +149,10 @@ function explainTarget(
 
 /** A pod without a known cause is on a node that is not ready: the problem of the first such node. */
 function lostNodeProblem(
-  record: TargetRecord<GateProblem>,
+  record: JudgedRecord,
   facts: TargetFacts,
   { serverOffsetMs, startedAt }: Context,
-): GateProblem | undefined {
+): JudgedProblem | undefined {
   const pods = unexplainedPods(record, facts).flatMap((pod) => {
     const name = pod.spec?.nodeName ?? ''
     const ready = facts.node(name)?.status?.conditions?.find(({ type }) => type === 'Ready')
@@ -161,18 +170,18 @@ function lostNodeProblem(
     firstSeenAt: Number.isNaN(since) ? startedAt : since,
     proven: false,
   }
-  return recordProblem(problem, record.target)
+  return recordProblem(problem, record.basis.target)
 }
 
 /** The pod that a target without a known problem waits for, with what the cluster reports about the pod. */
 function waitingPodProblem(
-  record: TargetRecord<GateProblem>,
+  record: JudgedRecord,
   facts: TargetFacts,
   { serverOffsetMs, startedAt }: Context,
-): GateProblem | undefined {
+): JudgedProblem | undefined {
   if (record.problems.length > 0 || (record.outcome !== 'stalled' && record.outcome !== 'timed-out')) return undefined
   const pods = facts
-    .podsOf(record.target)
+    .podsOf(record.basis.target)
     .filter(
       (pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded' && condition(pod, 'Ready')?.status !== 'True',
     )
@@ -193,7 +202,7 @@ function waitingPodProblem(
     firstSeenAt: created(pod) - serverOffsetMs || startedAt,
     proven: false,
   }
-  return recordProblem(problem, record.target)
+  return recordProblem(problem, record.basis.target)
 }
 
 /** The first container that waits, and why. */
@@ -228,17 +237,15 @@ function chainOf(problem: Problem, target: Target, facts: TargetFacts): readonly
 }
 
 /** Notes on unreadable kinds that may explain the target, with what to grant. The evidence shows unreadable logs. */
-function unreadNotes(
-  { problems }: TargetRecord<GateProblem>,
-  facts: TargetFacts,
-  { denied }: Context,
-): readonly string[] {
+function unreadNotes({ problems }: JudgedRecord, facts: TargetFacts, { denied }: Context): readonly string[] {
   const kinds = problems.length === 0 ? (['Pod', 'Event'] as const) : (['Event'] as const)
   const refused = kinds.flatMap((kind) => {
     const message = facts.refusal(kind)?.message
     return message === undefined ? [] : [{ message, note: `${kind.toLowerCase()}s could not be read: ${message}` }]
   })
-  const logs = problems.flatMap(withCauses).flatMap((problem) => facts.log(problem, false)?.why ?? [])
+  const logs = problems
+    .flatMap(({ basis }) => withCauses(basis))
+    .flatMap((problem) => facts.log(problem, false)?.why ?? [])
   const access = [...refused.map(({ message }) => message), ...logs].flatMap((message) => deniedAccess(message) ?? [])
   // If missing access ended the gate, the gate's hint grants it all.
   const isGranted = access.length === 0 || denied !== undefined

@@ -1,6 +1,6 @@
 import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { didYouMean } from '../errors.ts'
-import type { Timeline, Verdict } from '../gate/timeline.ts'
+import type { JudgedRecord, Timeline, Verdict } from '../gate/timeline.ts'
 import { listNames, missingSubject } from '../lifecycle/custom/wait-for.ts'
 import { displayName, type Target } from '../plan/target.ts'
 import { type Problem, type ReasonCode, reasons, traitsOf } from '../reasons/reasons.ts'
@@ -23,7 +23,7 @@ export function isCutShort({ outcome }: Verdict): boolean {
 
 /** The hint of a gate that ended for a reason that belongs to no target; undefined if the targets have their own. */
 export function gateHint(
-  { verdict, targets }: Timeline,
+  { verdict, targets }: Timeline<JudgedRecord>,
   denied: HintDetails['denied'] = verdict?.denied,
 ): string | undefined {
   const [first] = targets
@@ -31,7 +31,7 @@ export function gateHint(
   const { outcome } = verdict
   if (!isCutShort(verdict) && targets.some((record) => record.outcome === outcome)) return undefined
   // These hints are about the gate: any target serves.
-  return hintFor(first.target, verdict.reason, { denied, unreadable: verdict.unreadable })
+  return hintFor(first.basis.target, verdict.reason, { denied, unreadable: verdict.unreadable })
 }
 
 /** The hint of a target that is not ready. */

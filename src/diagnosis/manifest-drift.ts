@@ -1,7 +1,7 @@
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type KubeObject, nameOf } from '../cluster/objects.ts'
 import type { Redactor } from '../cluster/redact.ts'
-import type { Entry, GateProblem, Timeline } from '../gate/timeline.ts'
+import type { Entry, JudgedRecord, Timeline } from '../gate/timeline.ts'
 import {
   comparableManifest,
   type Difference,
@@ -72,7 +72,7 @@ export class ManifestDrift {
   }
 
   /** Adds all notes to the entries and targets of a timeline. */
-  addTo(timeline: Timeline<GateProblem>): Timeline<GateProblem> {
+  addTo(timeline: Timeline<JudgedRecord>): Timeline<JudgedRecord> {
     if (this.#notes.length === 0) return timeline
     const entries = this.#notes.map(({ entry }) => entry)
     const notes = Map.groupBy(entries, ({ target }) => target)
@@ -81,7 +81,7 @@ export class ManifestDrift {
       entries: [...entries, ...timeline.entries].toSorted((a, b) => a.at - b.at),
       targets: timeline.targets.map((record, index) => {
         const own = notes.get(index)?.map(({ text }) => text) ?? []
-        return own.length === 0 ? record : { ...record, notes: [...record.notes, ...own] }
+        return own.length === 0 ? record : { ...record, notes: [...(record.notes ?? []), ...own] }
       }),
     }
   }

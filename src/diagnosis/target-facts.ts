@@ -9,7 +9,7 @@ import {
   type PodTemplate,
 } from '../cluster/objects.ts'
 import type { Store } from '../cluster/store.ts'
-import type { GateProblem, TargetRecord } from '../gate/timeline.ts'
+import type { JudgedRecord, TargetRecord } from '../gate/timeline.ts'
 import { isMarkedBy } from '../lifecycle/custom/owned-objects.ts'
 import { findSubject, withCauses } from '../lifecycle/evidence-snapshot.ts'
 import { ruleOf } from '../lifecycle/rules.ts'
@@ -22,10 +22,10 @@ import { maxContainersOfTarget } from '../thresholds.ts'
 
 /** The facts about one target: its objects as they were at its verdict, and what was read later. */
 export class TargetFacts {
-  readonly #record: TargetRecord
+  readonly #record: JudgedRecord
   readonly #store: Store
 
-  constructor(record: TargetRecord, store: Store) {
+  constructor(record: JudgedRecord, store: Store) {
     this.#record = record
     this.#store = store
   }
@@ -44,14 +44,14 @@ export class TargetFacts {
   }
 
   #captured(isKind: (kind: string) => boolean, name: string, namespace: string | undefined): KubeObject | undefined {
-    return this.#record.snapshot?.find(
+    return this.#record.basis.snapshot?.find(
       ({ kind, metadata }) => isKind(kind) && metadata.name === name && (metadata.namespace ?? namespace) === namespace,
     )
   }
 
   /** The revisions of an object: its ReplicaSets or ControllerRevisions. */
   ownedBy(uid: string | undefined, kind: string): readonly KubeObject[] {
-    const { snapshot } = this.#record
+    const { snapshot } = this.#record.basis
     if (snapshot === undefined) return this.#store.ownedBy(uid, kind)
     return snapshot.filter(
       (object) => object.kind === kind && object.metadata.ownerReferences?.some((owner) => owner.uid === uid),
@@ -87,7 +87,7 @@ export class TargetFacts {
 
   /** Whether the last event about the target reports its end, even if the target does not exist. */
   get hasEnded(): boolean {
-    const { apiVersion, kind, namespace, name } = this.#record.target
+    const { apiVersion, kind, namespace, name } = this.#record
     const object = { apiVersion, kind, metadata: { namespace, name } }
     const lastEvents = this.#store.eventsOf(object).slice(-1)
     return ruleOf(object).lastState?.(object, lastEvents) !== undefined
@@ -95,7 +95,7 @@ export class TargetFacts {
 
   /** Why the target cannot exist in its namespace; undefined if no reason is known. */
   get namespaceState(): 'missing' | 'terminating' | undefined {
-    const { namespace } = this.#record.target
+    const { namespace } = this.#record
     if (namespace === undefined) return undefined
     const request = { apiVersion: 'v1', kind: 'Namespace', name: namespace }
     if (this.#store.refusal(request)?.type === 'MISSING') return 'missing'
@@ -104,16 +104,16 @@ export class TargetFacts {
 
   /** The failure to read a kind in the target's namespace, or to read one node; undefined if there was none. */
   refusal(kind: 'Pod' | 'Event' | 'Node', name?: string): Failure | undefined {
-    const { namespace } = this.#record.target
+    const { namespace } = this.#record
     const where = kind === 'Node' || namespace === undefined ? {} : { namespace }
     return this.#store.refusal({ apiVersion: 'v1', kind, ...where, ...(name === undefined ? {} : { name }) })
   }
 }
 
 /** The containers of a target that is not ready, if their logs may show the cause. */
-export function loggedContainers({ problems }: TargetRecord<GateProblem>): readonly ContainerRef[] {
+export function loggedContainers({ problems }: JudgedRecord): readonly ContainerRef[] {
   const containers = problems
-    .flatMap(withCauses)
+    .flatMap(({ basis }) => withCauses(basis))
     .flatMap(({ reason, subject: { namespace = 'default', name }, container }) =>
       container !== undefined && reasons[reason].readsLogs ? [{ namespace, pod: name, container }] : [],
     )
@@ -132,17 +132,17 @@ export function nodeBehind(problem: Problem, facts: TargetFacts): string | undef
 }
 
 /** The pods that a target without a known cause waits for, if they have a node. */
-export function unexplainedPods({ target, outcome, problems }: TargetRecord, facts: TargetFacts): readonly Pod[] {
+export function unexplainedPods({ basis, outcome, problems }: JudgedRecord, facts: TargetFacts): readonly Pod[] {
   const isUnexplained = problems.every((problem) => traitsOf(problem).leavesCauseOpen)
   if (!isUnexplained || (outcome !== 'stalled' && outcome !== 'timed-out')) return []
   return facts
-    .podsOf(target)
+    .podsOf(basis.target)
     .filter((pod) => !isReplaced(pod) && pod.spec?.nodeName && condition(pod, 'Ready')?.status !== 'True')
 }
 
 /** The namespace, if its absence would explain the absence of the target. */
-export function namespaceBehind({ target, reason }: TargetRecord): string | undefined {
-  return reason !== '' && reasons[reason].readsNamespace ? target.namespace : undefined
+export function namespaceBehind({ namespace, reason }: TargetRecord): string | undefined {
+  return reason !== '' && reasons[reason].readsNamespace ? namespace : undefined
 }
 
 /**

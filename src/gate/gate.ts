@@ -25,15 +25,7 @@ import { noQuestions, type Question } from './questions.ts'
 import { type GateSettings, gateTimeoutMs } from './settings.ts'
 import { describeOpen, targetRecord } from './target-record.ts'
 import { explainingRequestsOf, type GatedTarget, objectOf, requestsOf } from './target-state.ts'
-import {
-  deniedVerdict,
-  type Entry,
-  type GateProblem,
-  type TargetRecord,
-  type Timeline,
-  type Verdict,
-  verdictOf,
-} from './timeline.ts'
+import { deniedVerdict, type Entry, type JudgedRecord, type Timeline, type Verdict, verdictOf } from './timeline.ts'
 import { heartbeatText } from './timeline-entries.ts'
 import { WatchAnswers } from './watch-answers.ts'
 import { consolidate, isConsolidated } from './watch-requests.ts'
@@ -175,7 +167,7 @@ export class Gate {
   }
 
   /** The record of the target with this index. */
-  record(index: number): TargetRecord<GateProblem> | undefined {
+  record(index: number): JudgedRecord | undefined {
     const gated = this.#targets.all[index]
     return gated && targetRecord(gated)
   }
@@ -303,7 +295,7 @@ export class Gate {
   }
 
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
-  timeline(now = this.#now): Timeline<GateProblem> {
+  timeline(now = this.#now): Timeline<JudgedRecord> {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
       this.#settings
     const causes = this.#targets.causes()
@@ -315,7 +307,7 @@ export class Gate {
       timeoutMs,
       stallTimeoutMs,
       verdict: this.#end?.verdict,
-      targets: this.#targets.all.map((gated) => targetRecord(gated, causes.get(gated.index))),
+      targets: this.#targets.all.map((gated) => targetRecord(gated, this.#targets.all[causes.get(gated.index) ?? -1])),
       entries: this.#entries,
       checks: this.#after?.records,
       annotations,

@@ -5,7 +5,8 @@ import { problemVerdict } from './target-record.ts'
 import { type GatedTarget, objectOf, wasDeleted } from './target-state.ts'
 import {
   absentVerdict,
-  type GateProblem,
+  causeOf,
+  type JudgedRecord,
   type Outcome,
   type TargetOutcome,
   type TargetRecord,
@@ -19,33 +20,27 @@ import {
  * reason. It is `failed` if the gate would fail it, else `stalled`; `progressing` without a problem, or if it only waits for a
  * target that is. The worst comes first. The timeline has a verdict unless all that is not ready progresses.
  */
-export function lookAt(gate: Gate, now: number): Timeline<GateProblem> {
+export function lookAt(gate: Gate, now: number): Timeline<JudgedRecord> {
   const timeline = gate.timeline(now)
   const looks = timeline.targets.map((record, index) => ({
-    index,
     before: record,
     name: gate.judgedTarget(index).gated.name,
     record: lookAtTarget(record, gate.judgedTarget(index), now),
   }))
+  const shown = looks.map(({ record }) => record)
   const sorted = looks
-    .map((look) => ({ ...look, record: isHeldByProgress(look.record, looks) ? look.before : look.record }))
+    // What only waits for a target that progresses, progresses.
+    .map((look) => ({
+      ...look,
+      record: causeOf(look.record, shown)?.outcome === 'progressing' ? look.before : look.record,
+    }))
     .toSorted((a, b) => gravityOf(a.record) - gravityOf(b.record))
-  const targets = sorted.map(({ record: { causedBy, ...record } }) =>
-    causedBy === undefined ? record : { ...record, causedBy: sorted.findIndex(({ index }) => index === causedBy) },
-  )
+  const targets = sorted.map(({ record }) => record)
   const verdict = verdictOfLook(
     targets,
     sorted.map(({ name }) => name),
   )
   return { ...timeline, entries: [], targets, verdict }
-}
-
-/** Whether a target only waits for one that progresses. */
-function isHeldByProgress(
-  { causedBy = -1 }: TargetRecord,
-  looks: readonly { readonly record: TargetRecord }[],
-): boolean {
-  return looks[causedBy]?.record.outcome === 'progressing'
 }
 
 const worstFirst: readonly TargetOutcome[] = ['unknown', 'failed', 'superseded', 'stalled', 'progressing', 'ready']
@@ -58,11 +53,7 @@ function gravityOf({ outcome, reason, problems }: TargetRecord): number {
   return worstFirst.indexOf(outcome) * classes.length + ofClass
 }
 
-function lookAtTarget(
-  record: TargetRecord<GateProblem>,
-  { gated, isAbsent }: JudgedTarget,
-  now: number,
-): TargetRecord<GateProblem> {
+function lookAtTarget(record: JudgedRecord, { gated, isAbsent }: JudgedTarget, now: number): JudgedRecord {
   if (record.outcome !== 'progressing') return record
   const { state, target } = gated
   if (isAbsent) {

@@ -1,5 +1,5 @@
 import type { Assessment, Milestone } from '../lifecycle/assessment.ts'
-import type { Target } from '../plan/target.ts'
+import { type Target, targetId } from '../plan/target.ts'
 import { type Problem, sentenceOf } from '../reasons/reasons.ts'
 import { milestoneRecords } from './milestones.ts'
 import { unchangedText, versionAge } from './present-version.ts'
@@ -13,7 +13,7 @@ import {
   type TargetState,
   wasDeleted,
 } from './target-state.ts'
-import type { GateProblem, TargetOutcome, TargetRecord, Verdict } from './timeline.ts'
+import { causedBy, type JudgedRecord, type TargetOutcome, type Verdict } from './timeline.ts'
 import { problemHeadline, problemStatement, recordProblem } from './timeline-entries.ts'
 
 /** The state as readable text. */
@@ -75,14 +75,14 @@ export function verdictSoFar({ state }: Pick<GatedTarget, 'state'>): Pick<
 
 /**
  * The record of a target for the timeline.
- * @param causedBy the index of the target that it only waits for
+ * @param cause the target that it only waits for
  */
-export function targetRecord(gated: GatedTarget, causedBy?: number): TargetRecord<GateProblem> {
+export function targetRecord(gated: GatedTarget, cause?: GatedTarget): JudgedRecord {
   const { state, target } = gated
   const { assessment, milestones } = state
   const isReady = state.type === 'ready'
   const problems = problemsOf(state)
-  const verdict: Verdict<TargetOutcome> =
+  const { outcome, reason, message, form }: Verdict<TargetOutcome> =
     state.type === 'ended'
       ? state.verdict
       : {
@@ -90,19 +90,34 @@ export function targetRecord(gated: GatedTarget, causedBy?: number): TargetRecor
           reason: problems[0]?.reason ?? '',
           ...openStatement(gated, problems[0]),
         }
+  const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, release, hook } = target
+  const notes = remarksOf(assessment, target)
   return {
-    target,
-    ...verdict,
+    target: targetId(target),
+    apiVersion,
+    kind,
+    namespace,
+    name,
+    selector,
+    outcome,
+    reason,
+    message,
+    form,
+    ...(cause && causedBy(cause.target, target)),
+    source,
+    clocks,
     ...(isUndecided(state) ? {} : { endedAt: state.at }),
-    ...(causedBy === undefined ? {} : { causedBy }),
-    ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}),
     milestones: milestoneRecords(milestones, isUndecided(state) ? 'open' : isReady ? 'ready' : 'failed'),
     problems: problems.map((problem) => recordProblem(problem, target)),
-    notes: remarksOf(assessment, target),
+    ...(notes.length > 0 && { notes }),
     ...versionAge(state.seen?.changedAt, wasReadyAtFirstSight(state, gated), gated),
     ...(assessment?.warnings?.length ? { warnings: assessment.warnings } : {}),
     ...(assessment?.hasRun ? { hasRun: true } : {}),
     ...(state.type === 'ended' && state.undo ? { undo: state.undo } : {}),
+    deployedBy,
+    hook,
+    release,
+    basis: { target, ...(state.type === 'ended' ? { snapshot: state.snapshot } : {}) },
   }
 }
 

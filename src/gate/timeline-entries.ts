@@ -15,7 +15,7 @@ import {
 import type { Sentence } from '../reasons/spec.ts'
 import { withoutMiddle } from '../reasons/wording.ts'
 import { countsInFull, heartbeatTargets, maxWordings, shortestSettlingMs } from '../thresholds.ts'
-import type { GateProblem, TargetOutcome, Verdict } from './timeline.ts'
+import type { JudgedProblem, TargetOutcome, Verdict } from './timeline.ts'
 
 /** Maximum length of one target's state in a heartbeat. */
 const heartbeatCharacters = 60
@@ -85,9 +85,22 @@ export function problemHeadline(problem: Problem, target: Target): string {
 }
 
 /** A problem for the report, with its sentence. */
-export function recordProblem(problem: Problem, target: Target): GateProblem {
-  const headline = problemHeadline(problem, target)
-  return { ...problem, class: classOf(problem), message: messageOf(problem), headline, evidence: [] }
+export function recordProblem(problem: Problem, target: Target): JudgedProblem {
+  const { reason, subject, isElsewhere, container, isInit, firstSeenAt, count } = problem
+  return {
+    reason,
+    class: classOf(problem),
+    subject: subjectText(subject),
+    ...(isElsewhere && { namespace: subject.namespace }),
+    container,
+    isInit,
+    message: messageOf(problem),
+    headline: problemHeadline(problem, target),
+    firstSeen: firstSeenAt,
+    count,
+    evidence: [],
+    basis: problem,
+  }
 }
 
 /** Whether the target itself has the problem. */

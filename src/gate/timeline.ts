@@ -2,7 +2,15 @@ import { deniedAccess } from '../cluster/failures.ts'
 import { describeMistakes, type UserError } from '../errors.ts'
 import type { EvidenceSnapshot } from '../lifecycle/evidence-snapshot.ts'
 import type { Undo } from '../lifecycle/rule.ts'
-import type { Target } from '../plan/target.ts'
+import {
+  type Hook,
+  type NamedTarget,
+  type ReleaseHistory,
+  type Source,
+  type Target,
+  type TargetClocks,
+  targetId,
+} from '../plan/target.ts'
 import { type Problem, type ReasonCode, type ReasonDetails, sentenceFor } from '../reasons/reasons.ts'
 import type { HintFacts, ProblemClass, Sentence } from '../reasons/spec.ts'
 
@@ -85,22 +93,29 @@ export interface Evidence {
 }
 
 /** A problem as it is reported. */
-export interface ProblemRecord
-  extends Pick<Problem, 'reason' | 'subject' | 'isElsewhere' | 'container' | 'isInit' | 'count' | 'firstSeenAt'> {
+export interface ProblemRecord {
+  readonly reason: ReasonCode
   readonly class: ProblemClass
+  /** The object that has the problem: `pod/web-fc8b-8xkbh`. */
+  readonly subject: string
+  /** The namespace of the subject, if it is not that of the target. */
+  readonly namespace?: string
+  readonly container?: string
+  /** The container is an init container. */
+  readonly isInit?: boolean
   readonly message: string
   /** A few words for a headline: `image acme/web:v9 not found`. Raw text: renderers escape it. */
-  readonly headline: string
+  readonly headline?: string
   /**
    * The owners from the target to the problem: `deployment/web`, `replicaset/web-688`, `pod/web-688-x`, `container
    * app`.
    */
   readonly chain?: readonly string[]
+  readonly firstSeen: number
+  /** How often it was seen. */
+  readonly count: number
   readonly evidence: readonly Evidence[]
 }
-
-/** A problem with the facts that its hint and its evidence are made from. */
-export type GateProblem = Problem & ProblemRecord
 
 /** The age of a target's present version. */
 export interface VersionAge {
@@ -110,29 +125,73 @@ export interface VersionAge {
   readonly change?: 'recent' | 'none'
 }
 
-export interface TargetRecord<P extends ProblemRecord = ProblemRecord> extends Verdict<TargetOutcome>, VersionAge {
-  readonly target: Target
+/** What happened to a target. */
+export interface TargetRecord extends NamedTarget, VersionAge {
+  /** `deployment.apps/web` */
+  readonly target: string
+  /** In a merged timeline: the context of its cluster. */
+  readonly context?: string
+  readonly outcome: TargetOutcome
+  readonly reason: ReasonCode | ''
+  readonly message: string
+  /** How the message follows the name of the target; by default as a clause. */
+  readonly form?: Sentence['form']
+  /** The target that this one only waits for, `deployment.apps/web`: it is no failure of its own. */
+  readonly causedBy?: string
+  /** The namespace of `causedBy`, if it is not that of the target. */
+  readonly causedByNamespace?: string
+  readonly source?: Source
+  readonly clocks?: TargetClocks
   /** When the target ended or became ready; absent while it is open. */
   readonly endedAt?: number
-  /** The index in `Timeline.targets` of the target that this one only waits for: it is no failure of its own. */
-  readonly causedBy?: number
-  /** The objects that led to its verdict; absent if the store still contains them. */
-  readonly snapshot?: EvidenceSnapshot
   readonly milestones: readonly MilestoneRecord[]
-  readonly problems: readonly P[]
+  readonly problems: readonly ProblemRecord[]
   /** The hint; present for every target that is not ready at the end. */
   readonly hint?: string
   /** The hint for places without container logs, if `hint` quotes a line of one. */
   readonly hintWithoutLog?: string
   /** The differences between the pod template and that of the previous revision, one line each. */
   readonly changes?: readonly string[]
-  readonly notes: readonly string[]
+  readonly notes?: readonly string[]
   /** Those of the notes that the user is warned of. */
   readonly warnings?: readonly string[]
   /** See `AssessedFacts.hasRun`. */
   readonly hasRun?: boolean
   /** Whether an undo restores what ran before; only of a target that failed. */
   readonly undo?: Undo
+  readonly deployedBy?: Target['deployedBy']
+  readonly hook?: Hook
+  readonly release?: ReleaseHistory
+}
+
+/** A problem with the facts that its texts, hint and evidence are made from. They stay in the process. */
+export interface JudgedProblem extends ProblemRecord {
+  readonly basis: Problem
+}
+
+/** A target as the gate judged it: its record, and what diagnosis reads. */
+export interface JudgedRecord extends TargetRecord {
+  readonly problems: readonly JudgedProblem[]
+  readonly basis: {
+    readonly target: Target
+    /** The objects that led to its verdict; absent if the store still contains them. */
+    readonly snapshot?: EvidenceSnapshot
+  }
+}
+
+/** The name of the other target, as a record of a target that only waits for it contains it. */
+export function causedBy(cause: NamedTarget, { namespace }: NamedTarget) {
+  const isElsewhere = cause.namespace !== undefined && cause.namespace !== namespace
+  return { causedBy: targetId(cause), ...(isElsewhere && { causedByNamespace: cause.namespace }) }
+}
+
+/** The target that this one only waits for. */
+export function causeOf<T extends TargetRecord>(record: TargetRecord, targets: readonly T[]): T | undefined {
+  const { causedBy, causedByNamespace = record.namespace, gate } = record
+  if (causedBy === undefined) return undefined
+  return targets.find(
+    (each) => each.target === causedBy && each.gate === gate && [undefined, causedByNamespace].includes(each.namespace),
+  )
 }
 
 /** One thing that happened, in the order of the log. */
@@ -149,7 +208,7 @@ export interface Entry {
    */
   readonly text: string
   /** The target, if it became one with this entry: what an operator has deployed. */
-  readonly added?: Target
+  readonly added?: NamedTarget & Pick<TargetRecord, 'clocks'>
   /** Nothing in the text is quoted from the cluster but names: counts of pods, a revision. */
   readonly isUnquoted?: boolean
 }
@@ -208,7 +267,7 @@ export interface CheckRecords {
 }
 
 /** Everything that happened, and the gate's verdict: the only input of the renderers. */
-export interface Timeline<P extends ProblemRecord = ProblemRecord> {
+export interface Timeline<T extends TargetRecord = TargetRecord> {
   readonly startedAt: number
   readonly finishedAt: number
   readonly context: string
@@ -219,7 +278,7 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
   readonly verdict?: Verdict
   /** The hint of a gate that ended without judging its targets. */
   readonly hint?: string
-  readonly targets: readonly TargetRecord<P>[]
+  readonly targets: readonly T[]
   readonly entries: readonly Entry[]
   /** Absent if the gate had no requests or hold. */
   readonly checks?: CheckRecords | undefined
@@ -235,7 +294,7 @@ export interface Timeline<P extends ProblemRecord = ProblemRecord> {
 }
 
 /** A timeline whose gate has ended. */
-export interface EndedTimeline<P extends ProblemRecord = ProblemRecord> extends Timeline<P> {
+export interface EndedTimeline<T extends TargetRecord = TargetRecord> extends Timeline<T> {
   readonly verdict: Verdict
 }
 

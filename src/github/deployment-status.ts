@@ -141,7 +141,7 @@ function latestOf<T extends { readonly id: number }>(statuses: readonly T[]): T 
  */
 export function environmentName({ context, targets }: Timeline): string {
   if (context === '') return ''
-  const namespaces = namespacesOf(targets.map(({ target }) => target))
+  const namespaces = namespacesOf(targets)
   const words = namespaces.length === 1 ? [context, ...namespaces] : [context]
   // GitHub rejects these characters in the name of an environment.
   return plain(words.join('/').replace(/['"`,;\\]/g, '-'), environmentLimit)

@@ -1,4 +1,3 @@
-import type { Subject } from '../cluster/objects.ts'
 import { gravest } from '../gate/outcome.ts'
 import {
   type EndedTimeline,
@@ -12,6 +11,7 @@ import {
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
 import { decidingGate } from '../report/headline.ts'
+import { read } from '../report/json-report.ts'
 import type { Report, ReportRun } from '../report/report-schema.ts'
 
 /** One report to merge. */
@@ -46,10 +46,7 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
   const starts = gates.flatMap((gate) => gate.startedAt ?? [])
   const startedAt = starts.length === 0 ? now : Math.min(...starts)
   const merged = parts.flatMap((part) => part.targets.map((target) => mergedTarget(target, part.gate, startedAt)))
-  const targets = merged.map((each) => {
-    const causedBy = merged.findIndex((other) => isCauseOf(other, each))
-    return causedBy < 0 ? each.record : { ...each.record, causedBy }
-  })
+  const targets = merged.map(({ record }) => record)
   const outcome = gravest(gates.map((gate) => gate.outcome))
   const deciding = decidingGate({ verdict: { outcome, reason: '', message: '' }, gates })
   return {
@@ -69,13 +66,6 @@ export function mergeReports(files: readonly ReportFile[], now: number, run?: Re
       .toSorted((one, other) => one.at - other.at),
     gates,
   }
-}
-
-/** Whether a report states that the second target only waits for the first. */
-function isCauseOf({ reported: cause, record }: MergedTarget, { reported, record: { target } }: MergedTarget): boolean {
-  const { causedBy, causedByNamespace = reported.namespace } = reported
-  const isThere = cause.namespace === undefined || cause.namespace === causedByNamespace
-  return cause.target === causedBy && isThere && record.target.gate === target.gate
 }
 
 /** The gate of a report; of a merged report, all its gates. */
@@ -125,50 +115,26 @@ function withDistinctNames(parts: readonly Part[]): Part[] {
 
 /** A target with the entries that its gate logged about the target. */
 interface MergedTarget {
-  readonly reported: ReportTarget
   readonly record: TargetRecord
   readonly logged: readonly Entry[]
 }
 
 /** A target of a report, with its moments as if its gate had started at `startedAt`. */
 function mergedTarget(target: ReportTarget, gate: GateRecord, startedAt: number): MergedTarget {
-  const { apiVersion, kind, namespace, name, selector, source, outcome, reason, message, form, hint } = target
-  const moment = (at: string) => Date.parse(at) - (gate.startedAt ?? startedAt) + startedAt
-  const end = startedAt + (gateDurationMs(gate) ?? 0)
-  const endedAt = target.endedAt === undefined ? end : Math.max(startedAt, moment(target.endedAt))
+  const moment = (text: string) => Date.parse(text) - (gate.startedAt ?? startedAt) + startedAt
+  const { log = [], ...own } = read(target, moment) as TargetRecord & { readonly log?: readonly Entry[] }
+  const since = <T extends { readonly at?: number }>(each: T): T =>
+    each.at === undefined ? each : { ...each, at: Math.max(startedAt, each.at) }
+  // An open target ended with its gate, which may not be the last one.
+  const { endedAt = startedAt + (gateDurationMs(gate) ?? 0) } = own
   const record: TargetRecord = {
-    target: { apiVersion, kind, namespace, name, selector, source, gate: gate.name, clocks: {} },
-    outcome,
-    reason,
-    message,
-    form,
-    // An open target ended with its gate, which may not be the last one.
-    endedAt,
-    milestones: target.milestones.map(({ at, seconds: _, ...milestone }) => ({
-      ...milestone,
-      at: at === undefined ? undefined : milestone.source === undefined ? Math.max(startedAt, moment(at)) : moment(at),
-    })),
-    problems: target.problems.map(({ firstSeen, headline, subject, namespace: elsewhere, ...problem }) => ({
-      ...problem,
-      subject: { ...readSubject(subject), namespace: elsewhere ?? namespace },
-      isElsewhere: elsewhere === undefined ? undefined : true,
-      headline: headline ?? reasons[problem.reason].title,
-      firstSeenAt: moment(firstSeen),
-    })),
-    hint,
-    changedAt: target.changedAt === undefined ? undefined : moment(target.changedAt),
-    change: target.change,
-    changes: target.changes,
-    notes: target.notes ?? [],
+    ...own,
+    gate: gate.name,
+    context: gate.context,
+    endedAt: Math.max(startedAt, endedAt),
+    milestones: own.milestones.map((each) => (each.source === undefined ? since(each) : each)),
   }
-  const logged = (target.log ?? []).map((line) => ({ ...line, at: Math.max(startedAt, moment(line.at)) }))
-  return { reported: target, record, logged }
-}
-
-/** The object that a report names as `pod/web-x`; a report contains no group. */
-function readSubject(text: string): Subject {
-  const [kind = '', ...name] = text.split('/')
-  return { group: '', kind, name: name.join('/') }
+  return { record, logged: log.map(since) }
 }
 
 function readyVerdict(targets: readonly TargetRecord[], gates: readonly GateRecord[]): Verdict {

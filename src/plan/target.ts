@@ -85,8 +85,6 @@ export interface Target {
   /** What kubectl printed about the object: `unchanged`, `configured`, `created`. */
   readonly applied?: string
   readonly hook?: Hook
-  /** The name of its gate, where the reports of several gates are merged. */
-  readonly gate?: string
   /** The Helm release that it was found by, if the Secrets of its revisions may be read. */
   readonly release?: ReleaseHistory
   /** The manifest that `await-change` waits for, normalized by `normalizeManifest` and redacted like live objects. */
@@ -109,7 +107,11 @@ function nameOrSelector(name: string, selector: string | undefined): string {
   return selector === '' ? ' --all' : ` -l ${selector}`
 }
 
-type NamedTarget = Pick<Target, 'apiVersion' | 'kind' | 'name' | 'selector'>
+/** What names a target. */
+export interface NamedTarget extends Pick<Target, 'apiVersion' | 'kind' | 'namespace' | 'name' | 'selector'> {
+  /** The name of its gate, where the reports of several gates are merged. */
+  readonly gate?: string
+}
 
 /** The watch of the target itself. */
 export function targetWatch({ apiVersion, kind, namespace, name }: Target): WatchRequest {
@@ -132,10 +134,10 @@ export interface TargetName {
 }
 
 /** The shortest distinct names of all targets, in their order. */
-export function nameTargets(targets: readonly Target[]): TargetName[] {
+export function nameTargets(targets: readonly NamedTarget[]): TargetName[] {
   const several = namespacesOf(targets).length > 1
   const severalGates = new Set(targets.map(({ gate }) => gate)).size > 1
-  const key = (target: Target) => `${target.gate ?? ''} ${target.namespace ?? ''} ${displayName(target)}`
+  const key = (target: NamedTarget) => `${target.gate ?? ''} ${target.namespace ?? ''} ${displayName(target)}`
   const byKey = Map.groupBy(targets, key)
   return targets.map((target) => ({
     name: (byKey.get(key(target))?.length ?? 0) > 1 ? targetId(target) : displayName(target),
@@ -150,11 +152,11 @@ export function fullName({ name, namespace, gate }: TargetName): string {
 }
 
 /** The full names of all targets, in their order. */
-export function fullNames(targets: readonly Target[]): string[] {
+export function fullNames(targets: readonly NamedTarget[]): string[] {
   return nameTargets(targets).map(fullName)
 }
 
 /** The distinct namespaces of the targets, in their order. */
-export function namespacesOf(targets: readonly Target[]): string[] {
+export function namespacesOf(targets: readonly Pick<Target, 'namespace'>[]): string[] {
   return [...new Set(targets.flatMap(({ namespace }) => namespace ?? []))]
 }

@@ -147,8 +147,18 @@ export function messageOf(problem: Problem): string {
 /** Where a problem is: `container app of pod/web-fc8b-8xkbh`. Raw text: renderers escape it. */
 export function placeOfProblem(problem: Pick<Problem, 'subject' | 'isElsewhere' | 'container' | 'isInit'>): string {
   const { subject, isElsewhere, container, isInit } = problem
-  const name = subjectText(subject)
-  const object = isElsewhere ? `${name} in namespace ${subject.namespace}` : name
+  return placeText({ object: subjectText(subject), namespace: isElsewhere && subject.namespace, container, isInit })
+}
+
+/** @param place.namespace the namespace of the object, if it is not that of the target */
+export function placeText(place: {
+  readonly object: string
+  readonly namespace?: string | undefined
+  readonly container?: string | undefined
+  readonly isInit?: boolean | undefined
+}): string {
+  const { namespace, container, isInit } = place
+  const object = namespace === undefined ? place.object : `${place.object} in namespace ${namespace}`
   return container === undefined ? object : `${isInit ? 'init ' : ''}container ${container} of ${object}`
 }
 

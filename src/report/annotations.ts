@@ -34,7 +34,7 @@ export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new
   const deciding = decidingTarget(timeline)
   const isOwn = outcome === 'unknown' || outcome === 'misconfigured'
   const own = isOwn && targets.length > 0 ? [ofGate(timeline)] : []
-  const names = fullNames(targets.map(({ target }) => target))
+  const names = fullNames(targets)
   const waiting = waitingLines(timeline)
   const failing = targets.flatMap((record, index) =>
     isFailing(record) ? [{ record, name: names[index] ?? '', waiting: waiting.get(index) ?? '' }] : [],
@@ -59,16 +59,16 @@ export function buildAnnotations(timeline: Timeline, tracked: TrackedFiles = new
 /** One warning for each target with warnings, at its manifest line if known. */
 export function buildWarnings({ targets, gates }: Timeline, tracked: TrackedFiles = new Map()): Annotation[] {
   if (gates !== undefined) return []
-  const names = fullNames(targets.map(({ target }) => target))
+  const names = fullNames(targets)
   return targets
-    .flatMap(({ target, warnings = [] }, index) => {
+    .flatMap(({ source, warnings = [] }, index) => {
       if (warnings.length === 0) return []
       const lines = warnings.flatMap((warning) => plainLines(warning, maxLineLength))
       return [
         {
           title: plain(names[index] ?? '', titleLimit),
           message: cut(lines.join('\n')),
-          ...placeOf(target.source, tracked),
+          ...placeOf(source, tracked),
         },
       ]
     })
@@ -92,15 +92,15 @@ interface FailingTarget {
 }
 
 function ofTarget({ record, name, waiting }: FailingTarget, tracked: TrackedFiles): Annotation {
-  const { target, hint } = record
+  const { source, hint } = record
   const words = reasonHeadline(record)
-  const place = placeOf(target.source, tracked)
-  const isPlaceless = isManifest(target.source) && place.file === undefined
+  const place = placeOf(source, tracked)
+  const isPlaceless = isManifest(source) && place.file === undefined
   const text = [
     ...plainLines(messageWithName(name, record), maxLineLength),
     ...plainLines(hint ?? '', maxLineLength),
     ...plainLines(waiting, maxLineLength),
-    ...(isPlaceless ? [plain(`${target.source?.file}, line ${target.source?.line}`, maxLineLength)] : []),
+    ...(isPlaceless ? [plain(`${source?.file}, line ${source?.line}`, maxLineLength)] : []),
   ].join('\n')
   return { title: plain(`${name}: ${words}`, titleLimit), message: cut(text) || words, ...place }
 }

@@ -102,7 +102,7 @@ function barsOf(record: TargetRecord, { startedAt, finishedAt }: Timeline, begin
 }
 
 function chooseSections({ targets, finishedAt }: Timeline): { record: TargetRecord; name: string }[] {
-  const names = fullNames(targets.map(({ target }) => target))
+  const names = fullNames(targets)
   const used = new Map<string, number>()
   const notReady = targets.filter(({ outcome }) => outcome !== 'ready').length
   const limit = targets.length > sectionLimit ? Math.min(notReady + slowestReady, sectionLimit) : sectionLimit

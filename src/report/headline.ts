@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { type GateRecord, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { causeOf, type GateRecord, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullNames, type Source } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -107,12 +107,12 @@ export function decidingTarget(timeline: Timeline): TargetRecord | undefined {
   if (verdict === undefined || verdict.outcome === 'ready') return undefined
   const gate = decidingGate(timeline)
   return targets
-    .filter((record) => isFailing(record) && record.outcome === verdict.outcome && record.target.gate === gate?.name)
+    .filter((record) => isFailing(record) && record.outcome === verdict.outcome && record.gate === gate?.name)
     .toSorted((one, other) => (one.endedAt ?? Infinity) - (other.endedAt ?? Infinity) || 0)[0]
 }
 
 function nameOf(record: TargetRecord, { targets }: Timeline): string {
-  return fullNames(targets.map(({ target }) => target))[targets.indexOf(record)] ?? ''
+  return fullNames(targets)[targets.indexOf(record)] ?? ''
 }
 
 /** Why the gate ended, and what to do: shown below the headline. Messages are raw: escape them when they are rendered. */
@@ -131,7 +131,7 @@ export function conclude(timeline: Timeline): Conclusion {
   return {
     messages: plainLines(text).filter((line) => line !== ''),
     hint: deciding?.hint ?? timeline.hint,
-    source: deciding?.target.source,
+    source: deciding?.source,
   }
 }
 
@@ -150,9 +150,10 @@ const namedWaiters = 3
  * Raw text: renderers escape it.
  */
 export function waitingLines({ targets }: Pick<Timeline, 'targets'>): ReadonlyMap<number, string> {
-  const names = fullNames(targets.map(({ target }) => target))
-  const lines = targets.flatMap((_, index): readonly (readonly [number, string])[] => {
-    const waiters = names.filter((_, waiter) => targets[waiter]?.causedBy === index)
+  const names = fullNames(targets)
+  const causes = targets.map((record) => causeOf(record, targets))
+  const lines = targets.flatMap((record, index): readonly (readonly [number, string])[] => {
+    const waiters = names.filter((_, waiter) => causes[waiter] === record)
     if (waiters.length === 0) return []
     const rest = waiters.length - namedWaiters
     const shown = [...waiters.slice(0, namedWaiters), ...(rest > 0 ? [`${rest} more`] : [])]
@@ -171,8 +172,8 @@ export function lateEnd({ verdict, targets, finishedAt }: Timeline): string {
 }
 
 /** Whether the target was judged. If the gate is `misconfigured`, open targets were not. */
-export function isJudged({ outcome, target }: TargetRecord, { verdict, gates }: Timeline): boolean {
-  const end = gates?.find(({ name }) => name === target.gate) ?? verdict
+export function isJudged({ outcome, gate }: TargetRecord, { verdict, gates }: Timeline): boolean {
+  const end = gates?.find(({ name }) => name === gate) ?? verdict
   return outcome !== 'progressing' || end?.outcome !== 'misconfigured'
 }
 
@@ -186,7 +187,7 @@ function readySubject({ targets, gates }: Timeline): string {
   const [only] = targets
   if (gates !== undefined) return `${counted(targets.length, 'target')} of ${counted(gates.length, 'gate')}`
   if (only === undefined) return 'nothing to wait for'
-  return targets.length === 1 ? fullNames([only.target]).join() : counted(targets.length, 'target')
+  return targets.length === 1 ? fullNames([only]).join() : counted(targets.length, 'target')
 }
 
 function join(...parts: string[]): string {

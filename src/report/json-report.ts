@@ -1,16 +1,13 @@
-import { subjectText } from '../cluster/objects.ts'
+import { mapRecord } from '../gate/redact-record.ts'
 import {
   type CheckRecords,
   type EndedTimeline,
   type Entry,
   type GateRecord,
   gateDurationMs,
-  type MilestoneRecord,
-  type ProblemRecord,
   type TargetRecord,
   type Timeline,
 } from '../gate/timeline.ts'
-import { targetId } from '../plan/target.ts'
 import { printableJson } from './escape.ts'
 import type { LookReport, Report, ReportRun } from './report-schema.ts'
 
@@ -42,7 +39,6 @@ export function buildReport(timeline: EndedTimeline, run?: ReportRun): Report {
     ...(timeline.checks && reportChecks(timeline.checks)),
     targets: timeline.targets.map((record, index) => ({
       ...reportTarget(record, logged.get(index) ?? [], timeline),
-      ...causeOf(record, timeline),
     })),
   }
 }
@@ -81,20 +77,6 @@ function reportChecks({ httpChecks, hold }: CheckRecords): Partial<Report> {
   }
 }
 
-/**
- * The target that a target only waits for: `causedBy: "deployment.apps/web"`, with its namespace if it is another one. Empty
- * if it waits for none. Raw text.
- */
-export function causeOf(
-  { target, causedBy }: TargetRecord,
-  { targets }: Pick<Timeline, 'targets'>,
-): { readonly causedBy?: string; readonly causedByNamespace?: string } {
-  const cause = causedBy === undefined ? undefined : targets[causedBy]?.target
-  if (cause === undefined) return {}
-  const isElsewhere = cause.namespace !== undefined && cause.namespace !== target.namespace
-  return { causedBy: targetId(cause), ...(isElsewhere ? { causedByNamespace: cause.namespace } : {}) }
-}
-
 function reportGate(gate: GateRecord): ReportGate {
   const { name, path, outcome, reason, message, hint, startedAt, finishedAt, context, serverVersion } = gate
   return {
@@ -116,88 +98,65 @@ function reportGate(gate: GateRecord): ReportGate {
 }
 
 function reportTarget(record: TargetRecord, entries: readonly Entry[], { startedAt, gates }: Timeline): ReportTarget {
-  const { target, outcome, reason, message, form, hint, endedAt, changedAt, change, changes, notes } = record
-  const { apiVersion, kind, namespace, name, selector, source } = target
-  const gate = gates?.find(({ name }) => name === target.gate)
   const moment = momentsOf(record, { startedAt, gates })
   const log = entries.flatMap(({ at, kind, outcome, text }) =>
-    kind === 'heartbeat' ? [] : [{ at: moment(at), kind, outcome, text }],
+    kind === 'heartbeat' ? [] : [{ at, kind, outcome, text }],
   )
-  return {
-    target: targetId(target),
-    apiVersion,
-    kind,
-    namespace,
-    name,
-    selector,
-    gate: gate?.name,
-    context: gate?.context,
-    outcome,
-    reason,
-    message,
-    form,
-    hint,
-    source: source && { file: source.file, line: source.line },
-    endedAt: endedAt === undefined || outcome === 'progressing' ? undefined : moment(endedAt),
-    changedAt: changedAt === undefined ? undefined : moment(changedAt),
-    change,
-    milestones: record.milestones.map((milestone) => reportMilestone(milestone, startedAt, moment)),
-    problems: record.problems.map((problem) => reportProblem(problem, moment)),
-    changes: changes && [...changes],
-    notes: notes.length === 0 ? undefined : [...notes],
-    log: log.length === 0 ? undefined : log,
-  }
+  const milestones = record.milestones.map((milestone) => ({
+    ...milestone,
+    ...(milestone.at !== undefined && { seconds: (milestone.at - startedAt) / 1_000 }),
+  }))
+  const whole = { ...record, milestones, ...(log.length > 0 && { log }) }
+  return written(record.outcome === 'progressing' ? { ...whole, endedAt: undefined } : whole, moment) as ReportTarget
 }
 
 /** A moment of the timeline as the report contains it. */
 type Moment = (at: number) => string
 
 /** The moments of a target before the merge: a merged timeline shifts them. */
-export function momentsOf(
-  { target }: TargetRecord,
-  { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>,
-): Moment {
-  const gate = gates?.find(({ name }) => name === target.gate)
+export function momentsOf(record: TargetRecord, { startedAt, gates }: Pick<Timeline, 'startedAt' | 'gates'>): Moment {
+  const gate = gates?.find(({ name }) => name === record.gate)
   return (at) => iso(at - startedAt + (gate?.startedAt ?? startedAt))
 }
 
-function reportMilestone({ name, state, at, source, message }: MilestoneRecord, startedAt: number, moment: Moment) {
-  return {
-    name,
-    state,
-    at: at === undefined ? undefined : moment(at),
-    seconds: at === undefined ? undefined : (at - startedAt) / 1_000,
-    source,
-    message,
-  }
+/** The fields of a record that no report contains: only the process of the gate needs them. */
+const unwritten: ReadonlySet<string> = new Set([
+  'basis',
+  'clocks',
+  'deployedBy',
+  'hasRun',
+  'hintWithoutLog',
+  'hook',
+  'isInit',
+  'isUnread',
+  'release',
+  'undo',
+  'warnings',
+])
+
+/** The fields that are moments: milliseconds since the epoch in a record, ISO 8601 in a report. */
+const moments: ReadonlySet<string> = new Set([
+  'at',
+  'changedAt',
+  'endedAt',
+  'finishedAt',
+  'firstSeen',
+  'since',
+  'startedAt',
+])
+
+/** A part of a record as a report contains it. */
+function written(part: unknown, moment: Moment): unknown {
+  const write = (value: unknown, key: string) => (moments.has(key) && typeof value === 'number' ? moment(value) : value)
+  return mapRecord(part, write, unwritten)
 }
 
-function reportProblem(problem: ProblemRecord, moment: Moment) {
-  const {
-    reason,
-    subject,
-    isElsewhere,
-    container,
-    chain = [],
-    message,
-    headline,
-    firstSeenAt,
-    count,
-    evidence,
-  } = problem
-  return {
-    reason,
-    class: problem.class,
-    subject: subjectText(subject),
-    namespace: isElsewhere && subject.namespace,
-    container,
-    chain: chain.length > 1 ? [...chain] : undefined,
-    message,
-    headline,
-    firstSeen: moment(firstSeenAt),
-    count,
-    evidence: evidence.map(({ type, title, text }) => ({ type, title, text })),
-  }
+/**
+ * A part of a report as a record contains it.
+ * @param moment the moment of the record that a report contains as text
+ */
+export function read(part: unknown, moment: (text: string) => number): unknown {
+  return mapRecord(part, (value, key) => (moments.has(key) && typeof value === 'string' ? moment(value) : value))
 }
 
 function iso(ms: number): string {

@@ -8,7 +8,7 @@ import {
   type TargetRecord,
   type Timeline,
 } from '../gate/timeline.ts'
-import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
+import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { maxEvidenceLines } from '../thresholds.ts'
 import { plain, plainLines, shorten, shortenNames } from './escape.ts'
@@ -46,7 +46,7 @@ interface LogLayout {
   readonly startedAt: number
   /** Names in the order of the timeline's targets, safe to print, at most as wide as the column. */
   readonly names: readonly string[]
-  readonly targets: readonly Target[]
+  readonly targets: readonly LogTarget[]
   readonly elapsedWidth: number
   readonly nameWidth: number
   readonly color: boolean
@@ -56,8 +56,10 @@ interface LogLayout {
 
 /** The settings and targets of a gate, from its timeline or at its start. */
 interface LogHead extends Pick<Timeline, 'startedAt' | 'context' | 'timeoutMs' | 'stallTimeoutMs'> {
-  readonly targets: readonly Target[]
+  readonly targets: readonly LogTarget[]
 }
+
+type LogTarget = NonNullable<Entry['added']>
 
 /** The content of the header. */
 export interface RolloutHead extends LogHead {
@@ -97,7 +99,7 @@ export function layoutLog(
 }
 
 /** The layout with one more target. Lines that were printed before stay as they are. */
-function withTarget(layout: LogLayout, target: Target): LogLayout {
+function withTarget(layout: LogLayout, target: LogTarget): LogLayout {
   const targets = [...layout.targets, target]
   const name = shortenNames(fullNames(targets), maxNameWidth).at(-1) ?? ''
   return { ...layout, targets, names: [...layout.names, name], nameWidth: Math.max(layout.nameWidth, name.length) }
@@ -154,7 +156,7 @@ export function renderLogOutput(output: LogOutput, layout: LogLayout): string {
 }
 
 /** The part of a pod's name that distinguishes it from its siblings. */
-function shortPodName(pod: string, { kind, name }: Target): string {
+function shortPodName(pod: string, { kind, name }: LogTarget): string {
   if (kind === 'Pod') return ''
   const rest = pod.startsWith(`${name}-`) ? pod.slice(name.length + 1) : pod
   return kind === 'Deployment' ? rest.slice(rest.lastIndexOf('-') + 1) : rest
@@ -163,7 +165,7 @@ function shortPodName(pod: string, { kind, name }: Target): string {
 /** The whole log of a merged timeline: a line for each gate, then the outcome and the evidence. */
 export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout, 'color' | 'groups'>): string[] {
   const { targets, gates = [] } = timeline
-  const layout = layoutLog({ ...timeline, targets: targets.map(({ target }) => target) }, options)
+  const layout = layoutLog({ ...timeline, targets: targets }, options)
   const names = shortenNames(
     gates.map(({ name }) => name),
     maxNameWidth,
@@ -172,7 +174,7 @@ export function renderMergedLog(timeline: EndedTimeline, options: Pick<LogLayout
   const lines = gates.map((gate, index) => {
     const { name, outcome, reason, message } = gate
     const tookMs = gateDurationMs(gate)
-    const own = targets.filter(({ target }) => target.gate === name)
+    const own = targets.filter(({ gate }) => gate === name)
     const ready = own.filter((record) => record.outcome === 'ready').length
     const { mark, verb, preposition } = outcomeLabels[outcome]
     const took = tookMs === undefined ? '' : ` ${preposition} ${duration(tookMs)}`
@@ -262,7 +264,7 @@ function renderGroup(
         return [`  ${plain(title)}`, ...all.slice(-maxEvidenceLines).map((line) => `  │ ${line}`)]
       }),
     ]),
-    ...record.notes.map((note) => plain(note)),
+    ...(record.notes ?? []).map((note) => plain(note)),
   ]
   if (lines.length === 0) return []
   const title = `${mark} ${name}${why}`

@@ -29,7 +29,7 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
   if (outcome !== 'failed') return { command: '', note: `The outcome ${outcome} proves no failure of this change.` }
   // Reports contain no undo.
   if (timeline.gates !== undefined) return { command: '', note: 'Each gate has a rollback-command of its own.' }
-  const names = fullNames(timeline.targets.map(({ target }) => target))
+  const names = fullNames(timeline.targets)
   const named = timeline.targets.map((record, index) => ({ record, name: names[index] ?? '' }))
   const failed = named
     .filter(({ record }) => record.outcome === 'failed')
@@ -51,12 +51,15 @@ export function rollbackOf(timeline: EndedTimeline): Rollback {
 }
 
 /** Whether a Job has run for this change. Helm and Argo CD go on, and remove their hook, only once it has succeeded. */
-function hasRun({ target, hasRun }: TargetRecord): boolean {
-  return hasRun === true || (target.kind === 'Job' && target.hook?.removal !== undefined)
+function hasRun({ kind, hook, hasRun }: TargetRecord): boolean {
+  return hasRun === true || (kind === 'Job' && hook?.removal !== undefined)
 }
 
-function obstacleOf({ change, changedAt, undo, target }: TargetRecord, { startedAt, context }: EndedTimeline): string {
-  if (target.deployedBy !== undefined) return `${displayName(target.deployedBy)} deployed it: undo the change there`
+function obstacleOf(
+  { change, changedAt, undo, deployedBy }: TargetRecord,
+  { startedAt, context }: EndedTimeline,
+): string {
+  if (deployedBy !== undefined) return `${displayName(deployedBy)} deployed it: undo the change there`
   if (change === 'none') return 'its version is older than this change'
   if (undo === undefined) return 'it has no revision that kubectl could restore'
   if (!isRecent(changedAt, startedAt))
@@ -74,11 +77,10 @@ function isRecent(changedAt: number | undefined, startedAt: number): boolean {
 
 /** The undo of a target; undefined if it does not restore what ran, or if a name is no plain word for a shell. */
 function stepOf(record: TargetRecord, name: string, { startedAt, context }: EndedTimeline): Step | undefined {
-  const { target, changedAt, change, undo = {} } = record
+  const { changedAt, change, undo = {}, deployedBy, release, namespace = '' } = record
   const { revision, obstacle, isOnlyRestart } = undo
-  if (change === 'none' || !isRecent(changedAt, startedAt) || target.deployedBy !== undefined) return undefined
+  if (change === 'none' || !isRecent(changedAt, startedAt) || deployedBy !== undefined) return undefined
   if (revision === undefined || (obstacle !== undefined && !isOnlyRestart)) return undefined
-  const { release, namespace = '' } = target
   const before = release && releaseBefore(release, changedAt, undo.since)
   const [ofHelm, ofKubectl] = [contextFlag('kube-context', context), contextFlag('context', context)]
   if (ofHelm === undefined || ofKubectl === undefined) return undefined
@@ -87,10 +89,10 @@ function stepOf(record: TargetRecord, name: string, { startedAt, context }: Ende
       command: `helm${ofHelm} rollback ${release.name} ${before} -n ${release.namespace}`,
       restores: `the Helm release ${release.name} to revision ${before} (not what its hooks did)`,
     }
-  if (obstacle !== undefined || !isPlainName(target.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(target.kind))
+  if (obstacle !== undefined || !isPlainName(record.name) || !label.test(namespace) || !/^[A-Za-z]+$/.test(record.kind))
     return undefined
   return {
-    command: `kubectl${ofKubectl} rollout undo ${displayName(target)} -n ${namespace} --to-revision=${revision}`,
+    command: `kubectl${ofKubectl} rollout undo ${displayName(record)} -n ${namespace} --to-revision=${revision}`,
     restores: `${name} to revision ${revision} (its pod template, no ConfigMaps, Secrets or replicas)`,
   }
 }

@@ -1,5 +1,5 @@
 import { duration } from '../duration.ts'
-import { type Entry, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
+import { causeOf, type Entry, gateDurationMs, type TargetRecord, type Timeline } from '../gate/timeline.ts'
 import { fullName, namespacesOf, nameTargets, type TargetName } from '../plan/target.ts'
 import { reasons } from '../reasons/reasons.ts'
 import { counted } from '../reasons/wording.ts'
@@ -113,7 +113,7 @@ interface NamedRecord {
 
 /** The summary without its notes and its footer. */
 function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): string {
-  const names = nameTargets(timeline.targets.map(({ target }) => target))
+  const names = nameTargets(timeline.targets)
   const short = shortenNames(
     names.map(({ name }) => name),
     maxNameWidth,
@@ -125,7 +125,10 @@ function renderBody(timeline: Timeline, shape: Shape, options: SummaryOptions): 
       shown: markdown(short[index] ?? ''),
     }),
   )
-  const named = own.map((each) => ({ ...each, cause: own[each.record.causedBy ?? -1] }))
+  const named = own.map((each) => ({
+    ...each,
+    cause: own.find(({ record }) => record === causeOf(each.record, timeline.targets)),
+  }))
   const shown = named.filter(({ record }) => isJudged(record, timeline))
   const judged = { ...timeline, targets: shown.map(({ record }) => record) }
   const blocks = [
@@ -336,7 +339,7 @@ function gateTable({ gates = [], targets }: Timeline): string[] {
   const rows = gates.map((gate) => {
     const { name, outcome, reason, message, context, serverVersion } = gate
     const tookMs = gateDurationMs(gate)
-    const own = targets.filter(({ target }) => target.gate === name)
+    const own = targets.filter((record) => record.gate === name)
     const ready = own.filter((record) => record.outcome === 'ready').length
     const why =
       outcome === 'ready'
@@ -374,7 +377,7 @@ function diagram(timeline: Timeline, shape: Shape): string[] {
 
 function textTimeline(timeline: Timeline, { timelineLines }: Shape): string[] {
   if (timelineLines === 0) return []
-  const layout = layoutLog({ ...timeline, targets: timeline.targets.map(({ target }) => target) }, { color: false })
+  const layout = layoutLog(timeline, { color: false })
   const entries = [...entriesBefore(timeline), ...timeline.entries.filter(({ kind }) => kind !== 'heartbeat')]
   const lines = renderEntries(entries, layout)
   if (lines.length === 0) return []
@@ -481,7 +484,7 @@ function footer(timeline: Timeline): string[] {
   const { context, serverVersion, gates } = timeline
   if (gates !== undefined)
     return [`<sub>${counted(gates.length, 'gate')} · times are since the start of each gate</sub>`]
-  const targets = timeline.targets.map(({ target }) => target)
+  const targets = timeline.targets
   if (context === '' && targets.length === 0) return []
   const namespaces = namespacesOf(targets)
   const { timeout, stall } = clockTexts(timeline, targets, markdown)

@@ -91,7 +91,7 @@ export function renderDetails(record: TargetRecord, name: string, shape: DetailO
         .flatMap((piece) => renderEvidencePiece(piece, shape.evidenceLines)),
     ]),
     ...(rest > 0 ? [`…and ${counted(rest, 'more problem')} in the report.`] : []),
-    ...(record.notes.length === 0 ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
+    ...(record.notes === undefined ? [] : [record.notes.map((note) => `- ${prose(note)}`).join('\n')]),
     ...milestoneTable(record, shape),
   ]
   if (blocks.length === 0) return ''
@@ -155,7 +155,7 @@ export function isManifest(source: Source | undefined): source is Source {
 
 /** The status of a target for a table cell. */
 export function targetStatus(record: TargetRecord): string {
-  if (record.outcome === 'ready') return [record.message || 'ready', ...record.notes].map(inCell).join(' · ')
+  if (record.outcome === 'ready') return [record.message || 'ready', ...(record.notes ?? [])].map(inCell).join(' · ')
   const why = record.reason === '' ? '' : `**${markdown(shortenWords(reasonHeadline(record), maxWordWidth))}**<br>`
   const open = openMilestone(record)
   if (open === undefined) return why === '' ? inCell(record.message) : why.slice(0, -'<br>'.length)
@@ -246,9 +246,9 @@ function changeList({ changes = [], outcome }: TargetRecord): string[] {
   ]
 }
 
-function sourceLine({ target }: TargetRecord, { isInBox, tracked }: DetailOptions): string[] {
-  const source = isInBox ? '' : renderSource(target.source, tracked)
-  return source === '' ? [] : [`**Written in** ${source}`]
+function sourceLine({ source }: TargetRecord, { isInBox, tracked }: DetailOptions): string[] {
+  const place = isInBox ? '' : renderSource(source, tracked)
+  return place === '' ? [] : [`**Written in** ${place}`]
 }
 
 function renderEvidencePiece({ type, title, text }: Evidence, limit: number): string[] {

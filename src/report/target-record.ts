@@ -7,8 +7,8 @@ import type {
   TargetRecord,
   Timeline,
 } from '../gate/timeline.ts'
-import { fullNames, type Target } from '../plan/target.ts'
-import { placeOfProblem, reasons, traitsOf } from '../reasons/reasons.ts'
+import { fullNames, type NamedTarget, type TargetClocks } from '../plan/target.ts'
+import { placeText, reasons, traitsOf } from '../reasons/reasons.ts'
 import { joinSubject } from '../reasons/spec.ts'
 import { counted } from '../reasons/wording.ts'
 import { oldProblemMs, recentVersionMs } from '../thresholds.ts'
@@ -71,12 +71,12 @@ const namedClocks = 2
  */
 export function clockTexts(
   { timeoutMs, stallTimeoutMs }: Pick<Timeline, 'timeoutMs' | 'stallTimeoutMs'>,
-  targets: readonly Target[],
+  targets: readonly (NamedTarget & Pick<TargetRecord, 'clocks'>)[],
   safe: (text: string) => string,
 ): { readonly timeout: string; readonly stall: string } {
   const names = fullNames(targets)
-  const describe = (gateMs: number, timeoutOf: (target: Target) => number) => {
-    const timeouts = targets.map((target, index) => ({ ms: timeoutOf(target), name: names[index] ?? '' }))
+  const describe = (gateMs: number, timeoutOf: (clocks: TargetClocks) => number) => {
+    const timeouts = targets.map((target, index) => ({ ms: timeoutOf(target.clocks ?? {}), name: names[index] ?? '' }))
     const [first] = timeouts
     if (first !== undefined && timeouts.every(({ ms }) => ms === first.ms)) return setting(first.ms)
     const own = timeouts.filter(({ ms }) => ms !== gateMs)
@@ -89,11 +89,11 @@ export function clockTexts(
   }
   return {
     // A timeout of 0 leaves the target to the gate's timeout, which holds for all targets.
-    timeout: describe(timeoutMs, ({ clocks }) => {
+    timeout: describe(timeoutMs, (clocks) => {
       const clocksOn = [clocks.timeoutMs ?? 0, timeoutMs].filter((ms) => ms > 0)
       return clocksOn.length === 0 ? 0 : Math.min(...clocksOn)
     }),
-    stall: describe(stallTimeoutMs, ({ clocks }) => clocks.stallTimeoutMs ?? stallTimeoutMs),
+    stall: describe(stallTimeoutMs, (clocks) => clocks.stallTimeoutMs ?? stallTimeoutMs),
   }
 }
 
@@ -121,16 +121,16 @@ export function messageBelowName(name: string, { message, form = 'clause' }: Tar
  * The owners from the target to the problem: `deployment/web → pod/web-fc8b-8xkbh → container app`.
  * Raw text: renderers escape it.
  */
-export function problemPath(problem: ProblemRecord): string {
-  const { chain = [] } = problem
-  return chain.length > 1 ? chain.join(' → ') : placeOfProblem(problem)
+export function problemPath({ chain = [], subject, namespace, container, isInit }: ProblemRecord): string {
+  if (chain.length > 1) return chain.join(' → ')
+  return placeText({ object: subject, namespace, container, isInit })
 }
 
 /** How often and since when a problem occurred: `2 times since 0:03`; once: `at 0:03`. */
-export function problemCount({ count, firstSeenAt }: ProblemRecord, startedAt: number): string {
-  if (firstSeenAt < startedAt - oldProblemMs)
+export function problemCount({ count, firstSeen }: ProblemRecord, startedAt: number): string {
+  if (firstSeen < startedAt - oldProblemMs)
     return count > 1 ? `${count} times since before the gate began` : 'before the gate began'
-  const first = formatElapsed(firstSeenAt - startedAt)
+  const first = formatElapsed(firstSeen - startedAt)
   return count > 1 ? `${count} times since ${first}` : `at ${first}`
 }
 

@@ -1,5 +1,5 @@
 import type { TargetRecord, Timeline } from '../gate/timeline.ts'
-import { fullNames, namespacesOf, type Target } from '../plan/target.ts'
+import { fullNames, namespacesOf } from '../plan/target.ts'
 import { counted } from '../reasons/wording.ts'
 import { plain } from './escape.ts'
 import { isFailing, waitingLines } from './headline.ts'
@@ -15,11 +15,11 @@ export function renderLook(
   options: { readonly color: boolean; readonly groups: boolean },
 ): string[] {
   const { context, targets } = timeline
-  const names = fullNames(targets.map(({ target }) => target)).map((name) => plain(name))
+  const names = fullNames(targets).map((name) => plain(name))
   const waiting = waitingLines(timeline)
   const bad = targets.flatMap((record, index) => (isFailing(record) ? [{ record, index }] : []))
   const open = targets.flatMap((record, index) => (record.outcome === 'progressing' ? [{ record, index }] : []))
-  const where = placeOf(targets.map(({ target }) => target))
+  const where = placeOf(targets)
   const parts = [
     ...(context === '' ? [] : [`context ${plain(context)}`]),
     `${counted(targets.length, 'resource')}${where}`,
@@ -28,7 +28,7 @@ export function renderLook(
   return [
     parts.join(' · '),
     ...bad.flatMap(({ record, index }) => [
-      ...renderEvidence(only(timeline, record), layoutLog({ ...timeline, targets: [record.target] }, options)),
+      ...renderEvidence(only(timeline, record), layoutLog({ ...timeline, targets: [record] }, options)),
       ...(waiting.has(index) ? [`  ${plain(waiting.get(index) ?? '')}`] : []),
     ]),
     ...(open.length === 0 || bad.length === 0 ? [] : ['']),
@@ -46,7 +46,7 @@ function only(timeline: Timeline, { causedBy: _, ...record }: TargetRecord): Tim
   return { ...timeline, verdict: undefined, targets: [record] }
 }
 
-function placeOf(targets: readonly Target[]): string {
+function placeOf(targets: readonly TargetRecord[]): string {
   const namespaces = namespacesOf(targets)
   if (namespaces.length > 1) return ` in ${namespaces.length} namespaces`
   return namespaces.map((name) => ` in ${plain(name)}`).join('')

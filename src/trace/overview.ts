@@ -7,7 +7,7 @@ import { colored, emptyLine, type Line, line, type Mark, mark } from './line.ts'
 /** One line for each object, the worst first, below the number of objects by outcome; nothing if none exists. */
 export function overviewLines({ targets }: Timeline): readonly Line[] {
   if (targets.every(({ milestones }) => milestones.every(({ state }) => state !== 'done'))) return []
-  const names = fullNames(targets.map(({ target }) => target))
+  const names = fullNames(targets)
   const width = Math.max(...names.map((name) => name.length))
   return [
     ...(targets.length === 1

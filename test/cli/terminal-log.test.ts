@@ -2,7 +2,6 @@ import { stripVTControlCharacters } from 'node:util'
 import { type Output, Screen } from '../../src/cli/output.ts'
 import { renderState, TerminalLog } from '../../src/cli/terminal-log.ts'
 import type { EndedTimeline, MilestoneRecord, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
-import { toSubject } from '../kit/subject.ts'
 
 const start = Date.parse('2026-03-01T12:00:00Z')
 
@@ -17,13 +16,15 @@ function milestones(...states: MilestoneRecord['state'][]): MilestoneRecord[] {
 
 function record(name: string, overrides: Partial<TargetRecord> = {}): TargetRecord {
   return {
-    target: { apiVersion: 'apps/v1', kind: 'Deployment', name, clocks: {} },
+    target: `deployment.apps/${name}`,
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    name,
     outcome: 'progressing',
     reason: '',
     message: '1 of 3 pods ready',
     milestones: milestones('done', 'done', 'current'),
     problems: [],
-    notes: [],
     ...overrides,
   }
 }
@@ -35,7 +36,7 @@ function timeline(targets: readonly TargetRecord[], elapsedSeconds = 72): Timeli
 }
 
 function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<typeof renderState>[1]> = {}): string[] {
-  const names = targets.map(({ target }) => `deployment/${target.name}`)
+  const names = targets.map(({ name }) => `deployment/${name}`)
   const layout = { names, columns: 100, rows: 20, color: false, frame: 0, ...overrides }
   return renderState(timeline(targets), layout)
 }
@@ -43,11 +44,11 @@ function draw(targets: readonly TargetRecord[], overrides: Partial<Parameters<ty
 const imageNotFound: TargetRecord['problems'][number] = {
   reason: 'image-not-found',
   class: 'terminal',
-  subject: toSubject('pod/web-x'),
+  subject: 'pod/web-x',
   message: 'gone',
   headline: 'image acme/web:v2 not found',
   count: 2,
-  firstSeenAt: start,
+  firstSeen: start,
   evidence: [],
 }
 
@@ -151,7 +152,7 @@ describe('a screen', () => {
 
 describe('the log of a terminal', () => {
   const state = timeline([record('web')], 1)
-  const head = { ...state, targets: state.targets.map(({ target }) => target), notices: [] }
+  const head = { ...state, targets: state.targets, notices: [] }
   const verdict = { outcome: 'cancelled', reason: 'cancelled', message: 'stopped' } as const
   const ended: EndedTimeline = { ...state, verdict }
 

@@ -151,7 +151,7 @@ describe('a target that is not ready', () => {
     const [reference] = parseManifests(text, 'k8s/web.yaml').references
     if (reference?.manifest === undefined) throw new Error('no manifest')
     const record = explained({ reason: 'image-not-found' }, fill(), new Map([[target, reference.manifest]]))
-    expect(record.target.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
+    expect(record.source).toEqual({ file: 'k8s/web.yaml', line: 9 })
     expect(record.problems[0]?.evidence[0]).toEqual({
       type: 'manifest',
       title: 'k8s/web.yaml, line 9',
@@ -172,7 +172,7 @@ describe('a problem with a cause', () => {
         reason: 'no-endpoints',
         headline: 'the Service has no ready endpoints',
         subject: toSubject('service/front'),
-        cause,
+        cause: cause.basis,
         checks: [
           { state: 'passed', text: 'the Service exists' },
           { state: 'failed', text: 'none is ready' },
@@ -219,7 +219,12 @@ describe('the logs worth reading', () => {
 
   it('include the log of the container that causes the problem of another object', () => {
     const cause = createProblem({ reason: 'crash-loop', subject: toSubject('pod/web-x') })
-    const record = failed({ reason: 'no-endpoints', headline: '', subject: toSubject('service/web'), cause })
+    const record = failed({
+      reason: 'no-endpoints',
+      headline: '',
+      subject: toSubject('service/web'),
+      cause: cause.basis,
+    })
     expect(loggedContainers(record)).toEqual([{ namespace: 'shop', pod: 'web-x', container: 'app' }])
   })
 

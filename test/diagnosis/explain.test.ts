@@ -3,47 +3,22 @@ import { groupOf } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { explain } from '../../src/diagnosis/explain.ts'
 import { loggedContainers } from '../../src/diagnosis/target-facts.ts'
-import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { createTarget } from '../kit/gate.ts'
 import { is, iso, make, moment, podIs, start } from '../kit/objects.ts'
 import { toSubject } from '../kit/subject.ts'
+import { createProblem, createTargetRecord, createTimeline } from '../report/builders.ts'
 
 const target = createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' })
 
 type Own = Pick<ProblemWith<ReasonCode>, 'reason' | 'subject' | 'container' | 'cause' | 'detail'>
 
-function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>): Timeline<GateProblem> {
-  const whole = {
-    class: 'terminal',
-    detail: { text: '' },
-    message: '',
-    headline: '',
-    count: 1,
-    firstSeenAt: start,
-    proven: true,
-    evidence: [],
-    ...problem,
-  } as GateProblem
-  const record: TargetRecord<GateProblem> = {
-    target,
-    outcome: 'failed',
-    reason: problem.reason,
-    message: '',
-    milestones: [],
-    problems: [whole],
-    notes: [],
-  }
-  return {
-    startedAt: start,
-    finishedAt: start,
-    context: '',
-    serverVersion: '',
-    timeoutMs: 0,
-    stallTimeoutMs: 0,
-    targets: [record],
-    entries: [],
-  }
+function timeline(problem: Partial<Own> & Pick<Own, 'reason' | 'subject'>) {
+  const problems = [
+    createProblem({ headline: '', container: undefined, detail: { text: '' }, firstSeenAt: start, ...problem }),
+  ]
+  const record = createTargetRecord({ target, outcome: 'failed', reason: problem.reason, problems })
+  return createTimeline({ startedAt: start, targets: [record] })
 }
 
 describe('the events of objects that are named after a custom resource', () => {
@@ -60,7 +35,7 @@ describe('the events of objects that are named after a custom resource', () => {
     const store = new Store(() => false)
     for (const object of objects) store.apply({ at: moment(3), type: 'ADDED', object })
     const whole = timeline({ reason: 'condition-false', subject, detail: { signals: [] } })
-    const targets = whole.targets.map((record) => ({ ...record, target: { ...tls, apiVersion } }))
+    const targets = whole.targets.map((record) => ({ ...record, basis: { target: { ...tls, apiVersion } } }))
     return explain({ ...whole, targets }, store, 0).targets[0]?.problems[0]?.evidence ?? []
   }
   const events = [
@@ -150,7 +125,9 @@ describe('a target that a clock ended without a known problem', () => {
       store.apply({ at: moment(3), type: 'ADDED', object })
     const whole = timeline({ reason: 'crash-loop', subject: toSubject('') })
     const outcome = reason === 'no-progress' ? 'stalled' : 'timed-out'
-    const targets = whole.targets.map((record) => ({ ...record, target: web, outcome, reason, problems: [] }) as const)
+    const targets = whole.targets.map(
+      (record) => ({ ...record, basis: { target: web }, outcome, reason, problems: [] }) as const,
+    )
     return explain({ ...whole, targets }, store, 0).targets[0]
   }
 
@@ -162,7 +139,7 @@ describe('a target that a clock ended without a known problem', () => {
         {
           reason: 'pod-waiting',
           class: 'slow',
-          subject: toSubject('pod/web-x'),
+          subject: 'pod/web-x',
           message:
             'is not ready: container app waits (ImageInspectError: the store is damaged); its newest Warning is InspectFailed: damaged layer',
           evidence: [
@@ -176,6 +153,6 @@ describe('a target that a clock ended without a known problem', () => {
   )
 
   it('names its pod without any Warning too', () => {
-    expect(explained('no-progress')?.problems).toMatchObject([{ subject: toSubject('pod/web-x') }])
+    expect(explained('no-progress')?.problems).toMatchObject([{ subject: 'pod/web-x' }])
   })
 })

@@ -2,12 +2,12 @@ import type { FeedEvent } from '../../src/cluster/feed.ts'
 import type { KubeObject, ManagedFields } from '../../src/cluster/objects.ts'
 import { createRedactor } from '../../src/cluster/redact.ts'
 import { ManifestDrift } from '../../src/diagnosis/manifest-drift.ts'
-import type { GateProblem, TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
 import { resources } from '../plan/discovery.ts'
+import { createTargetRecord, createTimeline } from '../report/builders.ts'
 
 const web = `# web
 apiVersion: apps/v1
@@ -117,28 +117,20 @@ describe('a live object that differs from its manifest', () => {
 
 describe('the report', () => {
   const { drift, plan } = driftOf(web)
-  const record: TargetRecord<GateProblem> = {
-    target: plan.targets[0] as TargetRecord['target'],
+  const record = createTargetRecord({
+    target: plan.targets[0],
     outcome: 'failed',
     reason: 'image-not-found',
     message: 'the registry has no image app:v2',
-    milestones: [],
-    problems: [],
     notes: ['1 old pod still draining'],
-  }
-  const timeline: Timeline<GateProblem> = {
-    startedAt: 0,
-    finishedAt: 9,
-    context: '',
-    serverVersion: '',
-    timeoutMs: 0,
-    stallTimeoutMs: 0,
+  })
+  const timeline = createTimeline({
     targets: [record],
     entries: [
       { at: 4, kind: 'note', text: 'before' },
       { at: 9, kind: 'note', text: 'after' },
     ],
-  }
+  })
 
   it('contains the differences among its entries and the notes of their target', () => {
     expect(drift.addTo(timeline)).toBe(timeline)

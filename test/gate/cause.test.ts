@@ -138,8 +138,8 @@ function summary(
   return {
     verdict: `${outcome} ${reason} after ${seconds} s`,
     problems: record?.problems.map(
-      ({ subject, reason, cause }) =>
-        `${subjectText(subject)} ${reason}${cause === undefined ? '' : ` by ${subjectText(cause.subject)} ${cause.reason}`}`,
+      ({ subject, reason, basis: { cause } }) =>
+        `${subject} ${reason}${cause === undefined ? '' : ` by ${subjectText(cause.subject)} ${cause.reason}`}`,
     ),
   }
 }
@@ -492,12 +492,7 @@ describe('the inventory of a GitOps controller', () => {
     expect(message).toBe(
       'shop/web: container app of pod/front-1-a in namespace apps cannot pull image "acme/web:v1": not found',
     )
-    expect(
-      timeline.targets[0]?.problems.map(({ subject, isElsewhere }) => [
-        subjectText(subject),
-        isElsewhere && subject.namespace,
-      ]),
-    ).toEqual([
+    expect(timeline.targets[0]?.problems.map(({ subject, namespace }) => [subject, namespace])).toEqual([
       ['pod/front-1-a', 'apps'],
       ['shop/web', undefined],
     ])

@@ -1,5 +1,6 @@
 import type { Observation } from '../../src/cluster/feed.ts'
 import type { KubeObject, PodStatus } from '../../src/cluster/objects.ts'
+import { causeOf } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import {
   added,
@@ -91,10 +92,9 @@ const missingImage = [
 
 /** `Service/web < Deployment/web`: a target that only waits for another one. */
 function causes({ timeline }: Run): string[] {
-  const nameOf = ({ kind, name }: Target) => `${kind}/${name}`
-  return timeline.targets.flatMap(({ target, causedBy }) => {
-    const cause = causedBy === undefined ? undefined : timeline.targets[causedBy]?.target
-    return cause === undefined ? [] : [`${nameOf(target)} < ${nameOf(cause)}`]
+  return timeline.targets.flatMap((record) => {
+    const cause = causeOf(record, timeline.targets)
+    return cause === undefined ? [] : [`${record.kind}/${record.name} < ${cause.kind}/${cause.name}`]
   })
 }
 

@@ -17,7 +17,6 @@ import {
   synced,
 } from '../kit/gate.ts'
 import { complete, condition, is, iso, make, podIs } from '../kit/objects.ts'
-import { toSubject } from '../kit/subject.ts'
 import { replayRecording } from '../support/recordings.ts'
 
 const built = `sha256:${'b'.repeat(64)}`
@@ -86,8 +85,8 @@ describe('a rollout with expected images', () => {
     expect(timeline.targets[0]?.problems).toMatchObject([
       {
         reason: 'image-mismatch',
-        subject: toSubject('deployment/web'),
-        detail: { missingContainers: ['worker', 'cron'] },
+        subject: 'deployment/web',
+        basis: { detail: { missingContainers: ['worker', 'cron'] } },
       },
     ])
   })

@@ -41,6 +41,7 @@ describe('a hook that its tool removes after success, and that does not exist', 
       outcome: 'ready',
       seconds: 0,
       targets: [{ outcome: 'ready', message: removed }, { outcome: 'ready' }],
+      timeline: { targets: [{ hook }, { hook: undefined }] },
       entries: expect.arrayContaining([`0 verdict ${removed}`]),
     })
   })
@@ -71,7 +72,7 @@ describe('a hook that its tool removes after success, and that does not exist', 
       outcome: 'stalled',
       message: expect.stringMatching(/^deployment\/web(?!.*more)/),
     })
-    expect(timeline.targets[0]).toMatchObject({ causedBy: 1 })
+    expect(timeline.targets[0]).toMatchObject({ causedBy: 'deployment.apps/web' })
   })
 
   it('never stands in for the other targets: alone, it is not found', () => {

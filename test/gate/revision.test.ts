@@ -569,7 +569,7 @@ describe('an Application at a revision', () => {
     expect(end.message).toBe(
       'application/shop: container app of pod/migrate-x in namespace shop exited with code 3; the Job failed: no more tries (BackoffLimitExceeded)',
     )
-    expect(timeline.targets[0]?.problems[0]).toMatchObject({ container: 'app', isElsewhere: true })
+    expect(timeline.targets[0]?.problems[0]).toMatchObject({ container: 'app', namespace: 'shop' })
   })
 
   it('does not log the message of the operation before as the state of a sync that begins', () => {

@@ -58,7 +58,7 @@ const chart = [
 async function gate(inputs: Readonly<Record<string, string>> = {}) {
   const all = { kubeconfig: server.kubeconfig(), resources: 'helm/web', namespace: 'shop', ...inputs }
   const { verdict, targets } = await gateInVirtualTime(all, new EventLoopClock(Date.now(), 20))
-  return { outcome: verdict.outcome, reason: verdict.reason, targets: targets.map(({ target }) => displayName(target)) }
+  return { outcome: verdict.outcome, reason: verdict.reason, targets: targets.map(displayName) }
 }
 
 /** The Secret of a revision, as Helm writes it (`newSecretsObject`, pkg/storage/driver/secrets.go of Helm). */
@@ -143,7 +143,7 @@ async function gatePending(
     },
   )
   const { stdout } = await runCommand(['replay', record, '--json'])
-  const names = targets.map(({ target }) => displayName(target))
+  const names = targets.map(displayName)
   const minutes = Math.round((finishedAt - startedAt) / 60_000)
   return { verdict, targets, names, entries, heads, minutes, replayed: JSON.parse(stdout) }
 }
@@ -229,7 +229,7 @@ test.each([
     })
     expect(verdict).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
     expect(verdict.message).toContain(`helm/web.v7: Helm reports revision 7 as failed; revision 8 is ${status}`)
-    expect(targets.find(({ target }) => target.name === 'web.v7')?.hint).toContain(hint)
+    expect(targets.find(({ name }) => name === 'web.v7')?.hint).toContain(hint)
     expect(names.toSorted()).toEqual(['helm/web.v7', 'persistentvolumeclaim/data', 'service/web', 'widget/w'])
     expect(replayed).toMatchObject({ outcome: 'failed', reason: 'reported-failed' })
   },

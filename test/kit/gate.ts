@@ -5,7 +5,7 @@ import { covers } from '../../src/cluster/store.ts'
 import type { AfterReadyFactory } from '../../src/gate/after-ready.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { GateSettings } from '../../src/gate/settings.ts'
-import type { GateProblem, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
+import type { JudgedRecord, Outcome, TargetOutcome, Timeline } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { formatEvent, type RecordingHeader } from '../../src/recording/writer.ts'
 import { complete, iso, make, moment, type Overrides, podIs, start } from './objects.ts'
@@ -121,7 +121,7 @@ export interface Run {
   readonly targets: readonly { outcome: TargetOutcome; reason: string; message: string; seconds: number | undefined }[]
   /** `12 problem pod/web-1-a: …` */
   readonly entries: readonly string[]
-  readonly timeline: Timeline<GateProblem>
+  readonly timeline: Timeline<JudgedRecord>
 }
 
 /** Feeds a gate, then advances the time until the gate has an outcome. */

@@ -6,7 +6,7 @@ import { lookAt } from '../../src/gate/look.ts'
 import { lookSettings } from '../../src/gate/settings.ts'
 import type { TargetRecord, Timeline } from '../../src/gate/timeline.ts'
 import { loadChecks } from '../../src/lifecycle/rules.ts'
-import { nameKey, targetId } from '../../src/plan/target.ts'
+import { nameKey } from '../../src/plan/target.ts'
 import { readHeader } from '../../src/recording/reader.ts'
 import { settingsOf } from '../../src/recording/replay-gate.ts'
 import { lookSchema } from '../../src/report/report-schema.ts'
@@ -79,16 +79,17 @@ const comparable = recordings.filter(([name, path]) => needsHistory[name] === un
 test.each(sampled(comparable, 24))('one look at the end of %s finds the reasons of its gate', async (_, path) => {
   const { timeline } = await replayRecording(path)
   const look = await lookAtEnd(path, timeline.finishedAt)
-  const isOfRevision = timeline.targets.some(({ target }) => target.revisions !== undefined)
+  const { targets: recorded = [] } = await readHeader(path)
+  const isOfRevision = recorded.some(({ revisions }) => revisions !== undefined)
   const isLeft = look.targets.some(({ outcome }) => outcome === 'superseded')
   // What was deployed of a revision belongs to it until another one replaces it.
-  const isCompared = ({ target, outcome }: TargetRecord) =>
-    (isOfRevision ? judgedOfRevision : judged).has(outcome) && !(isLeft && target.deployedBy !== undefined)
-  const ended = new Set(timeline.targets.filter(isCompared).map(({ target }) => targetId(target)))
+  const isCompared = ({ deployedBy, outcome }: TargetRecord) =>
+    (isOfRevision ? judgedOfRevision : judged).has(outcome) && !(isLeft && deployedBy !== undefined)
+  const ended = new Set(timeline.targets.filter(isCompared).map(({ target }) => target))
   const reasonsOf = ({ targets }: Timeline) =>
     targets
-      .filter(({ target }) => ended.has(targetId(target)))
-      .map(({ target, outcome, reason }) => `${targetId(target)} ${outcome === 'ready' ? 'ready' : reason}`)
+      .filter(({ target }) => ended.has(target))
+      .map(({ target, outcome, reason }) => `${target} ${outcome === 'ready' ? 'ready' : reason}`)
       .toSorted()
   expect(reasonsOf(look)).toEqual(reasonsOf(timeline))
 })
@@ -129,7 +130,7 @@ test.each(sampled(viewed, 24, 16))(
     const listedAt = events.findLast(({ type }) => type === 'SYNCED')?.at ?? settings.startedAt
     const lastAt = events.at(-1)?.at ?? settings.startedAt
     const reasonsOf = (look: Timeline) =>
-      new Map(look.targets.map(({ target, outcome, reason }) => [targetId(target), reason || outcome]))
+      new Map(look.targets.map(({ target, outcome, reason }) => [target, reason || outcome]))
     const recorded: [string, string | undefined][][] = []
     const live: [string, string | undefined][][] = []
     for (let moment = 1; moment <= moments; moment++) {

@@ -1,17 +1,18 @@
+import { subjectText } from '../../src/cluster/objects.ts'
 import type {
   EndedTimeline,
   Entry,
   Evidence,
-  GateProblem,
+  JudgedProblem,
+  JudgedRecord,
   MilestoneRecord,
   ProblemRecord,
   RequestRecord,
   TargetRecord,
 } from '../../src/gate/timeline.ts'
 import { problemHeadline } from '../../src/gate/timeline-entries.ts'
-import type { Target } from '../../src/plan/target.ts'
-import type { ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
-import type { ProblemClass } from '../../src/reasons/spec.ts'
+import { type Target, targetId } from '../../src/plan/target.ts'
+import type { Problem, ProblemWith, ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../kit/subject.ts'
 
 /** Start of every timeline in these tests. */
@@ -35,43 +36,64 @@ export function createMilestone(overrides: Partial<MilestoneRecord> = {}): Miles
   return { name: 'observed', state: 'done', message: '', ...overrides }
 }
 
-export interface ProblemOverrides extends Partial<Omit<ProblemWith<ReasonCode>, 'detail'>> {
-  readonly class?: ProblemClass
-  readonly message?: string
-  readonly headline?: string
+export interface ProblemOverrides
+  extends Partial<Omit<ProblemWith<ReasonCode>, 'detail'>>,
+    Partial<Pick<ProblemRecord, 'class' | 'message' | 'headline' | 'chain' | 'evidence'>> {
   readonly detail?: object
-  readonly chain?: readonly string[]
-  readonly evidence?: readonly Evidence[]
 }
 
-export function createProblem({ detail, ...overrides }: ProblemOverrides = {}): GateProblem {
-  const message = overrides.message ?? 'the registry has no image ghcr.io/acme/web:v2'
-  const problem = {
+export function createProblem(overrides: ProblemOverrides = {}): JudgedProblem {
+  const { class: kind = 'terminal', detail, message, headline, chain, evidence = [], ...facts } = overrides
+  const text = message ?? 'the registry has no image ghcr.io/acme/web:v2'
+  const basis = {
     reason: 'image-not-found',
-    class: 'terminal',
-    detail: { text: message, signals: [], ...detail },
+    detail: { text, signals: [], ...detail },
     subject: toSubject('pod/web-fc8bbfff5-8xkbh'),
     container: 'app',
-    message,
     count: 2,
     firstSeenAt: at(3),
     proven: true,
-    evidence: [],
-    ...overrides,
-  } as GateProblem
-  return { ...problem, headline: overrides.headline ?? problemHeadline(problem, createTarget()) }
+    ...facts,
+  } as Problem
+  const { reason, subject, container, isInit, firstSeenAt, count } = basis
+  return {
+    reason,
+    class: kind,
+    subject: subjectText(subject),
+    container,
+    isInit,
+    message: text,
+    headline: headline ?? problemHeadline(basis, createTarget()),
+    chain,
+    firstSeen: firstSeenAt,
+    count,
+    evidence,
+    basis,
+  }
 }
 
 export function createEvidence(overrides: Partial<Evidence> = {}): Evidence {
   return { type: 'event', title: 'Events', text: '', ...overrides }
 }
 
+export type RecordOverrides = Partial<Omit<JudgedRecord, 'target'>> & { readonly target?: Target }
+
 /** A Deployment that became ready after 31 seconds. */
-export function createTargetRecord<P extends ProblemRecord = GateProblem>(
-  overrides: Partial<TargetRecord<P>> = {},
-): TargetRecord<P> {
+export function createTargetRecord({ target = createTarget(), ...overrides }: RecordOverrides = {}): JudgedRecord {
+  const { apiVersion, kind, namespace, name, selector, source, clocks, deployedBy, hook, release } = target
   return {
-    target: createTarget(),
+    target: targetId(target),
+    apiVersion,
+    kind,
+    namespace,
+    name,
+    selector,
+    source,
+    clocks,
+    deployedBy,
+    hook,
+    release,
+    basis: { target },
     outcome: 'ready',
     reason: '',
     message: '3 of 3 new pods ready',
@@ -88,7 +110,6 @@ export function createTargetRecord<P extends ProblemRecord = GateProblem>(
       createMilestone({ name: 'drained', at: at(31), message: 'no old pods left' }),
     ],
     problems: [],
-    notes: [],
     ...overrides,
   }
 }
@@ -98,9 +119,9 @@ export function createEntry(overrides: Partial<Entry> = {}): Entry {
 }
 
 /** A gate that became ready with one target after 31 seconds. */
-export function createTimeline<P extends ProblemRecord = GateProblem>(
-  overrides: Partial<EndedTimeline<P>> = {},
-): EndedTimeline<P> {
+export function createTimeline<T extends TargetRecord = JudgedRecord>(
+  overrides: Partial<EndedTimeline<T>> = {},
+): EndedTimeline<T> {
   return {
     startedAt: start,
     finishedAt: at(31),
@@ -109,7 +130,7 @@ export function createTimeline<P extends ProblemRecord = GateProblem>(
     timeoutMs: 600_000,
     stallTimeoutMs: 300_000,
     verdict: { outcome: 'ready', reason: '', message: 'all targets are ready' },
-    targets: [createTargetRecord()],
+    targets: [createTargetRecord() as TargetRecord as T],
     entries: [
       createEntry({ text: 'generation 7 observed · revision 3 → ReplicaSet web-688899976b' }),
       createEntry({ at: at(2), text: '3 pods scheduled' }),

@@ -1,4 +1,5 @@
 import type { AnswerRecord, EndedTimeline, TargetRecord } from '../../src/gate/timeline.ts'
+import type { Target } from '../../src/plan/target.ts'
 import type { ReasonCode } from '../../src/reasons/reasons.ts'
 import { toSubject } from '../kit/subject.ts'
 import {
@@ -11,11 +12,12 @@ import {
   createTarget,
   createTargetRecord,
   createTimeline,
+  type RecordOverrides,
   reached,
 } from './builders.ts'
 import { mixedTargets } from './mixed.ts'
 
-function readyService(overrides: Partial<TargetRecord> = {}): TargetRecord {
+function readyService(overrides: RecordOverrides = {}): TargetRecord {
   return createTargetRecord({
     target: createTarget({ apiVersion: 'v1', kind: 'Service' }),
     message: '3 endpoints ready',
@@ -508,17 +510,20 @@ function unknown(): EndedTimeline {
 
 function forbidden(): EndedTimeline {
   const hint = 'Give user deployer get, list and watch on configmaps in namespace shop.'
-  const { endedAt: _, ...open } = createTargetRecord({
-    outcome: 'progressing',
-    message: 'waiting for it to be created',
-    hint,
-    milestones: [createMilestone({ name: 'created', state: 'current', message: '' })],
-  })
+  const openOf = (target: Partial<Target>) =>
+    createTargetRecord({
+      target: createTarget(target),
+      outcome: 'progressing',
+      message: 'waiting for it to be created',
+      hint,
+      endedAt: undefined,
+      milestones: [createMilestone({ name: 'created', state: 'current', message: '' })],
+    })
   return createTimeline({
     finishedAt: at(3),
     verdict: { outcome: 'misconfigured', reason: 'forbidden', message: 'configmap/settings cannot be read: no' },
     hint,
-    targets: [open, { ...open, target: createTarget({ apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' }) }],
+    targets: [openOf({}), openOf({ apiVersion: 'v1', kind: 'ConfigMap', name: 'settings' })],
     entries: [],
   })
 }
@@ -574,7 +579,7 @@ function withConsequences(): EndedTimeline {
       reason,
       message: 'waits',
       hint: 'Look at its pods.',
-      causedBy: 0,
+      causedBy: 'deployment.apps/api',
       milestones: [
         ...reached({ created: 0 }),
         createMilestone({ name: 'ready', state: 'current', message: 'not ready' }),

@@ -11,6 +11,7 @@ import {
   createTarget,
   createTargetRecord,
   createTimeline,
+  type RecordOverrides,
   start,
 } from './builders.ts'
 
@@ -25,7 +26,7 @@ const day = 86_400
 const files = { report: 'r', summary: 's' }
 
 /** A gate that begins a minute after the change, which took 42 s. */
-const late = (milestones: readonly MilestoneRecord[] = [], overrides: Partial<TargetRecord> = {}): EndedTimeline => {
+const late = (milestones: readonly MilestoneRecord[] = [], overrides: RecordOverrides = {}): EndedTimeline => {
   const record = createTargetRecord({
     changedAt: at(-72),
     change: 'recent',
@@ -154,7 +155,7 @@ describe('the output changed', () => {
         finishedAt: start + 61_000,
       },
     ] as const
-    const target = createTargetRecord({ target: createTarget({ gate: 'eu' }), changedAt: at(-5), change: 'recent' })
+    const target = createTargetRecord({ gate: 'eu', changedAt: at(-5), change: 'recent' })
     const { changed } = buildOutputs(createTimeline({ targets: [target], gates }), files)
     expect(JSON.parse(changed)).toMatchObject([{ gate: 'eu', changedAt: '2025-01-15T12:00:55.000Z' }])
   })

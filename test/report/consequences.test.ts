@@ -1,3 +1,4 @@
+import { causedBy, causeOf } from '../../src/gate/timeline.ts'
 import { mergeReports } from '../../src/merge/merge-reports.ts'
 import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations } from '../../src/report/annotations.ts'
@@ -61,15 +62,14 @@ describe('a target that only waits for another one', () => {
   })
 
   it('names the namespace of its cause if it is another one', () => {
-    const route = createTargetRecord({ target: createTarget({ kind: 'Route' }), outcome: 'progressing', causedBy: 1 })
-    const gateway = createTargetRecord({
-      target: createTarget({ kind: 'Gateway', namespace: 'infra' }),
-      outcome: 'failed',
-      reason: 'reported-failed',
-    })
-    const verdict = { outcome: 'failed', reason: 'reported-failed', message: '' } as const
-    const [target] = buildReport(createTimeline({ targets: [route, gateway], verdict })).targets
-    expect(target).toMatchObject({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
+    const gateway = createTarget({ kind: 'Gateway', namespace: 'infra' })
+    expect(causedBy(gateway, createTarget())).toEqual({ causedBy: 'gateway.apps/web', causedByNamespace: 'infra' })
+    const route = createTargetRecord(causedBy(gateway, createTarget()))
+    const [other, cause] = [
+      createTargetRecord({ target: { ...gateway, namespace: 'shop' } }),
+      createTargetRecord({ target: gateway }),
+    ]
+    expect(causeOf(route, [route, other, cause])).toBe(cause)
   })
 
   it('waits for the same target after the reports of two gates are merged', () => {
@@ -81,22 +81,11 @@ describe('a target that only waits for another one', () => {
       ],
       0,
     )
-    const causes = merged.targets.map(({ causedBy }) => causedBy)
-    expect(causes).toEqual([
-      undefined,
-      0,
-      0,
-      0,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-      7,
-      7,
-      7,
-      undefined,
-      undefined,
-      undefined,
-    ])
+    const { targets } = merged
+    const causes = targets.map((record) => {
+      const cause = causeOf(record, targets)
+      return cause === undefined ? -1 : targets.indexOf(cause)
+    })
+    expect(causes).toEqual([-1, 0, 0, 0, -1, -1, -1, -1, 7, 7, 7, -1, -1, -1])
   })
 })

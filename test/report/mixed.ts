@@ -29,8 +29,8 @@ export function mixedTargets(count: number): EndedTimeline {
     entries: targets
       .flatMap((record, target) => [
         createEntry({ at: at(0.3), target, text: 'generation 2 observed' }),
-        ...record.problems.map(({ message, firstSeenAt }) =>
-          createEntry({ at: firstSeenAt, target, kind: 'problem', text: message }),
+        ...record.problems.map(({ message, firstSeen }) =>
+          createEntry({ at: firstSeen, target, kind: 'problem', text: message }),
         ),
         ...(record.endedAt === undefined
           ? []

@@ -5,7 +5,15 @@ import { buildOutputs } from '../../src/outputs.ts'
 import { buildAnnotations, buildWarnings } from '../../src/report/annotations.ts'
 import { buildReport, renderReport } from '../../src/report/json-report.ts'
 import { reportJsonSchema, reportSchema } from '../../src/report/report-schema.ts'
-import { at, createMilestone, createTarget, createTargetRecord, createTimeline, reached } from './builders.ts'
+import {
+  at,
+  createMilestone,
+  createTarget,
+  createTargetRecord,
+  createTimeline,
+  type RecordOverrides,
+  reached,
+} from './builders.ts'
 import { cases } from './cases.ts'
 
 it.each(Object.keys(cases))('the report of %s matches its schema', (name) => {
@@ -71,7 +79,7 @@ it('the outputs of a failure name every target that is not ready', () => {
 })
 
 const verdict = { outcome: 'failed', reason: 'crash-loop', message: 'x' } as const
-const failed = (name: string, seconds: number, overrides: Partial<TargetRecord> = {}) =>
+const failed = (name: string, seconds: number, overrides: RecordOverrides = {}) =>
   createTargetRecord({
     target: createTarget({ name }),
     outcome: 'failed',

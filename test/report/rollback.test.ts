@@ -1,10 +1,10 @@
 import type { TargetRecord } from '../../src/gate/timeline.ts'
 import type { Target } from '../../src/plan/target.ts'
 import { rollbackOf } from '../../src/report/rollback.ts'
-import { createTarget, createTargetRecord, createTimeline } from './builders.ts'
+import { createTarget, createTargetRecord, createTimeline, type RecordOverrides } from './builders.ts'
 
 const startedAt = Date.parse('2026-01-01T13:05:00Z')
-const failed = (target: Partial<Target>, overrides: Partial<TargetRecord> = {}) =>
+const failed = (target: Partial<Target>, overrides: RecordOverrides = {}) =>
   createTargetRecord({
     target: createTarget(target),
     outcome: 'failed',
@@ -18,7 +18,7 @@ const rollback = (targets: readonly TargetRecord[], context = 'prod') =>
   rollbackOf(
     createTimeline({ startedAt, context, verdict: { outcome: 'failed', reason: 'crash-loop', message: '' }, targets }),
   )
-const job = (overrides: Partial<TargetRecord>) =>
+const job = (overrides: RecordOverrides) =>
   createTargetRecord({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate' }), ...overrides })
 
 test('each resource that failed has its own command, and what is healthy has none', () => {
@@ -64,8 +64,7 @@ test('after a Job of the same change there is no command, since a migration may 
     note: 'job/migrate ran: a migration may not be undone. If the older version works with what was changed: kubectl --context prod rollout undo deployment/web -n shop --to-revision=6',
   })
   const hook = { annotation: 'helm.sh/hook=pre-upgrade', removal: 'helm.sh/hook-delete-policy=hook-succeeded' }
-  const removed = job({ target: createTarget({ apiVersion: 'batch/v1', kind: 'Job', name: 'migrate', hook }) })
-  expect(rollback([failed({}), removed]).command).toBe('')
+  expect(rollback([failed({}), job({ hook })]).command).toBe('')
   expect(rollback([job({ outcome: 'failed', hasRun: true })]).note).toBe(
     'job/migrate ran: a migration may not be undone.',
   )

@@ -18,7 +18,7 @@ import { expectSnapshot } from './snapshot.ts'
 /** Every manifest of a timeline is a tracked file, in the same folder. */
 const trackedOf = ({ targets }: EndedTimeline): TrackedFiles =>
   new Map(
-    targets.map(({ target: { source } }) => {
+    targets.map(({ source }) => {
       const path = source?.file ?? ''
       return [
         path,

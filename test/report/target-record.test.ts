@@ -1,6 +1,5 @@
-import type { TargetRecord } from '../../src/gate/timeline.ts'
 import { formatElapsed, setting, slowestStep, stepsOf } from '../../src/report/target-record.ts'
-import { at, createMilestone, createTargetRecord, reached, start } from './builders.ts'
+import { at, createMilestone, createTargetRecord, type RecordOverrides, reached, start } from './builders.ts'
 
 it.each([
   [4_000, '0:04'],
@@ -38,7 +37,7 @@ it('the slowest milestone is the one that took longest, and the first of several
   expect(slowestStep(record({}), times)).toBeUndefined()
 })
 
-it.each<[string, Partial<TargetRecord>, { name: string; tookMs: number }]>([
+it.each<[string, RecordOverrides, { name: string; tookMs: number }]>([
   ['counts until its target ended', { endedAt: at(30) }, { name: 'ready', tookMs: 21_000 }],
   ['of an open target counts until the end of the gate', { outcome: 'progressing' }, { name: 'ready', tookMs: 51_000 }],
   ['of a target without its change is not counted', { reason: 'change-not-seen' }, { name: 'pulled', tookMs: 9_000 }],

@@ -3,10 +3,9 @@ import { layoutLog, renderEntries, renderEvidence, renderHeader, renderVerdict }
 
 /** The complete log of a timeline, as lines without line breaks. */
 export function renderLog(timeline: Timeline, options: { readonly color?: boolean } = {}): string[] {
-  const head = { ...timeline, targets: timeline.targets.map(({ target }) => target) }
-  const layout = layoutLog(head, options)
+  const layout = layoutLog(timeline, options)
   return [
-    renderHeader(head, layout),
+    renderHeader(timeline, layout),
     ...renderEntries(timeline.entries, layout),
     ...renderVerdict(timeline, layout),
     ...renderEvidence(timeline, layout),
