@@ -151,7 +151,7 @@ it('files that the documentation names exist', () => {
     'docs/architecture.md',
     'docs/github.md',
     'docs/inputs.md',
-    'docs/views.md',
+    'docs/command-line.md',
     'test/cluster/README.md',
   ]
   const missing = documents.flatMap((document) =>
