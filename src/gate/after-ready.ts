@@ -233,7 +233,7 @@ export class AfterReady implements AnswerBook {
     this.#judgedAt = -Infinity
     this.#fallen.clear()
     for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
-    this.#history.setHold({ holdMs, since: now })
+    this.#history.beginHold(holdMs, now)
     this.update(now)
     return false
   }

@@ -11,12 +11,7 @@ export class CheckHistory {
   #hold: HoldRecord | undefined
 
   constructor({ httpChecks, holdMs }: Checks) {
-    this.#httpChecks = httpChecks.map(({ text }) => ({
-      text,
-      asked: 0,
-      errors: 0,
-      answers: [],
-    }))
+    this.#httpChecks = httpChecks.map(({ text }) => ({ text, asked: 0, errors: 0, answers: [] }))
     this.#hold = holdMs > 0 ? { holdMs } : undefined
   }
 
@@ -32,16 +27,12 @@ export class CheckHistory {
     record.answers = keep([...record.answers, { at, ...answer, isRight }])
   }
 
-  /** The hold begins, or begins anew, and ends. */
-  setHold(hold: HoldRecord | undefined): void {
-    this.#hold = hold
+  beginHold(holdMs: number, since: number): void {
+    this.#hold = { holdMs, since }
   }
 
   get records(): CheckRecords {
-    return {
-      httpChecks: this.#httpChecks.map((record) => ({ ...record })),
-      hold: this.#hold,
-    }
+    return { httpChecks: this.#httpChecks.map((record) => ({ ...record })), hold: this.#hold }
   }
 }
 

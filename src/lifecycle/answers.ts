@@ -1,5 +1,5 @@
 import type { Answer } from '../cluster/feed.ts'
-import { type KubeObject, type Pod, type Subject, subjectOf } from '../cluster/objects.ts'
+import { type KubeObject, type Pod, subjectOf } from '../cluster/objects.ts'
 import type { RequestCheck } from '../plan/checks.ts'
 import type { CheckDetails } from '../reasons/checks.ts'
 import { messageOf, type Problem } from '../reasons/reasons.ts'
@@ -77,8 +77,8 @@ interface Asking {
   readonly check: RequestCheck
   /** The pods of the gated revision that stay, in the order in which they are asked. */
   readonly pods: readonly Pod[]
-  /** The port of each pod, by its uid; undefined if it has none of this name. */
-  readonly ports: ReadonlyMap<string, number | undefined>
+  /** The port of a pod; undefined if it has none of this name. */
+  readonly portOf: (pod: Pod) => number | undefined
   /** Those that have answered the line. */
   readonly right: readonly Pod[]
   /** No pod is wanted. */
@@ -89,31 +89,23 @@ interface Asking {
 function answered(draft: Draft, object: KubeObject, facts: Facts): Draft {
   const { book, checks } = facts
   const toAnswer = checks.map((check) => askingOf(check, draft, object, facts))
-  const isOpen = draft.ready || book.isHolding
   const open = book.isHolding ? [] : toAnswer.filter(({ isAnswered, isSkipped }) => !isAnswered && !isSkipped)
-  const found = toAnswer.flatMap((asking) => problemsOf(asking, facts))
+  const found = toAnswer.flatMap((asking) => problemOf(asking, book) ?? [])
   const failure = found.find(({ proven }) => proven)
   const ready = draft.ready && open.length === 0 && failure === undefined
   const milestones = draft.ready ? draft.milestones.map(doneOrSkipped) : draft.milestones
-  const own = {
-    ...draft,
-    milestones: [...milestones, milestoneOf(toAnswer, open, draft.ready, facts)],
-  }
+  const skipped = toAnswer.filter(({ isSkipped }) => isSkipped)
   const [first] = open
   return {
-    ...own,
+    ...draft,
+    milestones: [...milestones, milestoneOf(toAnswer, open, draft.ready, book)],
     ready,
     failure: failure ?? draft.failure,
     problems: [...found, ...draft.problems],
-    message: failure === undefined ? messageOfAnswers(draft, toAnswer, open, facts) : messageOf(failure),
-    notes: [
-      ...draft.notes,
-      ...toAnswer
-        .filter(({ isSkipped }) => isSkipped)
-        .map(({ check }) => `${requestOf(check)} was not asked: no pod is wanted`),
-    ],
-    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, facts) }),
-    ...(isOpen && { asks: toAnswer.map((asking) => askOf(asking, facts)) }),
+    message: failure === undefined ? messageOfAnswers(draft, toAnswer, open, book) : messageOf(failure),
+    notes: [...draft.notes, ...skipped.map(({ check }) => `${requestOf(check)} was not asked: no pod is wanted`)],
+    ...(draft.ready && first !== undefined && { overdue: unanswered(first, object, facts.context.now) }),
+    ...((draft.ready || book.isHolding) && { asks: toAnswer.map((asking) => askOf(asking, facts)) }),
   }
 }
 
@@ -127,12 +119,11 @@ function askingOf(check: RequestCheck, draft: Draft, object: KubeObject, { servi
   const all = podsOfTarget(draft, object, serving, context)
   const pods = inOrder(all.filter((pod) => !isReplaced(pod) && pod.status?.phase !== 'Succeeded'))
   const port = choosePort(check, object, serving)
-  const numberOf = (pod: Pod) => (typeof port === 'string' ? undefined : portIn(pod, port))
   const right = pods.filter((pod) => (book.answers(check, uidOf(pod))?.right ?? 0) >= check.times)
   return {
     check,
     pods,
-    ports: new Map(pods.map((pod) => [uidOf(pod), numberOf(pod)])),
+    portOf: (pod) => (typeof port === 'string' ? undefined : portIn(pod, port)),
     right,
     isSkipped: pods.length === 0 && serving.isEmpty(object, context),
     isAnswered: right.length > 0 && (!check.eachPod || right.length === pods.length),
@@ -178,7 +169,7 @@ function inOrder(pods: readonly Pod[]): readonly Pod[] {
 export function choosePort(
   { port: written }: Pick<RequestCheck, 'port'>,
   object: KubeObject,
-  { ports, acceptsAnyNumber }: Serving,
+  { ports, selects }: Serving,
 ): ServedPort | string {
   const all = ports(object)
   const listed = all.length === 0 ? 'It declares none.' : `There are ${all.map(portText).join(', ')}.`
@@ -193,12 +184,13 @@ export function choosePort(
   const number = Number(written)
   const found = all.find(({ name, port }) => name === written || port === number)
   if (found !== undefined) return found
-  return acceptsAnyNumber && Number.isInteger(number)
+  // The declared ports of a container are only information.
+  return selects === undefined && Number.isInteger(number)
     ? { port: number, target: number }
     : `It has no port ${written}. ${listed}`
 }
 
-function portText({ name, port }: ServedPort): string {
+function portText({ name, port }: Pick<ServedPort, 'name' | 'port'>): string {
   return name === undefined ? String(port) : `${port} (${name})`
 }
 
@@ -214,18 +206,16 @@ export function requestOf({ method, path }: RequestCheck): string {
 
 /** The pods that a line may ask, and those that it asks now. */
 function askOf(asking: Asking, { serving, book }: Facts): Ask {
-  const { check, pods, ports, isAnswered } = asking
-  const asked = pods.flatMap((pod): AskedPod[] => {
+  const { check, pods, portOf, isAnswered } = asking
+  const ready = pods.filter(isReady).flatMap((pod): AskedPod[] => {
     const { name, namespace = '' } = pod.metadata
-    const uid = uidOf(pod)
-    const port = ports.get(uid)
-    return port === undefined || !isReady(pod) ? [] : [{ namespace, name, uid, port }]
+    const port = portOf(pod)
+    return port === undefined ? [] : [{ namespace, name, uid: uidOf(pod), port }]
   })
-  const known = pods.map((pod) => ({ name: pod.metadata.name, uid: uidOf(pod) }))
   return {
     check: check.index,
-    pods: known,
-    asked: book.isHolding || !isAnswered ? next(asking, asked, serving, book) : [],
+    pods: pods.map((pod) => ({ name: pod.metadata.name, uid: uidOf(pod) })),
+    asked: book.isHolding || !isAnswered ? next(asking, ready, serving, book) : [],
   }
 }
 
@@ -246,40 +236,26 @@ function next(
   return ready.filter(({ uid }) => open.has(uid))
 }
 
-/** The problems of a line: what its pods answered, the proven and most frequent first. */
-function problemsOf({ check, pods, ports }: Asking, { book }: Facts): readonly Problem[] {
-  return pods
-    .flatMap((pod) => {
-      const answers = book.answers(check, uidOf(pod))
-      const problem =
-        answers &&
-        answersProblem(check, answers, subjectOf(pod), { port: ports.get(uidOf(pod)), declared: declaredPorts(pod) })
-      return problem ?? []
-    })
-    .toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)
-    .slice(0, 1)
+/** The problem of the wrong or missing answers to a line: that of the pod for which it is proven, or of which most came. */
+function problemOf({ check, pods, portOf }: Asking, book: AnswerBook): Problem | undefined {
+  const problems = pods.flatMap((pod): Problem[] => {
+    const { wrong = 0, wrongSince = 0, last, lastAt = 0 } = book.answers(check, uidOf(pod)) ?? {}
+    if (last === undefined || wrong === 0) return []
+    // The last answer must come so late: time alone proves nothing.
+    const { proven } = prove(
+      { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
+      lastAt,
+    )
+    const reason = answerReason(check, last, { port: portOf(pod), declared: declaredPorts(pod) })
+    return [{ ...reason, subject: subjectOf(pod), count: wrong, firstSeenAt: wrongSince, proven }]
+  })
+  return problems.toSorted((a, b) => Number(b.proven) - Number(a.proven) || b.count - a.count)[0]
 }
 
 function declaredPorts(pod: Pod): string {
   return portsOf(pod)
-    .map(({ containerPort, name }) => (name === undefined ? String(containerPort) : `${containerPort} (${name})`))
+    .map(({ name, containerPort }) => portText({ name, port: containerPort }))
     .join(', ')
-}
-
-/** The problem of wrong or missing answers in a row; undefined after a right one. */
-function answersProblem(
-  check: RequestCheck,
-  { wrong, wrongSince, last, lastAt }: Answers,
-  subject: Subject,
-  place: Place,
-): Problem | undefined {
-  if (wrong === 0) return undefined
-  // The last answer must come so late: time alone proves nothing.
-  const { proven } = prove(
-    { seen: wrong, needed: answersProven, since: wrongSince, atLeastMs: answersProvenMs, isCurrent: true },
-    lastAt,
-  )
-  return { ...answerReason(check, last, place), subject, count: wrong, firstSeenAt: wrongSince, proven }
 }
 
 /** The port of the pod, and its declared ports. */
@@ -333,26 +309,21 @@ function statusText({ expectStatus }: RequestCheck): string {
 }
 
 /** The problem of a line without an answer, if a clock ends its target. */
-function unanswered({ check, pods, ports, right }: Asking, object: KubeObject, { context }: Facts): Problem {
+function unanswered({ check, pods, portOf, right }: Asking, object: KubeObject, now: number): Problem {
   const pod = pods.find((each) => !right.includes(each))
-  const subject = check.eachPod && pod !== undefined ? subjectOf(pod) : subjectOf(object)
-  return {
-    ...ownProblem(object, context.now),
-    subject,
-    reason: 'no-answer',
-    detail: { request: requestOf(check), scheme: check.scheme, port: pod && ports.get(uidOf(pod)), declared: '' },
-  }
+  const detail = { request: requestOf(check), scheme: check.scheme, port: pod && portOf(pod), declared: '' }
+  const subject = subjectOf(check.eachPod && pod !== undefined ? pod : object)
+  return { ...ownProblem(object, now), subject, reason: 'no-answer', detail }
 }
 
 function milestoneOf(
   toAnswer: readonly Asking[],
   open: readonly Asking[],
   isReady: boolean,
-  { book }: Facts,
+  book: AnswerBook,
 ): Milestone {
   const name = 'answers'
-  if (toAnswer.every(({ isSkipped }) => isSkipped))
-    return { name, state: isReady || toAnswer.length === 0 ? 'skipped' : 'open', message: '' }
+  if (toAnswer.every(({ isSkipped }) => isSkipped)) return { name, state: isReady ? 'skipped' : 'open', message: '' }
   const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0)
   const done = sum(toAnswer.map(({ right }) => right.length))
   const total = Math.max(1, sum(toAnswer.map(({ check, pods }) => (check.eachPod ? pods.length : 1))))
@@ -382,8 +353,13 @@ function openText(open: readonly Asking[]): string {
     .join(', ')
 }
 
-function messageOfAnswers(draft: Draft, toAnswer: readonly Asking[], open: readonly Asking[], { book }: Facts): string {
-  if (!draft.ready || toAnswer.length === 0) return draft.message
+function messageOfAnswers(
+  draft: Draft,
+  toAnswer: readonly Asking[],
+  open: readonly Asking[],
+  book: AnswerBook,
+): string {
+  if (!draft.ready) return draft.message
   if (open.length > 0) return openText(open)
   const text = answeredText(toAnswer, book)
   return text === '' ? draft.message : `${draft.message} · ${text}`

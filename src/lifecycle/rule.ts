@@ -76,8 +76,6 @@ export interface ServedPort {
 /** How requests reach the pods behind an object (`http-checks`). */
 export interface Serving<Gated extends KubeObject = KubeObject> {
   ports(object: Gated): readonly ServedPort[]
-  /** Declared ports are only information: any other number may be asked too. */
-  readonly acceptsAnyNumber?: true
   /** Whether the object selects a pod of any revision; absent for kinds that create pods. */
   selects?(object: Gated, pod: Pod): boolean
   /** The pods of the present revision, for a custom resource: its assessment does not contain them. */

@@ -2,7 +2,7 @@ import type { ApiResource } from '../cluster/feed.ts'
 import type { KindName, ObjectName } from '../cluster/objects.ts'
 import { secretsInHeader } from '../cluster/secrets.ts'
 import { formatDuration, parseDuration } from '../duration.ts'
-import { type AddMistake, didYouMean, type Mistake, quote, UserError } from '../errors.ts'
+import { type AddMistake, didYouMean, type Mistake, quote } from '../errors.ts'
 import { number, writtenLines } from '../input-types.ts'
 import type { Inputs } from '../inputs.ts'
 import { defaultRequestTimeoutMs, maxRequestLines } from '../thresholds.ts'
@@ -248,31 +248,17 @@ export function headerSecrets({ httpChecks }: Pick<Checks, 'httpChecks'>): reado
  * @throws UserError with every reference of an unknown kind
  */
 export function resolveCheckKinds(checks: Checks, resources: readonly ApiResource[]): Checks {
-  const resolve = ({ reference, line }: RequestCheck): ObjectName => {
-    const { kind, name, namespace } = reference
-    const parsed = { line, exclude: false, kind, name, namespace, clocks: {} }
-    const { resolved } = resolveReferences(
-      { input, references: [parsed], skipped: [], mistakes: [] },
-      resources,
-      noDefaults,
-    )
-    const [found] = resolved
-    if (found === undefined) return reference
-    const { resource } = found
-    return { ...reference, apiVersion: apiVersionOf(resource), kind: resource.kind }
-  }
-  const mistakes: Mistake[] = []
-  const attempt = (check: RequestCheck): RequestCheck[] => {
-    try {
-      return [{ ...check, reference: resolve(check) }]
-    } catch (error) {
-      if (!(error instanceof UserError)) throw error
-      mistakes.push(...error.mistakes)
-      return []
-    }
-  }
-  const httpChecks = checks.httpChecks.flatMap(attempt)
-  if (mistakes.length > 0) throw new UserError(mistakes, 'kind-unknown')
+  const references = checks.httpChecks.map(({ reference: { kind, name, namespace }, line }) => ({
+    ...{ line, kind, name, namespace },
+    exclude: false,
+    clocks: {},
+  }))
+  const { resolved } = resolveReferences({ input, references, skipped: [], mistakes: [] }, resources, noDefaults)
+  const httpChecks = checks.httpChecks.map((check, index) => {
+    const { resource } = resolved.find(({ reference }) => reference === references[index]) ?? {}
+    if (resource === undefined) return check
+    return { ...check, reference: { ...check.reference, apiVersion: apiVersionOf(resource), kind: resource.kind } }
+  })
   return { ...checks, httpChecks }
 }
 
@@ -296,8 +282,7 @@ export function placeChecks(checks: Checks, targets: readonly Target[], namespac
   const gated = namespacesOf(targets)
   const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference
-    const same = targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference))
-    const own = namespacesOf(same)
+    const own = namespacesOf(targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference)))
     const candidates = own.length > 0 ? own : gated
     const only = candidates.length === 1 ? candidates[0] : undefined
     return { ...reference, namespace: candidates.includes(namespace) ? namespace : (only ?? namespace) }

@@ -135,23 +135,6 @@ test('a redirect is not followed', async () => {
   expect(requests).toHaveLength(1)
 })
 
-test('a port on which nothing listens refuses the connection', async () => {
-  const { ask } = await start()
-  expect(await failure(ask({}, 9999))).toMatchObject({ name: 'MissingAnswer', message: 'connection refused' })
-})
-
-test('refused credentials are an error of the API server, not an answer', async () => {
-  const { ask, server } = await startWith((_, response) => response.end(), 'sesame')
-  server.refuseTokens()
-  expect(await failure(ask())).toMatchObject({ name: 'ApiError', status: 401 })
-})
-
-test('an error of the API server is no answer of the pod', async () => {
-  const { ask, server } = await startWith((_, response) => response.end())
-  server.failNext(1, 500)
-  expect(await failure(ask())).toMatchObject({ name: 'ApiError', status: 500 })
-})
-
 test('a broken connection to the API server is no missing answer of the pod', async () => {
   const { server, ask } = await start()
   await runPod(server, () => server.ports.breakConnections())

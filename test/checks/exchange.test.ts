@@ -79,11 +79,6 @@ describe('answers of any server', () => {
     })
   })
 
-  test('a redirect is reported and not followed', async () => {
-    const answer = sends('HTTP/1.1 302 Found\r\nLocation: https://elsewhere.example/\r\nContent-Length: 0\r\n\r\n')
-    expect(await ask(answer)).toMatchObject({ status: 302, location: 'https://elsewhere.example/' })
-  })
-
   test('of an endless body only the start is read', async () => {
     const sockets: Socket[] = []
     const answer = await ask(

@@ -133,10 +133,9 @@ function workloadsOf(
 export function servingOfOwned(behind: Behind): Serving | undefined {
   if (!behind.kinds.some((kind) => isWorkloadKind(kind) || podKinds.some((each) => each.kind === kind.kind)))
     return undefined
-  const { ports, acceptsAnyNumber, isEmpty } = workloadServing
+  const { ports, isEmpty } = workloadServing
   return {
     ports,
-    acceptsAnyNumber,
     presentPods: (object, context) => [...new Set(podsBehind(object, object, behind, context))],
     relatives: (object) => {
       const { namespace } = object.metadata
