@@ -9,7 +9,7 @@ import type { Order } from './bench-server.ts'
 import { type Bounds, type Reaction, type Run, render, type Scale } from './performance-document.ts'
 
 /**
- * Measures the start, the reaction, a large rollout and hostile input, and writes `docs/performance.md` (Linux or macOS, some
+ * Measures the start, the reaction, a large rollout and hostile input, and writes `scripts/performance.md` (Linux or macOS, some
  * minutes):
  *
  *     npm run bench
@@ -59,7 +59,7 @@ try {
   const [loadAfter = 0] = loadavg()
   const text = render({ sizes, load: [loadBefore, loadAfter], start, reaction, scales, bounds })
   if (process.argv.includes('--print')) console.log(text)
-  else writeFileSync(join(root, 'docs/performance.md'), text)
+  else writeFileSync(join(root, 'scripts/performance.md'), text)
 } finally {
   rmSync(folder, { recursive: true })
 }

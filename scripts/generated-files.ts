@@ -27,7 +27,7 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
  * - `docs/operators.md`: the catalogue of operators
  * - `docs/architecture.md`: the picture of the imports
- * - `docs/versions.md`: the runs of scenarios on each version of Kubernetes
+ * - `docs/guarantees.md`: the runs of scenarios on each version of Kubernetes
  * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
  * - the other documents: the thresholds in them
  */
@@ -51,7 +51,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference.md', reference()],
     ['docs/operators.md', operatorDocs(projects, join(root, 'test/operators/results.json'))],
     ['docs/architecture.md', pictured],
-    ['docs/versions.md', replaceRegion(present('docs/versions.md'), 'kubernetes', versionTable())],
+    ['docs/guarantees.md', replaceRegion(present('docs/guarantees.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
     ['README.md', readmeDocs(present('README.md'), root, projects)],
     ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { podStages } from './bench-objects.ts'
 import { table } from './markdown.ts'
 
-/** `docs/performance.md`, from the results of `bench.ts`. */
+/** `scripts/performance.md`, from the results of `bench.ts`. */
 
 export interface Run {
   readonly wallMs: number
@@ -92,7 +92,7 @@ export function render({ sizes, load, start, reaction, scales, bounds }: Results
     'make all times longer, and the large rollout needs more memory for unread events. Only the ratios of alternating programs can be',
     'compared.',
     '',
-    '[Experiments](../scripts/performance-experiments.md) lists what was tried, and what it gave.',
+    '[Experiments](performance-experiments.md) lists what was tried, and what it gave.',
     '',
     ...table(
       ['figure', 'measured', 'goal', ''],

@@ -81,7 +81,7 @@ export function testedVersions(): string {
   return minors.join(', ')
 }
 
-/** The table of the runs on each version of Kubernetes, for `docs/versions.md`. */
+/** The table of the runs on each version of Kubernetes, for `docs/guarantees.md`. */
 export function versionTable(): readonly string[] {
   const rows = Object.entries(readVersionResults()).map(
     ([version, { passed, passedAgain = [], failed, minutes, day }]) => [
@@ -102,7 +102,7 @@ function figures(root: string, projects: readonly CatalogueProject[]): readonly 
   const recordings = readdirSync(join(root, 'test/recordings'), { recursive: true, encoding: 'utf8' })
   const kinds = projects.flatMap(({ entries }) => entries)
   return [
-    `- **Tested on Kubernetes ${testedVersions()}** ([runs](docs/versions.md#kubernetes)): ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
+    `- **Tested on Kubernetes ${testedVersions()}** ([runs](docs/guarantees.md#kubernetes)): ${recordings.filter((name) => name.endsWith('.ndjson.gz')).length} recordings of real rollouts, each replayed by every test run`,
     `- **${kinds.length} kinds of operators** in ${new Set(kinds.map(({ group }) => group)).size} API groups ([list](docs/operators.md))`,
     `- **${reasonCodes.length} reasons**, each with what proves it and what to do ([list](docs/reference.md#reasons))`,
   ]

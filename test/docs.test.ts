@@ -58,8 +58,8 @@ it("README's workflow is the one for EKS, with a time limit", () => {
   expect(inReadme).toEqual(workflowOf(read('docs/credentials.md').split('\n## EKS\n')[1] ?? ''))
 })
 
-describe('docs/github.md', () => {
-  const text = read('docs/github.md')
+describe('docs/merging.md', () => {
+  const text = read('docs/merging.md')
   const ruleset = JSON.parse(/^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? '')
 
   it('has each extra with its permission in its first ten lines', () => {

@@ -149,7 +149,7 @@ it('files that the documentation names exist', () => {
     'CONTRIBUTING.md',
     'SECURITY.md',
     'docs/architecture.md',
-    'docs/github.md',
+    'docs/merging.md',
     'docs/inputs.md',
     'docs/command-line.md',
     'test/cluster/README.md',

@@ -15,7 +15,7 @@ const event = {
 
 const manifests = { 'web.yaml': [deployment('web')], 'api.yaml': [deployment('api', { image: 'v9' })] }
 
-/** What the extras need, as docs/github.md lists it. */
+/** What the extras need, as docs/merging.md lists it. */
 const permissions = {
   contents: 'read',
   statuses: 'write',

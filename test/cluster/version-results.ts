@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The latest run of scenarios on each version of Kubernetes; docs/versions.md shows them. */
+/** The latest run of scenarios on each version of Kubernetes; docs/guarantees.md shows them. */
 const resultsFile = join(import.meta.dirname, 'version-results.json')
 
 /** One run of scenarios on one version. */

@@ -173,7 +173,7 @@ test.each(waysToConnect.map((way) => [way.title, way] as const))(
 
 const everyCase = isThorough ? test : test.skip
 
-everyCase('results.md, which docs/reliability.md sums up, contains the results', () => {
+everyCase('results.md, which docs/guarantees.md sums up, contains the results', () => {
   const rows = Object.keys(faults).flatMap((fault) =>
     Object.keys(stages).map((stage) => [
       fault,
@@ -184,7 +184,7 @@ everyCase('results.md, which docs/reliability.md sums up, contains the results',
   const text = [
     '# Results of the tests of reliability',
     '',
-    'docs/reliability.md sums them up. Written by `UPDATE_SNAPSHOTS=1 CI=true npm test -- test/reliability`.',
+    'docs/guarantees.md sums them up. Written by `UPDATE_SNAPSHOTS=1 CI=true npm test -- test/reliability`.',
     '',
     '## Connections',
     '',
