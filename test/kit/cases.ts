@@ -33,6 +33,10 @@ interface Options {
   readonly now?: number
   readonly beside?: readonly KubeObject[]
   readonly unseen?: readonly string[]
+  /** The reasons of its problems. */
+  readonly problems?: readonly string[]
+  readonly notes?: readonly string[]
+  readonly warnings?: readonly string[]
 }
 
 type Verdict = string | Readonly<Record<number, string>>
@@ -79,7 +83,7 @@ function expectVerdict(
   object: KubeObject,
   verdict: string,
   now: number,
-  { waitFor, beside = [], unseen = [] }: Options,
+  { waitFor, beside = [], unseen = [], ...rest }: Options,
 ) {
   const rule = waitFor === undefined ? ruleOf(object) : waitForRule(waitFor)
   const result = read({ now, objects: revive(beside) as KubeObject[], unseen }, rule, object)
@@ -98,6 +102,10 @@ function expectVerdict(
     ...(reason === undefined && message !== undefined && { message }),
     ...(until !== undefined && { recheckAt: moment(Number(until)) }),
   })
+  const { problems, notes, warnings } = rest
+  if (problems !== undefined) expect(result.problems.map((each) => each.reason)).toEqual(problems)
+  if (notes !== undefined) expect(result.notes).toEqual(notes)
+  if (warnings !== undefined) expect(result.warnings ?? []).toEqual(warnings)
 }
 
 /** The cases of a file. */
