@@ -14,7 +14,7 @@ import { actionMetadata, actionTypes } from './action-metadata.ts'
 import { architectureDiagram, readSources } from './imports.ts'
 import { renderThresholds, replaceRegion, table } from './markdown.ts'
 import { operatorDocs } from './operator-docs.ts'
-import { inputPage, readmeDocs, versionTable } from './readme-docs.ts'
+import { comparisonPage, inputPage, readmeDocs, versionTable } from './readme-docs.ts'
 
 /** The checkout. */
 export const root = join(import.meta.dirname, '..')
@@ -23,7 +23,8 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
 /**
  * The files that are generated, or have marked regions or thresholds that are; each with its content:
  *
- * - `action.yml`, `action-types.yml`, those of `merge/`, `docs/inputs.md`, README: the inputs and outputs
+ * - `action.yml`, `action-types.yml`, those of `merge/`, `docs/inputs.md`: the inputs and outputs
+ * - README, `docs/migrating.md`: the comparison with other tools; README: a log, figures
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
  * - `docs/operators.md`: the catalogue of operators
  * - `docs/architecture.md`: the picture of the imports
@@ -53,6 +54,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ['docs/architecture.md', pictured],
     ['docs/guarantees.md', replaceRegion(present('docs/guarantees.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
+    ['docs/migrating.md', comparisonPage(present('docs/migrating.md'))],
     ['README.md', readmeDocs(present('README.md'), root, projects)],
     ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],
     ['action-types.yml', actionTypes(inputDefinitions)],

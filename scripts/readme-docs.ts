@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type InputDefinition, inputDefinitions, inputGroups, mergeInputDefinitions } from '../src/inputs.ts'
@@ -25,13 +26,30 @@ function sharedWithMerge(): string {
   return shared.map(({ name }) => code(name)).join(', ')
 }
 
-/** Replaces the generated regions of the README: comparison, log, figures, outputs. */
+/** Replaces the generated regions of the README: comparison, log, figures. */
 export function readmeDocs(present: string, root: string, projects: readonly CatalogueProject[]): string {
-  const outputs = table(
-    ['output', 'meaning'],
-    Object.entries(outputDefinitions).map(([name, { description }]) => [code(name), description]),
-  )
-  const regions = { comparison: comparison(), log: exampleLog(root), figures: figures(root, projects), outputs }
+  const rows = [
+    'the image does not exist',
+    'the container crashes after 3 s, no readiness probe',
+    '`kubectl rollout undo` during the wait',
+  ]
+  const short = comparison(['rolloutStatus', 'gate'], (title) => rows.includes(title))
+  return replaceRegions(present, { comparison: short, log: exampleLog(root), figures: figures(root, projects) })
+}
+
+/** Replaces the generated region of `docs/migrating.md`: the comparison of all tools. */
+export function comparisonPage(present: string): string {
+  const { versions } = readComparison()
+  const all = [
+    ...comparison(Object.keys(tools) as ToolName[], () => true),
+    '',
+    `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on updates of a Deployment`,
+    'with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`.',
+  ]
+  return replaceRegions(present, { comparison: all })
+}
+
+function replaceRegions(present: string, regions: Readonly<Record<string, readonly string[]>>): string {
   return Object.entries(regions).reduce((document, [name, lines]) => replaceRegion(document, name, lines), present)
 }
 
@@ -66,11 +84,11 @@ export function inputPage(present: string): string {
     fullText(definition),
     '',
   ])
-  const regions = { overview, inputs, outputs }
-  return Object.entries(regions).reduce(
-    (document, [name, lines]) => replaceRegion(document, name, lines.slice(0, -1)),
-    present,
-  )
+  return replaceRegions(present, {
+    overview: overview.slice(0, -1),
+    inputs: inputs.slice(0, -1),
+    outputs: outputs.slice(0, -1),
+  })
 }
 
 /** `1.34, 1.37`: the versions on which scenarios were run. */
@@ -108,14 +126,12 @@ function figures(root: string, projects: readonly CatalogueProject[]): readonly 
   ]
 }
 
-/** The log of a recorded rollout, with plain names. */
+/** The log of a recorded rollout that becomes ready, with plain names. */
 function exampleLog(root: string): readonly string[] {
-  const log = readFileSync(join(root, 'test/stories/snapshots/image-not-found.log.txt'), 'utf8')
-  const plain = log
-    .replaceAll('127.0.0.1:5995/app', 'acme/web')
-    .replaceAll(/gate-image-not-found-[0-9a-f]+/g, 'shop')
-    .replace('context rollout-gate-cluster', 'context prod')
-  return ['```', ...(plain.split('\n::group::')[0] ?? '').split('\n'), '```']
+  const args = [join(root, 'src/cli.ts'), 'replay', join(root, 'test/recordings/update.ndjson.gz')]
+  const log = execFileSync(process.execPath, args, { encoding: 'utf8', env: { ...process.env, NO_COLOR: '1' } })
+  const plain = log.replaceAll(/gate-update-[0-9a-f]+/g, 'shop').replace('context rollout-gate-cluster', 'context prod')
+  return ['```', ...plain.trimEnd().split('\n'), '```']
 }
 
 const tools: Readonly<Record<ToolName, string>> = {
@@ -129,31 +145,30 @@ const tools: Readonly<Record<ToolName, string>> = {
 /** A tool that passes a rollout this much before the controller reports the end has passed it too early. */
 const earlySeconds = 2
 
-/** The table of `npm run compare`. */
-function comparison(): readonly string[] {
-  const { limitSeconds, versions, rows }: Comparison = JSON.parse(readFileSync(comparisonFile, 'utf8'))
-  const names = Object.keys(tools) as ToolName[]
-  const cells = rows.map(({ title, right, results }) => [
-    title,
-    ...names.map((name) => {
-      const { end, seconds, reason } = results[name]
-      if (end === 'unsupported') return 'cannot'
-      if (end === 'waiting') return `waits > ${Math.floor(limitSeconds / 60)} min`
-      const time =
-        seconds < 10 ? `${seconds} s` : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
-      const text = `${reason ? code(reason) : end} ${time}`
-      // `kubectl rollout status` is right about a healthy update: it ends when the controller reports the end.
-      const isEarly = right === 'passed' && seconds < results.rolloutStatus.seconds - earlySeconds
-      return end === right && !isEarly ? text : `**${text}${isEarly ? ', too early' : ''}**`
-    }),
-  ])
-  return [
-    ...table(['the rollout', ...Object.values(tools)], cells),
-    '',
-    `Measured by \`npm run compare\` with kubectl ${versions.kubectl}, Helm ${versions.helm} and kubedog ${versions.kubedog}, on updates of a Deployment`,
-    'with two pods. `kubectl wait` waits for the condition `Available`, for a Job `complete`. Azure/k8s-deploy runs `kubectl rollout status`, which',
-    'ends after ten minutes by default (`progressDeadlineSeconds`), without a cause.',
-  ]
+function readComparison(): Comparison {
+  return JSON.parse(readFileSync(comparisonFile, 'utf8'))
+}
+
+/** The table of `npm run compare`, of these tools and rollouts. */
+function comparison(names: readonly ToolName[], isShown: (title: string) => boolean): readonly string[] {
+  const { limitSeconds, rows } = readComparison()
+  const cells = rows
+    .filter(({ title }) => isShown(title))
+    .map(({ title, right, results }) => [
+      title,
+      ...names.map((name) => {
+        const { end, seconds, reason } = results[name]
+        if (end === 'unsupported') return 'cannot'
+        if (end === 'waiting') return `waits > ${Math.floor(limitSeconds / 60)} min`
+        const time =
+          seconds < 10 ? `${seconds} s` : seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`
+        const text = `${reason ? code(reason) : end} ${time}`
+        // `kubectl rollout status` is right about a healthy update: it ends when the controller reports the end.
+        const isEarly = right === 'passed' && seconds < results.rolloutStatus.seconds - earlySeconds
+        return end === right && !isEarly ? text : `**${text}${isEarly ? ', too early' : ''}**`
+      }),
+    ])
+  return table(['the rollout', ...names.map((name) => tools[name])], cells)
 }
 
 function code(text: string): string {

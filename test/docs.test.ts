@@ -51,13 +51,6 @@ it.each(documents)('the links of %s lead to files and headings that exist', (doc
   expect(broken).toEqual([])
 })
 
-it("README's workflow is the one for EKS, with a time limit", () => {
-  const workflowOf = (text: string) => parse(/^```yaml\n(name: .*?)^```$/ms.exec(text)?.[1] ?? '')
-  const inReadme = workflowOf(read('README.md'))
-  delete inReadme.jobs.deploy['timeout-minutes']
-  expect(inReadme).toEqual(workflowOf(read('docs/credentials.md').split('\n## EKS\n')[1] ?? ''))
-})
-
 describe('docs/merging.md', () => {
   const text = read('docs/merging.md')
   const ruleset = JSON.parse(/^```json\n(.*?)^```$/ms.exec(text)?.[1] ?? '')

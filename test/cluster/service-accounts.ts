@@ -14,7 +14,7 @@ const everyObject = [
 
 /** The rules of the documented Role. */
 export function readerRules(): object[] {
-  const role = documentedBlock('SECURITY.md', 'What the action may do in the cluster', 'yaml', '')
+  const role = documentedBlock('docs/credentials.md', 'The role of the gate', 'yaml', '')
   return parseAllDocuments(role)[0]?.toJS().rules ?? []
 }
 
