@@ -223,29 +223,21 @@ export class AfterReady implements AnswerBook {
   }
 
   /**
-   * Called when all targets are ready and all requests have been answered: begins the hold, if there is one.
-   * @returns whether the gate may end; else the hold has begun
+   * Called when all targets are ready and have answered.
+   * @returns the text of the log if the hold begins; undefined if there is none, or if it has ended
    */
-  proceed(now: number): boolean {
+  beginHold(now: number): string | undefined {
     const { holdMs } = this.#checks
-    if (this.#hold !== undefined || holdMs === 0) return true
+    if (this.#hold !== undefined || holdMs === 0) return undefined
     this.#hold = { since: now, until: now + holdMs }
-    this.#judgedAt = -Infinity
-    this.#fallen.clear()
     for (const gated of this.#parts().all) this.#held.set(gated, withReadyPods(new Map(), podsOf(gated, this.#parts())))
     this.#history.beginHold(holdMs, now)
-    this.update(now)
-    return false
+    return `everything is ready: it must stay so for ${duration(holdMs)}`
   }
 
-  /** The text of the log when the hold begins and when it has ended; undefined without one. */
-  get holdTexts(): { readonly began: string; readonly ended: string } | undefined {
-    if (this.#hold === undefined) return undefined
-    const time = duration(this.#checks.holdMs)
-    return {
-      began: `everything is ready: it must stay so for ${time}`,
-      ended: `stayed ready for ${time}`,
-    }
+  /** The text of the milestone `held`; undefined without a hold. */
+  get heldText(): string | undefined {
+    return this.#hold && `stayed ready for ${duration(this.#checks.holdMs)}`
   }
 
   /** What the gate waits for after ready, for a heartbeat. */

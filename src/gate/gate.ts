@@ -550,22 +550,19 @@ export class Gate {
 
   /** Whether the gate may end as ready; else the hold begins. */
   #mayEnd(after: AfterReady): boolean {
-    const mayEnd = after.proceed(this.#now)
-    const { began, ended } = after.holdTexts ?? {}
-    if (mayEnd) {
-      if (ended !== undefined)
-        for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'hold-ended', message: ended })
+    const { all } = this.#targets
+    const text = after.beginHold(this.#now)
+    if (text === undefined) {
+      const message = after.heldText
+      if (message !== undefined) for (const gated of all) this.#targets.apply(gated, { type: 'hold-ended', message })
       return true
     }
     this.#readySince = undefined
-    if (began !== undefined) {
-      this.#log({ kind: 'note', text: began })
-      for (const gated of this.#targets.all) this.#targets.apply(gated, { type: 'holding' })
-      // In the hold, pods that have answered are asked again.
-      this.#targets.assess(this.#targets.all, this.#targets.progressKey)
-      after.update(this.#now)
-    }
-    if (!after.isWaiting(this.#now)) this.#conclude(true)
+    this.#log({ kind: 'note', text })
+    for (const gated of all) this.#targets.apply(gated, { type: 'holding' })
+    // In the hold, pods that have answered are asked again.
+    this.#targets.assess(all, this.#targets.progressKey)
+    after.update(this.#now)
     return false
   }
 
