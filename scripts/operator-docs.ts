@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
+import { entrySchema } from '../src/plan/health-check-schema.ts'
 import type { ResultRow } from '../test/operators/results.ts'
 import { table } from './markdown.ts'
 
@@ -90,35 +91,7 @@ const adding = [
   '',
   ...table(
     ['field', 'is'],
-    [
-      [
-        '`group`',
-        'the API group, in any version; `*.example.com` matches every group with this suffix. Or `apiVersion`',
-      ],
-      ['`kind`', 'the kind; `*` matches every kind of the group that has no entry'],
-      ['`current`', 'true when the object is ready. Required; `true` for a kind without a status'],
-      ['`failed`', 'true when the operator has given up: only a change of the object corrects it'],
-      ['`inProgress`', 'true when the status is incomplete or old'],
-      ['`suspended`', 'true when the operator does nothing until a user acts'],
-      ['`resume`', 'the command that resumes a suspended object, with `{kind}`, `{name}` and `{namespace}`'],
-      ['`stallHold`', 'true while the object itself states how long it takes: the stall clock is stopped'],
-      ['`cause`', 'a list of texts: why the object is not ready. The first that is not empty is quoted'],
-      ['`milestones`', 'a list of `{name, done}`: stages between `observed` and `ready`'],
-      ['`owns`', 'a list of `{apiVersion, kind}`: objects whose problems explain its own'],
-      ['`isWorkload`', '`true`: it runs pods, so a proven problem of its pods fails it'],
-      [
-        '`applies`',
-        'kinds among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
-      ],
-      [
-        '`refersTo`',
-        'a list of `{apiVersion, kind}`: objects that its spec names; similar names of a missing one are shown',
-      ],
-      ['`awaitsWorkloads`', '`true`: its workloads must be ready too, because its status does not show it'],
-      ['`ignoresGeneration`', '`true`: its `observedGeneration` is not the generation that its status is about'],
-      ['`revision`', 'a text: the value of a label that only the objects of its present revision have'],
-      ['`documentation`', 'the address of what the expressions are based on. Required in the catalogue'],
-    ],
+    Object.entries(entrySchema.shape).map(([name, schema]) => [`\`${name}\``, schema.meta()?.description ?? '']),
   ),
   '',
   'The expressions are [CEL](https://cel.dev) over the object. An expression that reads a missing field is false. They are evaluated in',

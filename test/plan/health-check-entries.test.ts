@@ -115,10 +115,14 @@ it.each([
 
 it('the file of health-check-exprs reports all mistakes at once', async () => {
   const error = await parseHealthChecks(
-    '- {kind: A, current: "true"}\n- {apiVersion: example.com/v1, kind: B}',
+    '- {kind: A, current: "true"}\n- {apiVersion: example.com/v1, kind: B, constructor: 1}',
     'checks.yaml',
   ).catch((e: UserError) => e)
-  expect((error as UserError).mistakes).toHaveLength(2)
+  expect((error as UserError).mistakes.map(({ message }) => message)).toEqual([
+    'Entry 1 (A) lacks apiVersion.',
+    expect.stringMatching(/^Entry 2 has an unknown field "constructor"\. There are group, /),
+    "Entry 2 (B) lacks current: an expression in CEL, like status.phase == 'Running'.",
+  ])
 })
 
 const find = async (apiVersion: string, kind: string) => {

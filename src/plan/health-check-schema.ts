@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import { groupOf, isObject } from '../cluster/objects.ts'
+import type { AddMistake } from '../errors.ts'
+import { milestoneNames } from '../inputs.ts'
+import { isBuiltInGroup } from './kinds.ts'
+
+/** @param write what a mistake asks for: `Entry 2 (Widget), cause: write a list of expressions` */
+function field<Schema extends z.ZodType>(schema: Schema, write: string, description: string) {
+  return schema.meta({ write, description })
+}
+
+function optional<Schema extends z.ZodType>(schema: Schema) {
+  return schema.exactOptional().meta(schema.meta() ?? {})
+}
+
+const words = z.string().regex(/\S/)
+const text = (description: string) => field(words, 'a text', description)
+const expression = (description: string) =>
+  field(words, "an expression in CEL, like status.phase == 'Running'", description)
+const flag = (description: string) => optional(field(z.boolean(), 'true or false', description))
+const kinds = (description: string) => {
+  const list = z.array(z.object({ apiVersion: words, kind: words })).readonly()
+  return optional(field(list, 'a list of {apiVersion, kind}', `a list of \`{apiVersion, kind}\`: ${description}`))
+}
+const stages = z.array(z.object({ name: z.enum(milestoneNames), done: words })).readonly()
+const stageNames = milestoneNames.join(', ')
+
+/**
+ * How the status of the objects of a kind is read: an entry of the file of the input `health-check-exprs`, and of the catalogue
+ * of operators. The expressions are CEL over the object, as in Flux' `healthCheckExprs`: one that reads a missing field is
+ * false. A status of an older generation is in progress, whatever they return; otherwise `inProgress`, `suspended`,
+ * `failed` and `current` decide, in this order, and an object for which none holds is in progress. A suspension that the
+ * spec alone requests counts with any status.
+ *
+ * In the catalogue, conditions of an older generation are ignored, and a status without any field that `current` and
+ * `failed` read, because another version of the operator wrote it, is judged by the general conventions.
+ */
+export const entrySchema = z.strictObject({
+  group: optional(
+    text('the API group, in any version; `*.example.com` matches every group with this suffix. Or `apiVersion`'),
+  ),
+  apiVersion: optional(text('the API version, in place of `group`: only its group counts')),
+  kind: text('the kind; `*` matches every kind of the group that has no entry'),
+  current: expression('true when the object is ready. Required; `true` for a kind without a status'),
+  failed: optional(
+    expression(
+      'true when the operator has given up: only a change of the object corrects it, not time, nor a change of another object',
+    ),
+  ),
+  inProgress: optional(expression('true when the status is incomplete or old, although its generation is current')),
+  suspended: optional(expression('true when the operator does nothing until a user acts')),
+  resume: optional(text('the command that resumes a suspended object, with `{kind}`, `{name}` and `{namespace}`')),
+  stallHold: optional(
+    expression(
+      'true while the object itself states how long it takes: the stall clock is stopped. Default: while the condition Reconciling is True',
+    ),
+  ),
+  cause: optional(
+    field(
+      z.array(words).readonly(),
+      'a list of expressions that return a text',
+      'a list of texts, or of lists of texts: why the object is not ready. The first that is not empty is quoted',
+    ),
+  ),
+  milestones: optional(
+    field(
+      stages,
+      `a list of {name, done}, with an expression and a name of ${stageNames}`,
+      'a list of `{name, done}`: stages between `observed` and `ready`, in order',
+    ),
+  ),
+  owns: kinds('objects that it owns, also through each other, whose problems explain its own'),
+  isWorkload: flag(
+    '`true`: it runs pods, so a proven problem of its pods fails it, and it awaits the workloads that were written since its spec',
+  ),
+  applies: kinds(
+    'those among the objects that its `status.inventory` lists, also in other namespaces; each must carry the labels `GROUP/name` and `GROUP/namespace` of it',
+  ),
+  refersTo: kinds('objects that its spec names; similar names of a missing one are shown'),
+  awaitsWorkloads: flag('`true`: its workloads must be ready too, because its status does not show it'),
+  ignoresGeneration: flag('`true`: its `observedGeneration` is not the generation that its status is about'),
+  revision: optional(
+    expression(
+      'a text: the value of a label that only the objects of its present revision have. Default: those created since the last write of its spec',
+    ),
+  ),
+  documentation: optional(text('the address of what the expressions are based on. Required in the catalogue')),
+})
+
+/**
+ * Checks an entry of a file.
+ * @param where its place for messages: `Entry 2`
+ * @param addMistake gets every mistake
+ */
+export function isEntry(raw: unknown, where: string, addMistake: AddMistake): raw is z.infer<typeof entrySchema> {
+  if (!isObject(raw)) {
+    addMistake(`${where} is not a mapping. Write apiVersion, kind and current.`)
+    return false
+  }
+  const { apiVersion, group, kind } = raw
+  const named = typeof kind === 'string' && kind !== '' ? `${where} (${kind})` : where
+  const fields: Readonly<Record<string, z.ZodType>> = entrySchema.shape
+  const issues = entrySchema.safeParse(raw).error?.issues ?? []
+  const wanted = new Map(
+    issues.flatMap(({ path: [name] }) => (name === undefined ? [] : [[String(name), fields[String(name)]?.meta()]])),
+  )
+  const ofGroup = typeof apiVersion === 'string' ? groupOf(apiVersion) : group
+  const mistakes = [
+    ...Object.keys(raw)
+      .filter((name) => !Object.hasOwn(fields, name))
+      .map((name) => `${where} has an unknown field "${name}". There are ${Object.keys(fields).join(', ')}.`),
+    ...(apiVersion === undefined && group === undefined ? [`${named} lacks apiVersion.`] : []),
+    ...(apiVersion !== undefined && group !== undefined
+      ? [`${named} has apiVersion and group: write one of them.`]
+      : []),
+    ...[...wanted].map(([name, meta]) =>
+      raw[name] === undefined
+        ? `${named} lacks ${name}: ${meta?.['write']}.`
+        : `${named}, ${name}: write ${meta?.['write']}.`,
+    ),
+    ...(typeof ofGroup === 'string' && isBuiltInGroup(ofGroup)
+      ? [
+          `${named} is a kind of Kubernetes, which the gate judges by its own rule. Write --for at the reference of an object that is ready otherwise.`,
+        ]
+      : []),
+  ]
+  for (const message of mistakes) addMistake(message)
+  return mistakes.length === 0
+}
