@@ -147,12 +147,9 @@ interface Dated {
     readonly containerStatuses?: readonly {
       readonly restartCount: number
       readonly state: { readonly running?: { readonly startedAt: string } }
-      readonly lastState?: { readonly terminated?: object }
+      readonly lastState?: { readonly terminated?: { readonly startedAt?: string } }
     }[]
   }
-  readonly involvedObject?: { readonly uid?: string; readonly fieldPath?: string }
-  readonly reason?: string
-  readonly firstTimestamp?: string
 }
 
 const last = (moments: readonly (string | number | undefined)[]): number =>
@@ -187,12 +184,6 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
   const owner = kind === 'Deployment' ? set : object
   const ofKind = kind === 'Pod' ? [object] : owner === undefined ? [] : owned(owner, 'Pod')
   const pods = ofKind.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-  const first = ({ metadata: { uid } }: Dated, reason: string) =>
-    every('Event')
-      .filter(({ involvedObject = {} }) => involvedObject.uid === uid && involvedObject.fieldPath?.endsWith('{app}'))
-      .filter((event) => event.reason === reason)
-      .map(({ firstTimestamp }) => firstTimestamp)
-      .sort()[0]
   const ofPods = (read: (of: Dated) => string | number | undefined) => last(pods.map(read))
   const settled = (each: Dated, hasDied: boolean) => {
     const [status] = each.status?.containerStatuses ?? []
@@ -204,10 +195,9 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
   }
   const statusOf = (each: Dated) => each.status?.containerStatuses?.[0]
   const progressing = status.conditions?.find(({ type }) => type === 'Progressing')
-  // The kubelet takes the time of the event a little later, so that it may be in the next second. The first one counts.
   const started = ofPods((each) => {
-    const moments = [first(each, 'Started'), statusOf(each)?.state.running?.startedAt]
-    return Math.min(...moments.map((moment = '') => Date.parse(moment)).filter(Number.isFinite))
+    const { state, lastState } = statusOf(each) ?? {}
+    return lastState?.terminated?.startedAt ?? state?.running?.startedAt
   })
   return {
     created,
@@ -215,7 +205,7 @@ function shownBy({ informer }: Fixture, kind: Kind, name: string): Readonly<Reco
     replicaset: isReused ? undefined : last([set?.metadata.creationTimestamp]),
     scheduled: ofPods((each) => since(each, 'PodScheduled')),
     initialized: ofPods((each) => since(each, 'Initialized')),
-    pulled: ofPods((each) => first(each, 'Pulled')),
+    pulled: started,
     started,
     running: started,
     ready: ofPods((each) => settled(each, statusOf(each)?.lastState?.terminated !== undefined)),
@@ -246,7 +236,9 @@ function timeFailures(run: ActionRun, fixture: Fixture, mustBeKnown: boolean): s
         const isShown = moment !== undefined && Number.isFinite(moment)
         if (source !== undefined && !isShown) return [`${where} is at ${at}, which no object shows`]
         if (at === undefined || !isShown) return []
-        if (source === undefined) return mustBeKnown ? [`${where} has no time of its object`] : []
+        // Nothing shows when an older pod pulled its images.
+        if (source === undefined)
+          return mustBeKnown && milestone !== 'pulled' ? [`${where} has no time of its object`] : []
         const shownLast = Math.max(moment, shown[latestOf[milestone] ?? milestone] ?? moment)
         const differs = Date.parse(at) < moment - unitMs || Date.parse(at) > shownLast + unitMs
         return differs ? [`${where} is at ${at}, and its object shows ${new Date(moment).toISOString()}`] : []
