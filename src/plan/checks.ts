@@ -11,7 +11,7 @@ import { splitWords } from './kubectl-output.ts'
 import { checkName, checkNamespace } from './names.ts'
 import { type FlagOptions, splitFlags } from './reference-flags.ts'
 import { resolveReferences } from './resolve.ts'
-import { nameKey, namespacesOf, type Target } from './target.ts'
+import { nameKey, type Target } from './target.ts'
 
 export type Scheme = 'http' | 'https'
 export type Header = readonly [name: string, value: string]
@@ -274,18 +274,15 @@ export function withMilestones(
 const noDefaults = { namespace: 'default', milestones: [], milestonesOf: () => [] }
 
 /**
- * The checks with the namespaces of their references: without `-n`, that of the gated resource of this name, else the
- * default one, or the only one in which something is gated.
+ * The checks with the namespaces of their references: without `-n`, that of the only target of this name, else the default one.
  * @param namespace the default namespace
  */
 export function placeChecks(checks: Checks, targets: readonly Target[], namespace: string): Checks {
-  const gated = namespacesOf(targets)
   const place = (reference: ObjectName): ObjectName => {
     if (reference.namespace !== undefined) return reference
-    const own = namespacesOf(targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference)))
-    const candidates = own.length > 0 ? own : gated
-    const only = candidates.length === 1 ? candidates[0] : undefined
-    return { ...reference, namespace: candidates.includes(namespace) ? namespace : (only ?? namespace) }
+    const same = targets.filter((target) => nameKey({ ...target, namespace: '' }) === nameKey(reference))
+    const [{ namespace: own } = { namespace }] = same.length === 1 ? same : []
+    return { ...reference, namespace: own }
   }
   const httpChecks = checks.httpChecks.map((check) => ({ ...check, reference: place(check.reference) }))
   return { ...checks, httpChecks }

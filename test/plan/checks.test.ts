@@ -1,6 +1,7 @@
 import { expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
-import { headerSecrets, parseChecks, recordedLines } from '../../src/plan/checks.ts'
+import { headerSecrets, parseChecks, placeChecks, recordedLines } from '../../src/plan/checks.ts'
+import type { Target } from '../../src/plan/target.ts'
 
 type Raw = Parameters<typeof readInputs>[0]
 
@@ -140,6 +141,18 @@ it.each([
   const { httpChecks } = parse({ 'http-checks': line })
   expect(httpChecks).toEqual([])
   expect(mistakesOf({ 'http-checks': line })).toEqual([expect.stringMatching(message)])
+})
+
+it.each<[string, readonly (string | undefined)[], string | undefined]>([
+  ['of the only target of its name', ['shop'], 'shop'],
+  ['by default if there is no such target', [], 'default'],
+  ['by default if there are several', ['shop', 'default', 'qa'], 'default'],
+  ['of a target without one', [undefined], undefined],
+])('a line without -n has the namespace %s', (_, namespaces, expected) => {
+  const targets = namespaces.map((namespace) => ({ apiVersion: '', kind: 'pod', name: 'web', namespace }) as Target)
+  const others = { apiVersion: '', kind: 'pod', name: 'api', namespace: 'argocd' } as Target
+  const { httpChecks } = placeChecks(parse({ 'http-checks': 'pod/web GET /' }), [...targets, others], 'default')
+  expect(httpChecks[0]?.reference.namespace).toBe(expected)
 })
 
 it('all mistakes of all lines are reported at once', () => {
