@@ -5,7 +5,10 @@ import { exampleFiles } from '../scripts/in-examples.ts'
 import { parseDuration } from '../src/duration.ts'
 import { type ExtraName, inputDefinitions, knownExtras, mergeInputDefinitions } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
+import { rows } from './kit/rows.ts'
 import { validateActionMetadata, validateWorkflow } from './support/workflow-parser.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const root = join(import.meta.dirname, '..')
 const documents = [
@@ -139,17 +142,7 @@ it('every block that uses the action is checked', () => {
   expect(files.length).toBeGreaterThan(30)
 })
 
-it.each<[string, string]>([
-  ['an input that does not exist', '- uses: rollout-gate/rollout-gate@v0\n  with:\n    resource: deployment/web\n'],
-  [
-    'an input of the other action',
-    '- uses: rollout-gate/rollout-gate/merge@v0\n  with:\n    resources: deployment/web\n',
-  ],
-  [
-    'an output that does not exist',
-    '- id: gate\n  uses: rollout-gate/rollout-gate@v0\n- run: test steps.gate.outputs.result\n',
-  ],
-])('%s would be found', (_, text) => {
+it.each(rows<[string, string]>(data, 'would be found'))('%s would be found', (_, text) => {
   expect(unknownNames(blockOf('', text))).toHaveLength(1)
 })
 
@@ -191,17 +184,7 @@ it.each(workflows)('no job in $place ends before the clocks of its steps', (bloc
 })
 
 describe('a job would be found that', () => {
-  const gate = (inputs: Readonly<Record<string, string>>) => ({ uses: 'rollout-gate/rollout-gate@v0', with: inputs })
-  it.each<[string, number, Step[]]>([
-    ['has fewer minutes than its gate', 10, [gate({})]],
-    ['has fewer minutes than its two gates', 15, [gate({}), gate({})]],
-    ['has fewer minutes than a resource', 15, [gate({ resources: 'job/migrate --timeout=20m' })]],
-    ['has fewer minutes than the change may take to arrive', 15, [gate({ 'await-change': '5m' })]],
-    ['has fewer minutes than a command after its gate', 15, [gate({}), { run: 'kubectl rollout status --timeout=5m' }]],
-    ['has fewer minutes than its steps', 15, [gate({}), { run: 'kubectl apply', 'timeout-minutes': 5 }]],
-    ['has fewer minutes than the action that it uses', 10, [{ uses: './.github/actions/deploy' }]],
-    ['has a limit, but whose gate has the timeout of a caller', 60, [gate({ timeout: `\${{ inputs.timeout }}` })]],
-  ])('%s', (_, limit, steps) => {
+  it.each(rows<[string, number, Step[]]>(data, 'a job would be found that'))('%s', (_, limit, steps) => {
     const job = { 'timeout-minutes': limit, steps }
     expect(cutShort({ place: '', text: '', type: 'workflow', content: { jobs: { job } } })).toHaveLength(1)
   })

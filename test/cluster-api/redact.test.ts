@@ -3,7 +3,10 @@ import { objectMistake } from '../../src/cluster/object-schema.ts'
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { createRedactor, redactTexts } from '../../src/cluster/redact.ts'
 import { Secrets } from '../../src/cluster/secrets.ts'
+import { rows } from '../kit/rows.ts'
 import { parameters } from '../support/thorough.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const redact = createRedactor(Buffer.from('key'))
 const object = (fields: object): KubeObject =>
@@ -26,28 +29,19 @@ test('managed fields keep only manager, operation, subresource and time', () => 
   ])
 })
 
-test.each([
-  ['of kubectl', 'kubectl.kubernetes.io/last-applied-configuration', 'x'],
-  ['of KubeVela', 'app.oam.dev/last-applied-configuration', 'x'],
-  ['of kopf with any prefix', 'operator.example.com/last-handled-configuration', 'x'],
-  ['of kopf without a prefix', 'last-handled-configuration', 'x'],
-  ['of kapp', 'kapp.k14s.io/original', 'x'],
-  ['of kapp, with a difference', 'kapp.k14s.io/original-diff', 'x'],
-  ['of Rancher', 'objectset.rio.cattle.io/applied', 'H4sIAAAA'],
-  ['in JSON under another name', 'example.com/backup', '{"spec":{"password":"x"}}'],
-  ['in a JSON list', 'example.com/backup', ' [{"kind":"Secret","data":{}}]'],
-  ['in YAML', 'example.com/backup', 'apiVersion: v1\nkind: Secret\ndata: {}'],
-  ['in broken JSON', 'example.com/backup', '{\n  "data": {"password": "x"'],
-])('a copy of an object in an annotation is dropped: %s', (_, name, value) => {
-  const annotations = { [name]: value, note: 'kept' }
-  const template = { metadata: { annotations } }
-  expect(redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))).toMatchObject({
-    metadata: { annotations: { note: 'kept' } },
-    spec: { template: { metadata: { annotations: { note: 'kept' } } } },
-  })
-  const redacted = redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))
-  expect(JSON.stringify(redacted)).not.toContain(name)
-})
+test.each(rows<[string, string, string]>(data, 'a copy of an object in an annotation is dropped'))(
+  'a copy of an object in an annotation is dropped: %s',
+  (_, name, value) => {
+    const annotations = { [name]: value, note: 'kept' }
+    const template = { metadata: { annotations } }
+    expect(redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))).toMatchObject({
+      metadata: { annotations: { note: 'kept' } },
+      spec: { template: { metadata: { annotations: { note: 'kept' } } } },
+    })
+    const redacted = redact(object({ metadata: { name: 'web', annotations }, spec: { template } }))
+    expect(JSON.stringify(redacted)).not.toContain(name)
+  },
+)
 
 test.each([
   ['a revision', 'deployment.kubernetes.io/revision', '7'],
@@ -116,41 +110,14 @@ test('values of Secrets and ConfigMaps are hashed, their keys stay', () => {
   expect(JSON.stringify(configMap)).not.toMatch(/hunter2|AAAA/)
 })
 
-test.each([
-  [
-    'a pod',
-    {
-      spec: {
-        containers: [{ env: [{ name: 'A', value: 'hunter2' }] }],
-        initContainers: [{ env: [{ name: 'A', value: 'hunter2' }] }],
-      },
-    },
-  ],
-  [
-    'a template',
-    { kind: 'Deployment', spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
-  ],
-  [
-    'a cron job',
-    {
-      kind: 'CronJob',
-      spec: {
-        jobTemplate: { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
-      },
-    },
-  ],
-  [
-    'a controller revision',
-    {
-      kind: 'ControllerRevision',
-      data: { spec: { template: { spec: { containers: [{ env: [{ name: 'A', value: 'hunter2' }] }] } } } },
-    },
-  ],
-])('environment values of %s are hashed', (_, fields) => {
-  const stripped = JSON.stringify(redact(object(fields)))
-  expect(stripped).not.toContain('hunter2')
-  expect(stripped).toContain('"name":"A","value":"hmac:')
-})
+test.each(rows<[string, object]>(data, 'environment values of are hashed'))(
+  'environment values of %s are hashed',
+  (_, fields) => {
+    const stripped = JSON.stringify(redact(object(fields)))
+    expect(stripped).not.toContain('hunter2')
+    expect(stripped).toContain('"name":"A","value":"hmac:')
+  },
+)
 
 test('references in the environment stay as they are', () => {
   const env = [{ name: 'A', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }]
@@ -242,20 +209,14 @@ test('secrets come from Secrets, from variables whose name looks secret, and fro
   ])
 })
 
-test.each([
-  ['of Flux', { kind: 'HelmRelease', spec: { values: { auth: [{ password: 'hunter2' }] } } }],
-  ['of k3s', { kind: 'HelmChart', spec: { valuesContent: 'password: hunter2' } }],
-  [
-    'of Argo CD as parameters',
-    { kind: 'Application', spec: { source: { helm: { parameters: [{ name: 'db.password', value: 'hunter2' }] } } } },
-  ],
-  ['of Argo CD as text', { kind: 'Application', spec: { sources: [{ helm: { values: 'password: hunter2' } }] } }],
-  ['of Argo CD', { kind: 'Application', spec: { source: { helm: { valuesObject: { a: { b: 'hunter2' } } } } } }],
-])('the values of a chart are hashed: %s', (_, fields) => {
-  const redacted = JSON.stringify(redact(object(fields)))
-  expect(redacted).not.toContain('hunter2')
-  expect(redacted).toContain('hmac:')
-})
+test.each(rows<[string, object]>(data, 'the values of a chart are hashed'))(
+  'the values of a chart are hashed: %s',
+  (_, fields) => {
+    const redacted = JSON.stringify(redact(object(fields)))
+    expect(redacted).not.toContain('hunter2')
+    expect(redacted).toContain('hmac:')
+  },
+)
 
 describe('a secret of a custom resource, or of any object,', () => {
   const secret = 'open-sesame-1'
@@ -315,24 +276,7 @@ describe('a secret of a custom resource, or of any object,', () => {
     expect(secrets.redact('login with 90210333 at 5432')).toBe('login with *** at 5432')
   })
 
-  test.each([
-    ['the name of a Secret', { spec: { existingSecret: 'database-login' } }],
-    [
-      'the key of a Secret',
-      { spec: { data: [{ secretKey: 'database-login', remoteRef: { key: 'database-login' } }] } },
-    ],
-    ['a label by its name', { metadata: { name: 'x', labels: { token: 'database-login' } } }],
-    [
-      'a label of a selector',
-      { spec: { selector: { matchLabels: { token: 'database-login' } }, nodeSelector: { token: 'database-login' } } },
-    ],
-    ['a switch', { spec: { automountServiceAccountToken: 'true', useToken: 'false' } }],
-    ['the path of a file', { spec: { containers: [{ args: ['--tls-private-key=/etc/database-login/tls.key'] }] } }],
-    ['the path of a file by its name', { kind: 'Widget', spec: { privateKey: '/etc/database-login/tls.key' } }],
-    ['a variable', { spec: { containers: [{ args: ['--token=$(LOGIN_TOKEN)', '--password=$LOGIN_TOKEN'] }] } }],
-    ['an image in JSON', annotated({ note: '{"image":"registry.example.com/database-login:v1"}' })],
-    ['an argument', { spec: { containers: [{ args: ['--upstream=database-login.shop.svc.cluster.local'] }] } }],
-  ])('is not %s', (_, fields) => {
+  test.each(rows<[string, object]>(data, 'is not'))('is not %s', (_, fields) => {
     const secrets = new Secrets()
     expect(createRedactor(Buffer.from('key'), secrets)(object(fields))).toEqual(object(fields))
     for (const text of [
@@ -363,16 +307,7 @@ test('an annotation whose value is an object is dropped', () => {
 describe('what leaves as the cluster returned it', () => {
   const leave = (fields: object) => redactTexts(object(fields), (text) => text.replaceAll('sesame', '***'))
 
-  test.each([
-    ['a message', { status: { conditions: [{ type: 'Ready', message: 'no sesame' }] } }],
-    ['the error of a custom resource', { status: { error: 'sesame' } }],
-    ['a reason that is no code', { status: { reason: 'of sesame' } }],
-    ['a list of texts', { status: { errors: ['sesame'] } }],
-    ['an argument', { spec: { template: { spec: { containers: [{ args: ['--password=sesame'] }] } } } }],
-    ['an annotation', { metadata: { name: 'web', annotations: { note: '{"a":"sesame"}' } } }],
-    ['a field that nobody knows', { whatever: { new: { field: 'sesame' } } }],
-    ['an object in a field with the name of a text', { spec: { pod: { token: 'sesame' }, container: ['sesame'] } }],
-  ])('%s is redacted', (_, fields) => {
+  test.each(rows<[string, object]>(data, 'is redacted'))('%s is redacted', (_, fields) => {
     expect(JSON.stringify(leave(fields))).not.toContain('sesame')
   })
 

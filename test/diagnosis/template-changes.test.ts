@@ -2,79 +2,21 @@ import type { Container, PodTemplate } from '../../src/cluster/objects.ts'
 import { Store } from '../../src/cluster/store.ts'
 import { changesSincePreviousRevision } from '../../src/diagnosis/target-facts.ts'
 import { templateChanges } from '../../src/lifecycle/workloads/template.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function template(container: Partial<Container>, spec: object = {}): PodTemplate {
   return { spec: { containers: [{ name: 'app', image: 'web:v1', ...container }], ...spec } }
 }
 
 describe('the differences of two templates', () => {
-  it.each<[string, PodTemplate, PodTemplate, readonly string[]]>([
-    ['nothing', template({}), template({}), []],
-    [
-      'an image, with both names',
-      template({}),
-      template({ image: 'web:v2' }),
-      ['container app: image web:v1 → web:v2'],
-    ],
-    [
-      'a command that came',
-      template({}),
-      template({ command: ['run', '--fast'] }),
-      ['container app: command (none) → ["run","--fast"]'],
-    ],
-    [
-      'a memory limit',
-      template({ resources: { limits: { memory: '64Mi' } } }),
-      template({ resources: { limits: { memory: '32Mi' } } }),
-      ['container app: resources {"limits":{"memory":"64Mi"}} → {"limits":{"memory":"32Mi"}}'],
-    ],
-    [
-      'a probe, by name only',
-      template({}),
-      template({ readinessProbe: { httpGet: { port: 80 } } }),
-      ['container app: readinessProbe changed'],
-    ],
-    [
-      'a container that came',
-      template({}),
-      {
-        spec: {
-          containers: [
-            { name: 'app', image: 'web:v1' },
-            { name: 'log', image: 'log:v1' },
-          ],
-        },
-      },
-      ['container log added (image log:v1)'],
-    ],
-    [
-      'a container that went',
-      {
-        spec: {
-          containers: [
-            { name: 'app', image: 'web:v1' },
-            { name: 'log', image: 'log:v1' },
-          ],
-        },
-      },
-      template({}),
-      ['container log removed'],
-    ],
-    ['a field of the pod', template({}), template({}, { nodeSelector: { disk: 'ssd' } }), ['nodeSelector changed']],
-    [
-      'any other field, a number with both values',
-      template({}),
-      template({ imagePullPolicy: 'Always' }, { hostNetwork: true, terminationGracePeriodSeconds: 5 }),
-      [
-        'container app: imagePullPolicy (none) → Always',
-        'hostNetwork (none) → true',
-        'terminationGracePeriodSeconds (none) → 5',
-      ],
-    ],
-    ['absent and empty, which are the same', template({}), template({ env: [], command: [] }), []],
-  ])('%s', (_, before, after, changes) => {
-    expect(templateChanges(before, after)).toEqual(changes)
-  })
+  it.each(rows<[string, PodTemplate, PodTemplate, readonly string[]]>(data, 'the differences of two templates'))(
+    '%s',
+    (_, before, after, changes) => {
+      expect(templateChanges(before, after)).toEqual(changes)
+    },
+  )
 
   it('names the variables of the environment, and never their values', () => {
     const before = template({

@@ -19,7 +19,10 @@ import {
   synced,
 } from '../kit/gate.ts'
 import { complete, condition, iso, make, ownedBy, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { BUILT_IN_RESOURCES, guessResource } from '../support/resources.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const lists: Observation[] = [...allSynced, ...synced('Service')]
 
@@ -222,37 +225,9 @@ it('a replaced pod starts anew', () => {
 
 const serviceAndServer = [createTarget({ apiVersion: 'v1', kind: 'Service' }), createTarget()]
 
-it.each<[string, string, Parameters<typeof createService>[0], string]>([
-  [
-    'a port is ambiguous',
-    'service/web GET /',
-    {
-      ports: [
-        { name: 'http', port: 80 },
-        { name: 'admin', port: 9090 },
-      ],
-    },
-    'http-checks, line 1: service/web: It has several ports: write one behind the name, as in :80. There are 80 (http), 9090 (admin).',
-  ],
-  [
-    'a port does not exist',
-    'service/web:grpc GET /',
-    {},
-    'http-checks, line 1: service/web: It has no port grpc. There are 80 (http).',
-  ],
-  [
-    'its reference is not gated',
-    'service/api GET /',
-    {},
-    'http-checks, line 1: service/api in namespace shop is not gated. Name it in resources too. Gated is service/web, deployment/web.',
-  ],
-  [
-    'a port of a Deployment has no such name',
-    'deployment/web:grpc GET /',
-    {},
-    'http-checks, line 1: deployment/web: It has no port grpc. There are 8080 (http).',
-  ],
-])('a line of http-checks is a mistake if %s', (_, line, service, message) => {
+it.each(
+  rows<[string, string, Parameters<typeof createService>[0], string]>(data, 'a line of http-checks is a mistake if'),
+)('a line of http-checks is a mistake if %s', (_, line, service, message) => {
   const result = check({ 'http-checks': line }, [readyServer(1, [createService(service)])], {}, serviceAndServer)
   expect(result).toMatchObject({ outcome: 'misconfigured', reason: 'input-invalid', message })
 })

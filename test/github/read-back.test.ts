@@ -1,4 +1,7 @@
+import { rows } from '../kit/rows.ts'
 import { findDifferences, type WrittenGate } from './read-back.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const gate: WrittenGate = {
   name: 'E2E: ready',
@@ -33,30 +36,12 @@ it('reading back what the extras wrote finds no difference if GitHub has all of 
   expect(await differences()).toEqual([])
 })
 
-it.each([
-  [
-    'a status of the commit that is missing',
-    { 'commits/1111111/status': { statuses: [] } },
-    'The state of the commit status is undefined, not "success".',
-  ],
-  [
-    'a deployment of another commit',
-    { 'deployments/42': { sha: '222' } },
-    'The commit of the deployment is "222", not "1111111".',
-  ],
-  [
-    'a comment about another outcome',
-    { 'issues/comments/99': { ...answers['issues/comments/99'], body: '### ❌ Rollout failed after 31 s' } },
-    'The outcome in the comment is "failed", not "ready".',
-  ],
-  [
-    'a deployment that has not ended',
-    { 'deployments/42/statuses': [{ state: 'in_progress' }] },
-    'The state of the deployment is "in_progress", not "success".',
-  ],
-])('reading back what the extras wrote finds %s', async (_, changed, sentence) => {
-  expect(await differences(changed)).toEqual([sentence])
-})
+it.each(rows<[string, object, string]>(data, 'reading back what the extras wrote finds'))(
+  'reading back what the extras wrote finds %s',
+  async (_, changed, sentence) => {
+    expect(await differences(changed)).toEqual([sentence])
+  },
+)
 
 it('reading back what the extras wrote fails with the answer if an object does not exist', async () => {
   await expect(differences({}, { deploymentId: '43' })).rejects.toThrow('GET deployments/43: 404')

@@ -1,8 +1,11 @@
 import { boundedSummary, gateName, type Links } from '../../src/github/texts.ts'
 import { readWorkflowRun } from '../../src/github/workflow-run.ts'
 import { parseInputs } from '../../src/inputs.ts'
+import { rows } from '../kit/rows.ts'
 import { createTimeline } from '../report/builders.ts'
 import { createContext, headSha } from './action-contexts.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const workflow = { workflow: 'Deploy', job: 'production' }
 
@@ -10,48 +13,12 @@ const nameOf = (resources: string, more: Record<string, string> = {}) =>
   gateName(workflow, parseInputs({ resources, ...more }))
 const four = 'deploy/a deploy/b deploy/c deploy/d'
 
-it.each([
-  ['deployment/web', {}, 'Rollout of deployment/web (Deploy / production)'],
-  ['deployment/web', { namespace: 'shop' }, 'Rollout of deployment/web in shop (Deploy / production)'],
-  [
-    'deployment/web',
-    { namespace: 'shop', context: 'eu' },
-    'Rollout of deployment/web in shop on eu (Deploy / production)',
-  ],
-  [
-    'deploy/web svc/web\njob/migrate',
-    { namespace: 'shop' },
-    'Rollout of deploy/web, svc/web, job/migrate in shop (Deploy / production)',
-  ],
-  ['deploy -l app=shop', {}, 'Rollout of deploy -l app=shop (Deploy / production)'],
-  ['deploy --all', {}, 'Rollout of deploy --all (Deploy / production)'],
-  ['deploy/web -n shop', {}, 'Rollout of deploy/web in shop (Deploy / production)'],
-  ['', { manifests: '\n# all\nk8s/\n!k8s/job.yaml\n' }, 'Rollout of k8s/, !k8s/job.yaml (Deploy / production)'],
-  ['deploy/web', { manifests: 'k8s/' }, 'Rollout of deploy/web, k8s/ (Deploy / production)'],
-  ['deploy/web', { name: 'Rollout of shop' }, 'Rollout of shop'],
-  [
-    'deploy/web',
-    { job: '{"matrix": {"region": "eu", "tier": 1}}' },
-    'Rollout of deploy/web (Deploy / production (eu, 1))',
-  ],
-  ['deploy/web', { name: 'Rollout', job: '{"matrix": {"region": "eu"}, "index": 0}' }, 'Rollout (eu)'],
-  ['deploy/web', { name: 'Rollout in eu', job: '{"matrix": {"region": "eu"}, "index": 0}' }, 'Rollout in eu (eu)'],
-  ['deploy/web', { name: 'Rollout', job: '{"matrix": {"region": "eu", "tier": 1}}' }, 'Rollout (eu)'],
-  [
-    'deploy/web',
-    { name: 'Rollout', job: '{"matrix": {"region": "eu", "tier": 1}, "index": 0}' },
-    'Rollout (eu, leg 1)',
-  ],
-  [
-    'deploy/web',
-    { name: 'Rollout in eu', job: '{"matrix": {"region": "eu", "app": "web"}, "index": 2}' },
-    'Rollout in eu (web, leg 3)',
-  ],
-  ['deploy/web', { name: 'Rollout', job: '{"index": 0}' }, 'Rollout'],
-  ['deploy/web', { job: '{"matrix": null}' }, 'Rollout of deploy/web (Deploy / production)'],
-])('gateName of %j with %j is %j', (text, more, name) => {
-  expect(nameOf(text, more)).toBe(name)
-})
+it.each(rows<[string, Record<string, string>, string]>(data, 'gateName of with is'))(
+  'gateName of %j with %j is %j',
+  (text, more, name) => {
+    expect(nameOf(text, more)).toBe(name)
+  },
+)
 
 it('gateName replaces more than three names by their hash', () => {
   expect(nameOf(four, { namespace: 'shop' })).toMatch(/^Rollout in shop \(Deploy \/ production\) \[[0-9a-f]{6}\]$/)

@@ -2,7 +2,10 @@ import type { KubeObject } from '../../src/cluster/objects.ts'
 import { compileJsonPath, waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { context, reported, seenTarget } from '../kit/rule.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function certificate(status: object = {}, metadata: object = {}): KubeObject {
   return {
@@ -261,32 +264,7 @@ const paths = {
 }
 
 describe('a JSONPath yields', () => {
-  it.each<[string, readonly unknown[]]>([
-    ['{.status.phase}', ['Running']],
-    ['.status.phase', ['Running']],
-    ['{ $.status.phase }', ['Running']],
-    ["{.status['odd key']}", [1]],
-    ['{.status["phase"]}', ['Running']],
-    ['{.status.a\\.b}', ['dotted']],
-    ['{.status.conditions[0].type}', ['Ready']],
-    ['{.status.conditions[-1].type}', ['Synced']],
-    ['{.status.conditions[2].type}', []],
-    ['{.status.conditions[2]}', []],
-    ['{.status.conditions[-3]}', []],
-    ['{.status.empty[0]}', []],
-    ['{.status.empty}', [[]]],
-    ['{.status.nothing}', [null]],
-    ['{.status.missing}', []],
-    ['{.status.missing.deeper}', []],
-    ['{.status.phase.length}', []],
-    ['{.status.constructor}', []],
-    ['{.status.loadBalancer.ingress[*].ip}', ['10.0.0.1', '10.0.0.2']],
-    ['{.status.conditions[?(@.type=="Ready")].status}', ['True']],
-    ["{.status.conditions[?(@.type=='Synced')].status}", ['False']],
-    ['{.status.conditions[?(@.weight==3)].type}', ['Synced']],
-    ['{.status.conditions[?(@.type=="None")].status}', []],
-    ['{.status.phase[?(@.type=="Ready")]}', []],
-  ])('%s → %j', (path, values) => {
+  it.each(rows<[string, readonly unknown[]]>(data, 'what a path finds'))('%s → %j', (path, values) => {
     expect(compileJsonPath(path)?.(paths)).toStrictEqual(values)
   })
 })

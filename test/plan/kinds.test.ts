@@ -1,32 +1,20 @@
 import { apiVersionOf, explainUnknownKind, findKind, pluralOf } from '../../src/plan/kinds.ts'
+import { rows } from '../kit/rows.ts'
 import { resources } from './discovery.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function found(word: string): string | undefined {
   const resource = findKind(word, resources)
   return resource && `${apiVersionOf(resource)} ${resource.kind}`
 }
 
-it.each([
-  ['deploy', 'apps/v1 Deployment'],
-  ['deployment', 'apps/v1 Deployment'],
-  ['deployments', 'apps/v1 Deployment'],
-  ['Deployment', 'apps/v1 Deployment'],
-  ['DEPLOY', 'apps/v1 Deployment'],
-  ['deployment.apps', 'apps/v1 Deployment'],
-  ['deploy.apps', 'apps/v1 Deployment'],
-  ['Deployment.Apps', 'apps/v1 Deployment'],
-  ['deployments.v1.apps', 'apps/v1 Deployment'],
-  ['Deployment.v1.apps', 'apps/v1 Deployment'],
-  ['pods.v1.', 'v1 Pod'],
-  ['endpoints', 'v1 Endpoints'],
-  ['certificates.cert-manager.io', 'cert-manager.io/v1 Certificate'],
-  ['cert', 'cert-manager.io/v1 Certificate'],
-  ['certificate.v1.cert-manager.io', 'cert-manager.io/v1 Certificate'],
-  ['OddThing', 'odd.example.com/v1 OddThing'],
-  ['oddthing.odd.example.com', 'odd.example.com/v1 OddThing'],
-])('findKind finds what kubectl means by %s', (word, expected) => {
-  expect(found(word)).toBe(expected)
-})
+it.each(rows<[string, string]>(data, 'findKind finds what kubectl means by'))(
+  'findKind finds what kubectl means by %s',
+  (word, expected) => {
+    expect(found(word)).toBe(expected)
+  },
+)
 
 it('findKind prefers core and built-in groups, which discovery lists first', () => {
   expect(found('events')).toBe('v1 Event')

@@ -8,6 +8,9 @@ import {
   findDriftedFields,
 } from '../../src/plan/manifest-equality.ts'
 import type { ManifestObject } from '../../src/plan/target.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -34,149 +37,24 @@ const inKind = (apiVersion: string, kind: string) => (ours: Fields, theirs: Fiel
   differencesOf(ours, theirs, { apiVersion, kind })
 
 describe('a container equals its manifest', () => {
-  it.each<[string, Fields, Fields]>([
-    ['when the server added fields', { image: 'a' }, { image: 'a', imagePullPolicy: 'Always' }],
-    ['when a field is null', { image: null }, { image: 'a' }],
-    ['when a scalar that is no pointer is zero', { stdin: false, tty: false, workingDir: '' }, {}],
-    [
-      'when the default stands for a zero',
-      { livenessProbe: { timeoutSeconds: 0 } },
-      { livenessProbe: { timeoutSeconds: 1 } },
-    ],
-    ['when an empty list is absent', { args: [], env: [] }, {}],
-    ['when an empty map that is no pointer is absent or filled', { resources: {} }, {}],
-    [
-      'in quantities of another notation',
-      { resources: { limits: { cpu: 1, memory: '1Gi' } } },
-      { resources: { limits: { cpu: '1000m', memory: '1024Mi' } } },
-    ],
-    [
-      'in a fraction of a quantity',
-      { resources: { requests: { cpu: 0.5, memory: '1.5Gi' } } },
-      { resources: { requests: { cpu: '500m', memory: '1536Mi' } } },
-    ],
-    [
-      'in a port with the default protocol',
-      { ports: [{ containerPort: 80 }] },
-      { ports: [{ containerPort: 80, protocol: 'TCP' }] },
-    ],
-    [
-      'in another order of mounts',
-      {
-        volumeMounts: [
-          { name: 'a', mountPath: '/a' },
-          { name: 'a', mountPath: '/b' },
-        ],
-      },
-      {
-        volumeMounts: [
-          { name: 'a', mountPath: '/b' },
-          { name: 'a', mountPath: '/a' },
-        ],
-      },
-    ],
-    [
-      'in a variable with an empty value',
-      { env: [{ name: 'A', value: '' }] },
-      { env: [{ name: 'A' }, { name: 'B', value: 'x' }] },
-    ],
-  ])('%s', (_, ours, theirs) => expect(inContainer(ours, theirs)).toEqual([]))
+  it.each(rows<[string, Fields, Fields]>(data, 'a container equals its manifest'))('%s', (_, ours, theirs) =>
+    expect(inContainer(ours, theirs)).toEqual([]),
+  )
 })
 
 describe('a container differs from its manifest', () => {
-  it.each<[string, Fields, Fields, string[]]>([
-    [
-      'in a pointer that is false',
-      { securityContext: { allowPrivilegeEscalation: false } },
-      { securityContext: {} },
-      ['securityContext.allowPrivilegeEscalation is missing, not false'],
-    ],
-    ['in a pointer that is 0', { securityContext: { runAsUser: 0 } }, {}, ['securityContext is missing']],
-    [
-      'in a field that is no pointer, and not its default',
-      { livenessProbe: { timeoutSeconds: 0 } },
-      { livenessProbe: { timeoutSeconds: 5 } },
-      ['livenessProbe.timeoutSeconds is 5, not 0'],
-    ],
-    ['in arguments that are no longer set', { args: [] }, { args: ['--old'] }, ['args differs']],
-    ['in one argument', { args: ['a', 'b'] }, { args: ['a', 'c'] }, ['args[1] is c, not b']],
-    [
-      'in an empty value where the old one still stands',
-      { env: [{ name: 'A', value: '' }] },
-      { env: [{ name: 'A', value: 'x' }] },
-      ['env[A].value differs'],
-    ],
-    [
-      'in a variable that has a source in place of a value',
-      { env: [{ name: 'A', valueFrom: { fieldRef: { fieldPath: 'x' } } }] },
-      { env: [{ name: 'A', value: 'x' }] },
-      ['env[A].valueFrom is missing'],
-    ],
-    ['in its image', { image: 'app:v2' }, { image: 'app:v1' }, ['image is app:v1, not app:v2']],
-    [
-      'in the type of a port',
-      { livenessProbe: { httpGet: { port: '80' } } },
-      { livenessProbe: { httpGet: { port: 80 } } },
-      ['livenessProbe.httpGet.port is 80, not 80'],
-    ],
-    [
-      'in a quantity',
-      { resources: { limits: { memory: '1Gi' } } },
-      { resources: { limits: { memory: '1G' } } },
-      ['resources.limits.memory is 1G, not 1Gi'],
-    ],
-    [
-      'in a small quantity',
-      { resources: { limits: { cpu: '1.0000000001' } } },
-      { resources: { limits: { cpu: '1' } } },
-      ['resources.limits.cpu is 1, not 1.0000000001'],
-    ],
-    [
-      'in a secret, whose value is not shown',
-      { env: [{ name: 'PASSWORD', value: 'hunter2' }] },
-      { env: [{ name: 'PASSWORD', value: 'hunter3' }] },
-      ['env[PASSWORD].value differs'],
-    ],
-  ])('%s', (_, ours, theirs, expected) =>
-    expect(inContainer(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.containers[app].${each}`)),
+  it.each(rows<[string, Fields, Fields, string[]]>(data, 'a container differs from its manifest'))(
+    '%s',
+    (_, ours, theirs, expected) =>
+      expect(inContainer(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.containers[app].${each}`)),
   )
 })
 
 describe('a pod template differs from its manifest', () => {
-  it.each<[string, Fields, Fields, string[]]>([
-    [
-      'in a pointer',
-      { automountServiceAccountToken: false },
-      {},
-      ['automountServiceAccountToken is missing, not false'],
-    ],
-    [
-      'in an empty volume in place of a claim',
-      { volumes: [{ name: 'v', emptyDir: {} }] },
-      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }] },
-      ['volumes[v].emptyDir is missing'],
-    ],
-    [
-      'in the order of init containers',
-      { initContainers: [{ name: 'x' }, { name: 'y' }] },
-      { initContainers: [{ name: 'y' }, { name: 'mesh' }, { name: 'x' }] },
-      ['initContainers.order is y, x, not x, y'],
-    ],
-    [
-      'in a toleration that is not contained',
-      { tolerations: [{ key: 'a', operator: 'Exists' }] },
-      { tolerations: [{ key: 'b', operator: 'Exists' }] },
-      ['tolerations[0] is missing'],
-    ],
-    [
-      'in an empty value of a node selector',
-      { nodeSelector: { disk: '' } },
-      { nodeSelector: {} },
-      ['nodeSelector.disk is missing, not empty'],
-    ],
-    ['in a field that is not known', { replcas: 3 }, {}, ['replcas is missing, not 3']],
-  ])('%s', (_, ours, theirs, expected) =>
-    expect(inPod(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.${each}`)),
+  it.each(rows<[string, Fields, Fields, string[]]>(data, 'a pod template differs from its manifest'))(
+    '%s',
+    (_, ours, theirs, expected) =>
+      expect(inPod(ours, theirs)).toEqual(expected.map((each) => `spec.template.spec.${each}`)),
   )
 
   it('only in the time of its restart', () => {
@@ -296,52 +174,9 @@ it.each([
   expect(inPod(ours, theirs)).toHaveLength(1)
 })
 
-it.each<[string, string, string, Fields, Fields, string[]]>([
-  [
-    'the host of a rule',
-    'networking.k8s.io/v1',
-    'Ingress',
-    { spec: { rules: [{ http: {} }] } },
-    { spec: { rules: [{ host: 'a.example', http: {} }] } },
-    ['spec.rules[0].host is set, and not in the file'],
-  ],
-  [
-    'the sources of a rule',
-    'networking.k8s.io/v1',
-    'NetworkPolicy',
-    { spec: { ingress: [{ ports: [{ port: 80 }] }] } },
-    { spec: { ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 80, protocol: 'TCP' }] }] } },
-    ['spec.ingress[0].from is set, and not in the file'],
-  ],
-  [
-    'the names of a rule',
-    'rbac.authorization.k8s.io/v1',
-    'Role',
-    { rules: [{ verbs: ['get'], resources: ['secrets'] }] },
-    { rules: [{ verbs: ['get'], resources: ['secrets'], resourceNames: ['a'] }] },
-    ['rules[0].resourceNames is set, and not in the file'],
-  ],
-  [
-    'a description of a schema called annotations, and a default that reads as the same quantity',
-    'apiextensions.k8s.io/v1',
-    'CustomResourceDefinition',
-    {
-      spec: {
-        openAPIV3Schema: { properties: { annotations: { type: 'object', default: '1' }, caBundle: { type: 'a' } } },
-      },
-    },
-    {
-      spec: {
-        openAPIV3Schema: { properties: { annotations: { type: 'object', default: '1000m' }, caBundle: { type: 'b' } } },
-      },
-    },
-    [
-      'spec.openAPIV3Schema.properties.annotations.default is 1000m, not 1',
-      'spec.openAPIV3Schema.properties.caBundle.type is b, not a',
-    ],
-  ],
-])('an object of Kubernetes differs in %s', (_, apiVersion, kind, ours, theirs, expected) =>
-  expect(inKind(apiVersion, kind)(ours, theirs)).toEqual(expected),
+it.each(rows<[string, string, string, Fields, Fields, string[]]>(data, 'an object of Kubernetes differs in'))(
+  'an object of Kubernetes differs in %s',
+  (_, apiVersion, kind, ours, theirs, expected) => expect(inKind(apiVersion, kind)(ours, theirs)).toEqual(expected),
 )
 
 it.each<[string, Fields, Fields]>([
@@ -393,23 +228,10 @@ describe('a custom resource equals its manifest', () => {
 })
 
 describe('a custom resource differs from its manifest', () => {
-  it.each<[string, unknown, unknown, string[]]>([
-    ['in a version that reads as the same number', '1.10', '1.1', ['spec.x is 1.1, not 1.10']],
-    ['in a commit that reads as a number', '1234e06', '1234000000', ['spec.x is 1234000000, not 1234e06']],
-    ['in a number for a text', 1, '1', ['spec.x is 1, not 1']],
-    ['in true for false', false, true, ['spec.x is true, not false']],
-    ['in a number for 0', 0, 3, ['spec.x is 3, not 0']],
-    [
-      'in the order of its elements',
-      [{ name: 'a' }, { name: 'b' }],
-      [{ name: 'b' }, { name: 'a' }],
-      ['spec.x[0].name is b, not a', 'spec.x[1].name is a, not b'],
-    ],
-    ['in an element that was removed', [{ k: 1 }], [{ k: 1 }, { k: 2 }], ['spec.x differs']],
-    ['in an object that is not there', { a: { b: 1 } }, { c: 1 }, ['spec.x.a is missing']],
-    ['in another type', { a: 1 }, 'a', ['spec.x differs']],
-    ['in a long text', 'x\ny', 'x\nz', ['spec.x differs']],
-  ])('%s', (_, ours, theirs, expected) => expect(inCustom(ours, theirs)).toEqual(expected))
+  it.each(rows<[string, unknown, unknown, string[]]>(data, 'a custom resource differs from its manifest'))(
+    '%s',
+    (_, ours, theirs, expected) => expect(inCustom(ours, theirs)).toEqual(expected),
+  )
 })
 
 describe('the record of the applier', () => {
@@ -548,32 +370,12 @@ describe('the record of the applier', () => {
       ]),
     )
 
-  it.each<[string, Fields, Fields, string]>([
-    ['a variable', { env: [{ name: 'A', value: 'x' }] }, {}, 'containers[app].env'],
-    [
-      'a probe',
-      { livenessProbe: { httpGet: { port: 80, path: '/' }, periodSeconds: 10 } },
-      {},
-      'containers[app].livenessProbe',
-    ],
-    ['a limit', { resources: { limits: { cpu: '1' }, requests: { cpu: '1' } } }, {}, 'containers[app].resources'],
-    ['a pull policy', { imagePullPolicy: 'Always' }, {}, 'containers[app].imagePullPolicy'],
-    ['a grace period', {}, { terminationGracePeriodSeconds: 90 }, 'terminationGracePeriodSeconds'],
-    [
-      'a sidecar',
-      {},
-      {
-        containers: [
-          { name: 'app', image: 'app:v1' },
-          { name: 'log', image: 'l' },
-        ],
-      },
-      'containers[log]',
-    ],
-  ])('of a writer without values shows that %s was removed', (_, container, more, field) =>
-    expect(compare(file({ image: 'app:v1' }), created(template(container, more)))).toEqual([
-      `spec.template.spec.${field} is set, and not in the file`,
-    ]),
+  it.each(rows<[string, Fields, Fields, string]>(data, 'of a writer without values shows that was removed'))(
+    'of a writer without values shows that %s was removed',
+    (_, container, more, field) =>
+      expect(compare(file({ image: 'app:v1' }), created(template(container, more)))).toEqual([
+        `spec.template.spec.${field} is set, and not in the file`,
+      ]),
   )
 
   it('of a writer without values does not count what the server stores where the file has nothing', () => {

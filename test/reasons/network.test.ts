@@ -1,7 +1,10 @@
 import type { EndpointsFinding } from '../../src/reasons/network.ts'
 import { type Problem, problemSentence } from '../../src/reasons/reasons.ts'
 import { createProblem, headline, hint } from '../kit/problems.ts'
+import { rows } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const onService = { subject: toSubject('service/web'), container: undefined }
 
@@ -10,30 +13,7 @@ function sentence(finding: EndpointsFinding, ports?: readonly string[], cause?: 
 }
 
 describe('a Service without ready endpoints', () => {
-  it.each<[EndpointsFinding, string]>([
-    [{ type: 'pods-unreadable', endpoints: 1 }, 'service/web has 1 endpoint, none of them ready'],
-    [
-      { type: 'no-pods', workloads: [{ name: 'deployment/web', replicas: 0 }, { name: 'daemonset/web' }] },
-      'service/web has no pods behind it: deployment/web is scaled to zero, daemonset/web has no pods',
-    ],
-    [
-      { type: 'port-name-missing', port: 'http', declared: [] },
-      'service/web: no container of the pods that it selects has a port named "http"',
-    ],
-    [
-      { type: 'pods-ended', pods: 2, areAllDeleted: false },
-      'service/web selects 2 pods, all of them failed or being deleted',
-    ],
-    [{ type: 'pods-not-ready', pods: 1, newPods: 1 }, 'service/web selects 1 pod, which is not ready'],
-    [
-      { type: 'pods-not-ready', pods: 3, newPods: 1 },
-      'service/web selects 3 pods, 2 of them of an older revision, the new one not ready',
-    ],
-    [
-      { type: 'endpoints-not-made', pods: 2, newPods: 2, readyPods: 1, endpoints: 0 },
-      'service/web selects 2 pods; no endpoint takes traffic to the ready pod yet',
-    ],
-  ])('%j', (finding, text) => {
+  it.each(rows<[EndpointsFinding, string]>(data, 'a Service without ready endpoints'))('%j', (finding, text) => {
     expect(sentence(finding)).toBe(text)
   })
 

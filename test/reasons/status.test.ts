@@ -1,7 +1,10 @@
 import { headlineOf, problemSentence } from '../../src/reasons/reasons.ts'
 import type { StatusDetails, StatusSignal } from '../../src/reasons/status.ts'
 import { createProblem, headline, hint } from '../kit/problems.ts'
+import { rows } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 describe('a claim that is not bound', () => {
   const onClaim = { subject: toSubject('persistentvolumeclaim/data'), container: undefined }
@@ -37,35 +40,18 @@ it('a claim whose volume is gone is reported as lost, with the hint to restore i
 describe('a condition that is False', () => {
   const noMetrics: StatusSignal = { name: 'ScalingActive', value: 'False', reason: 'FailedGetResourceMetric' }
 
-  it.each<[readonly StatusSignal[], string, string]>([
-    [
-      [{ name: 'Ready', value: 'False', reason: 'NoQuota', message: 'no quota left' }],
-      'Ready is False (NoQuota): no quota left',
-      'its condition Ready is False',
-    ],
-    [
-      [
-        { part: 'listener https', name: 'Accepted', value: 'False' },
-        { name: 'phase', value: 'Pending' },
-      ],
-      'listener https: Accepted is False, phase is Pending',
-      'it reports that it is not ready',
-    ],
-    [[noMetrics], 'ScalingActive is False (FailedGetResourceMetric)', 'the autoscaler cannot read its metric'],
-    [
-      [{ name: 'ScalingActive', value: 'False', reason: 'FailedGetScale' }],
-      'ScalingActive is False (FailedGetScale)',
-      'its condition ScalingActive is False',
-    ],
-  ])('%j', (signals, text, title) => {
-    const problem = createProblem(
-      'condition-false',
-      { signals },
-      { subject: toSubject('widget/w'), container: undefined },
-    )
-    expect(problemSentence(problem)).toBe(`widget/w: ${text}`)
-    expect(headline('condition-false', { signals })).toBe(title)
-  })
+  it.each(rows<[readonly StatusSignal[], string, string]>(data, 'a condition that is False'))(
+    '%j',
+    (signals, text, title) => {
+      const problem = createProblem(
+        'condition-false',
+        { signals },
+        { subject: toSubject('widget/w'), container: undefined },
+      )
+      expect(problemSentence(problem)).toBe(`widget/w: ${text}`)
+      expect(headline('condition-false', { signals })).toBe(title)
+    },
+  )
 
   it('of an autoscaler without metrics: the hint mentions a metrics server', () => {
     expect(hint('condition-false', { signals: [noMetrics], needsMetricsServer: true })).toMatch(
@@ -74,35 +60,21 @@ describe('a condition that is False', () => {
   })
 })
 
-it.each<[StatusDetails['reported-failed'], string]>([
-  [{ signals: [{ name: 'phase', value: 'Failed', message: 'no' }] }, 'widget/w: phase is Failed: no'],
-  [{ signals: [{ name: 'errorMessage', message: 'no' }] }, 'widget/w: errorMessage: no'],
-  [{ signals: [], healthCheck: 'failed' }, 'widget/w has failed by its health check'],
-  [
-    { signals: [{ name: 'phase', value: 'Failed' }], healthCheck: 'failed' },
-    'widget/w has failed by its health check: phase is Failed',
-  ],
-  [{ signals: [{ name: 'phase', value: 'Failed' }], cause: 'no quota' }, 'widget/w: no quota'],
-  [{ signals: [] }, 'widget/w has failed by its status'],
-])('the sentence quotes a failure that the object reports: %j', (detail, text) => {
+it.each(
+  rows<[StatusDetails['reported-failed'], string]>(data, 'the sentence quotes a failure that the object reports'),
+)('the sentence quotes a failure that the object reports: %j', (detail, text) => {
   const problem = createProblem('reported-failed', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })
 
 const failedPhase: StatusSignal = { name: 'phase', value: 'Failed' }
 
-it.each<[StatusDetails['reported-failed'], string]>([
-  [
-    { signals: [], cause: 'Helm upgrade failed for release shop/web: timeout waiting' },
-    'Helm upgrade failed for release shop/web',
-  ],
-  [{ signals: [{ ...failedPhase, message: 'the build failed: step 3' }] }, 'the build failed'],
-  [{ signals: [failedPhase], cause: 'error: no quota is left' }, 'it reports a failure'],
-  [{ signals: [failedPhase], cause: `a ${'long '.repeat(20)}text` }, 'it reports a failure'],
-  [{ signals: [failedPhase] }, 'it reports a failure'],
-])('the headline of a failure that the object reports is the clause at its beginning: %j', (detail, text) => {
-  expect(headline('reported-failed', detail)).toBe(text)
-})
+it.each(rows<[StatusDetails['reported-failed'], string]>(data, 'a status that nobody explains'))(
+  'the headline of a failure that the object reports is the clause at its beginning: %j',
+  (detail, text) => {
+    expect(headline('reported-failed', detail)).toBe(text)
+  },
+)
 
 it.each<[StatusDetails['reported-failed'], string]>([
   [{ signals: [failedPhase], cause: 'no quota' }, 'Correct what it reports, and deploy again. Its whole status: '],
@@ -129,17 +101,9 @@ it('the sentence names the cause behind a failure that the object reports, and t
   expect(headlineOf({ ...problem, cause })).toBe('image acme/w:v1 not found')
 })
 
-it.each<[StatusDetails['not-reconciled'], string]>([
-  [{ awaited: 'status' }, 'widget/w has no status yet: no controller has acted on it'],
-  [
-    { awaited: 'parents', parents: ['gateway/a'] },
-    'widget/w: no controller has reported yet whether gateway/a accepts it: gateway/a must exist, and its controller must run',
-  ],
-  [
-    { awaited: 'parents', parents: ['gateway/a', 'gateway/b'] },
-    'widget/w: no controller has reported yet whether gateway/a and gateway/b accept it: they must exist, and their controllers must run',
-  ],
-])('the sentence says that no controller has written a status: %j', (detail, text) => {
+it.each(
+  rows<[StatusDetails['not-reconciled'], string]>(data, 'the sentence says that no controller has written a status'),
+)('the sentence says that no controller has written a status: %j', (detail, text) => {
   const problem = createProblem('not-reconciled', detail, { subject: toSubject('widget/w'), container: undefined })
   expect(problemSentence(problem)).toBe(text)
 })

@@ -1,6 +1,9 @@
 import type { ContainerStatus, PodSpec, PodStatus } from '../../src/cluster/objects.ts'
 import { condition, is, iso, make, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { createTarget, section, viewOf } from '../kit/trace.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const target = createTarget('Pod', 'once')
 
@@ -36,29 +39,12 @@ describe('a pod that starts', () => {
 })
 
 describe('the containers of a pod', () => {
-  test.each<[what: string, status: Partial<ContainerStatus>, words: string]>([
-    ['is being created', { state: is.waiting('ContainerCreating') }, '  … app being created · acme/web:v1'],
-    ['runs', { state: is.running(1), ready: true }, '  ✓ app running, ready · started 4 s ago · acme/web:v1'],
-    ['is not ready', { state: is.running(1) }, '  … app running, not ready · started 4 s ago · acme/web:v1'],
-    ['died', { state: is.terminated(3, 4) }, '  ✗ app ended with exit code 3 · acme/web:v1'],
-    [
-      'ran out of memory',
-      { state: is.terminated(137, 4, { reason: 'OOMKilled' }) },
-      '  ✗ app ended with exit code 137 (OOMKilled) · acme/web:v1',
-    ],
-    [
-      'waits for its restart',
-      { state: is.waiting('CrashLoopBackOff'), restartCount: 2, lastState: is.terminated(3, 4) },
-      '  ✗ app waits for its restart (CrashLoopBackOff) · 2 restarts · last exit code 3 (1 s ago) · acme/web:v1',
-    ],
-    [
-      'cannot be pulled',
-      { state: is.waiting('ErrImagePull', 'no such image') },
-      '  ✗ app its image cannot be pulled (ErrImagePull): no such image · acme/web:v1',
-    ],
-  ])('one that %s', (_, status, words) => {
-    expect(app(status)).toBe(words)
-  })
+  test.each(rows<[what: string, status: Partial<ContainerStatus>, words: string]>(data, 'one that'))(
+    'one that %s',
+    (_, status, words) => {
+      expect(app(status)).toBe(words)
+    },
+  )
 
   test('init containers and sidecars are marked, in the order in which they start', () => {
     const spec = {

@@ -1,7 +1,10 @@
 import type { Pod, ServiceSpec } from '../../src/cluster/objects.ts'
 import { added, modified } from '../kit/gate.ts'
 import { is, iso, make, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { createService, createSlice, createTarget, createTrace, section, viewAt, viewOf } from '../kit/trace.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const target = createTarget('Service', 'web')
 
@@ -20,39 +23,10 @@ const b = createWebPod('web-b')
 describe('how a Service is reached', () => {
   const reached = (spec: Partial<ServiceSpec>, status = {}) =>
     section(viewOf(target, [createService(spec, status), a, createSlice([[a, true]], 8080)]), 'reached at')
-  const ports = [{ name: 'http', port: 80, targetPort: 'http', nodePort: 30080 }]
 
-  test.each<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>([
-    ['ClusterIP', {}, ['  · web.shop.svc 80/TCP → port 8080 of the pods']],
-    [
-      'headless',
-      { clusterIP: 'None' },
-      ['  · web.shop.svc 80/TCP → port 8080 of the pods · DNS names the pods themselves'],
-    ],
-    [
-      'NodePort',
-      { type: 'NodePort', ports },
-      ['  · web.shop.svc 80/TCP (http) → port 8080 ("http") of the pods', '  · every node 30080/TCP → 80/TCP (http)'],
-    ],
-    [
-      'LoadBalancer without an address',
-      { type: 'LoadBalancer' },
-      [
-        '  · web.shop.svc 80/TCP → port 8080 of the pods',
-        '  … outside no address yet: a load balancer controller has to assign one',
-      ],
-    ],
-    [
-      'ExternalName',
-      { type: 'ExternalName', externalName: 'db.example.com', selector: {}, ports: [] },
-      ['  ✓ web.shop.svc → db.example.com (a DNS alias: no ports, no endpoints)'],
-    ],
-    [
-      'a port number that no container declares',
-      { ports: [{ port: 80 }] },
-      ['  · web.shop.svc 80/TCP → port 80 of the pods · which none of their containers declares'],
-    ],
-  ])('%s', (_, spec, lines) => {
+  test.each(
+    rows<[type: string, spec: Partial<ServiceSpec>, lines: readonly string[]]>(data, 'how a Service is reached'),
+  )('%s', (_, spec, lines) => {
     expect(reached(spec)).toEqual(lines)
   })
 

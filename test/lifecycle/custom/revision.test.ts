@@ -9,38 +9,15 @@ import {
   shortRevision,
 } from '../../../src/plan/revision.ts'
 import { iso, start } from '../../kit/objects.ts'
+import { rows } from '../../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const sha = 'b0000002'.padEnd(40, '0')
 const digest = `sha256:${'c'.repeat(64)}`
 
 describe('a reported revision', () => {
-  it.each([
-    ['a full commit', sha, sha],
-    ['a short commit', sha.slice(0, 7), sha],
-    ['a commit in upper case', sha.slice(0, 9).toUpperCase(), sha],
-    ['a commit on a branch, as Flux reports it', sha, `main@sha1:${sha}`],
-    ['a commit on a branch, as Flux reported it before version 2', sha, `main/${sha}`],
-    ['a short commit on a branch', `main@sha1:${sha.slice(0, 8)}`, `main@sha1:${sha}`],
-    ['a commit on another branch', `release@sha1:${sha}`, `main@sha1:${sha}`],
-    ['a tag', 'v1.4.2', `v1.4.2@sha1:${sha}`],
-    ['a tag by its reference', 'refs/tags/v1.4.2', `v1.4.2@sha1:${sha}`],
-    ['a tag that looks like a commit', '20260131', `20260131@sha1:${sha}`],
-    ['a chart version', '1.4.2', '1.4.2'],
-    ['a chart version with an appended digest', '1.4.2', '1.4.2+0123456789ab'],
-    ['a digest of an OCI artifact', digest, `latest@${digest}`],
-    ['a digest alone', digest.slice(7), digest],
-    ['a tag of an OCI artifact', '1.4.2', `1.4.2@${digest}`],
-    ['a short digest of an OCI artifact', digest.slice(0, 15), `latest@${digest}`],
-    ['a digest that is shortened behind a chart version', digest, `1.4.2+${'c'.repeat(12)}`],
-    ['a commit that is shortened behind the version of a chart in git', sha, `1.4.2+${sha.slice(0, 12)}`],
-    ['a short commit behind the version of a chart in git', sha.slice(0, 7), `1.4.2+${sha.slice(0, 12)}`],
-    ['a commit behind the version of a chart in git with values files', sha, `1.4.2+${sha.slice(0, 12)}.3`],
-    ['a version of a chart with values files, to which Flux appends a generation', '1.4.2', '1.4.2+3'],
-    ['a version of a chart in git with values files', '1.4.2', `1.4.2+${sha.slice(0, 12)}.3`],
-    ['a chart version that Flux writes without its v before a digest', 'v1.4.2', '1.4.2+0123456789ab'],
-    ['a chart version with the appended digest', '1.4.2+0123456789ab', '1.4.2+0123456789ab'],
-    ['a word that is equal', 'abc123', 'abc123'],
-  ])('is the wanted one: %s', (_, wanted, reported) => {
+  it.each(rows<[string, string, string]>(data, 'is the wanted one'))('is the wanted one: %s', (_, wanted, reported) => {
     expect(matchesRevision(wanted, reported)).toBe(true)
   })
 
