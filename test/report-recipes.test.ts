@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { buildReport } from '../src/report/json-report.ts'
 import { replayOnce } from './support/recordings.ts'
 
-const blocks = [...readFileSync('docs/reports.md', 'utf8').matchAll(/```bash\n(.*?)```/gs)].map(([, code = '']) => code)
+const blocks = [...readFileSync('docs/recipes.md', 'utf8').matchAll(/```bash\n(.*?)```/gs)].map(([, code = '']) => code)
 const hasTools = ['jq', 'bash'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 let folder: string
 

@@ -205,7 +205,7 @@ async function migration(fixture: WorkflowFixture, check: Check): Promise<void> 
     steps: [
       login,
       { run: 'kubectl apply -f k8s/' },
-      ...documentedSteps('docs/recipes.md', "A migration's log, live", fixture.namespace),
+      ...documentedSteps('docs/recipes.md', 'Jobs and migrations', fixture.namespace),
     ],
   })
   await check("a migration's log is shown live, before its verdict", () => {
@@ -236,7 +236,7 @@ async function helmRecipes(fixture: WorkflowFixture, check: Check): Promise<void
   }
   const onPath: Step = { run: [...helmfile, 'echo "$RUNNER_TEMP/bin" >> "$GITHUB_PATH"'].join('\n') }
   const ofHelm = (index: number) =>
-    documentedSteps('docs/recipes.md', 'Helm', namespace, index).map((step) =>
+    documentedSteps('docs/gitops-and-helm.md', 'Helm', namespace, index).map((step) =>
       inNamespace(step, 'monitoring', namespace),
     )
   const names = (run: GateRun) => targetsOf(run).map(({ target }) => target)
@@ -440,7 +440,7 @@ async function imageUpdaterRecipe(fixture: WorkflowFixture, check: Check): Promi
 
 /** The steps of a recipe but the login to a registry: there is none. */
 function recipeSteps(heading: string, namespace: string, block: number): Step[] {
-  const steps = documentedSteps('docs/recipes.md', heading, namespace, block)
+  const steps = documentedSteps('docs/gitops-and-helm.md', heading, namespace, block)
   return steps.filter(({ uses }) => !uses?.startsWith('docker/login-action@'))
 }
 
