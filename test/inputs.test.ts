@@ -14,6 +14,9 @@ import {
   unknownInput,
 } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
+import { rows } from './kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function messagesOf(raw: Record<string, string>): string[] {
   try {
@@ -130,37 +133,12 @@ it.each(['-1', '2.5', 'many', '1e3', '99999999999', '1001'])('parseInputs refuse
   ])
 })
 
-it.each([
-  [
-    'sha',
-    'main',
-    '"main" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
-  ],
-  [
-    'sha',
-    '0a0a0a0',
-    '"0a0a0a0" is not the id of a commit. Write all of its 40 hexadecimal digits, not a branch, a tag or a short id.',
-  ],
-  ['name', 'one\ntwo', '"one\ntwo" is not a name: one line of at most 200 characters.'],
-  ['name', 'x'.repeat(201), `"${'x'.repeat(80)}…" is not a name: one line of at most 200 characters.`],
-  [
-    'environment',
-    'pr "12"',
-    '"pr "12"" is not the name of an environment: one line of at most 255 characters, none of them \' " ` , ; or \\.',
-  ],
-  [
-    'environment-url',
-    'shop.example',
-    '"shop.example" is not a web address. Write one that begins with https:// or http://.',
-  ],
-  [
-    'environment-url',
-    'javascript:alert(1)',
-    '"javascript:alert(1)" is not a web address. Write one that begins with https:// or http://.',
-  ],
-])('parseInputs refuses as %s: %j', (input, text, message) => {
-  expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
-})
+it.each(rows<[string, string, string]>(data, 'parseInputs refuses as'))(
+  'parseInputs refuses as %s: %j',
+  (input, text, message) => {
+    expect(messagesOf({ [input]: text })).toEqual([`${input}: ${message}`])
+  },
+)
 
 const nothingOfJob = { words: [], settings: [], index: undefined, id: undefined }
 

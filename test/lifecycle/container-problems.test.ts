@@ -5,6 +5,7 @@ import { observePod, observePodEvents, type PodObservations } from '../../src/li
 import { containersOf } from '../../src/lifecycle/workloads/pod-fields.ts'
 import type { Problem } from '../../src/reasons/reasons.ts'
 import { is, iso, make, moment, podIs } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import {
   type ContextOptions,
   context,
@@ -15,6 +16,8 @@ import {
   sightings,
 } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 interface Look extends ContextOptions {
   readonly events?: readonly EventObject[]
@@ -66,37 +69,21 @@ function refusedTimes(message: string, count: number, firstAt = 1): EventObject 
 }
 
 describe('a pull that is refused', () => {
-  it.each([
-    ['not found, once: a push may be racing', words.notFound, 1, 'image-not-found', 'terminal', false],
-    ['not found, twice: fails', words.notFound, 2, 'image-not-found', 'terminal', true],
-    ['unauthorised, twice: not proven', words.unauthorized, 2, 'image-unauthorized', 'strike', false],
-    ['unauthorised, three times: fails', words.unauthorized, 3, 'image-unauthorized', 'strike', true],
-    ['rate limited: never fails', words.rateLimited, 20, 'image-rate-limited', 'slow', false],
-    ['no connection: never fails', words.refused, 20, 'image-registry-unreachable', 'slow', false],
-    ['no such host: never fails', words.noHost, 20, 'image-registry-unreachable', 'slow', false],
-    [
-      'for another platform, once: a push may be racing',
-      words.platform,
-      1,
-      'image-platform-missing',
-      'terminal',
-      false,
-    ],
-    ['for another platform, twice: fails', words.platform, 2, 'image-platform-missing', 'terminal', true],
-    ['a full disk: never fails', words.fullDisk, 20, 'image-pull-failed', 'slow', false],
-    ['for reasons unknown: never fails', 'the dog ate it', 20, 'image-pull-failed', 'slow', false],
-  ])('%s', (_, message, count, reason, problemClass, proven) => {
-    const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', message) }) })
-    const { problem } = examine(pod, { now: 50, events: [refusedTimes(message, count)] })
-    expect(problem).toMatchObject({
-      reason,
-      class: problemClass,
-      count,
-      proven,
-      subject: toSubject('pod/web-1-a'),
-      container: 'app',
-    })
-  })
+  it.each(rows<[string, string, number, string, string, boolean]>(data, 'a pull that is refused'))(
+    '%s',
+    (_, message, count, reason, problemClass, proven) => {
+      const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', message) }) })
+      const { problem } = examine(pod, { now: 50, events: [refusedTimes(message, count)] })
+      expect(problem).toMatchObject({
+        reason,
+        class: problemClass,
+        count,
+        proven,
+        subject: toSubject('pod/web-1-a'),
+        container: 'app',
+      })
+    },
+  )
 
   describe('as unauthorised, with a pull secret that is missing', () => {
     const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.unauthorized) }) })

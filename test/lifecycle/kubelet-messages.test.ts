@@ -5,7 +5,10 @@ import { runtimeError } from '../../src/lifecycle/workloads/runtime-error.ts'
 import { messageOf, problemOf } from '../../src/reasons/reasons.ts'
 import { exitText } from '../../src/reasons/wording.ts'
 import { make } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const pod = make.pod({ spec: { containers: [make.container({ resources: { limits: { memory: '20Mi' } } })] } })
 const [app] = containersOf(pod)
@@ -163,63 +166,15 @@ describe('the end of a container', () => {
 })
 
 describe('an error of a container runtime', () => {
-  const shim = 'failed to create containerd task: failed to create shim task: OCI runtime create failed: '
-  const init = `${shim}runc create failed: unable to start container process: error during container init: `
   const nvidia =
     "exit status 1, stdout: , stderr: Auto-detected mode as 'legacy'\nnvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file: no such file or directory"
 
-  it.each([
-    ['hook', `${init}error running prestart hook #0: ${nvidia}: unknown`],
-    ['hook', `${shim}runc create failed: unable to start container process: error running hook #0: ${nvidia}`],
-    [
-      'hook',
-      `${init}error running createRuntime hook #1: exit status 1, stderr: exec: "iptables": executable file not found in $PATH: unknown`,
-    ],
-    ['hook', 'container create failed: error executing hook `/usr/bin/nvidia-ctk` (exit code: 1)'],
-    [
-      'other',
-      `${init}unable to apply apparmor profile: apparmor failed to apply profile: write /proc/self/attr/apparmor/exec: no such file or directory: unknown`,
-    ],
-    ['other', `${init}write /proc/thread-self/attr/apparmor/exec: no such file or directory: unknown`],
-    [
-      'other',
-      'failed to create containerd task: failed to start shim: start failed: fork/exec /usr/bin/containerd-shim-runc-v2: resource temporarily unavailable: unknown',
-    ],
-    [
-      'other',
-      `${shim}unable to retrieve OCI runtime error (open /run/containerd/log.json: no such file or directory): exec: "nvidia-container-runtime": executable file not found in $PATH: unknown`,
-    ],
-    [
-      'other',
-      `${shim}runc create failed: unable to start container process: unable to start init: fork/exec /proc/self/fd/6: no such file or directory: unknown`,
-    ],
-    ['other', `${init}error setting rlimit type 7: operation not permitted: unknown`],
-    ['other', `${init}open /proc/sys/net/core/somaxconn: no such file or directory: unknown`],
-    [
-      'working-directory',
-      `${init}chdir to cwd ("/home/nonroot") set in config.json failed: permission denied: unknown`,
-    ],
-    ['working-directory', 'container create failed: chdir to `/srv`: Permission denied'],
-    ['mount', `${init}error mounting "/var/lib/v" to rootfs at "/etc/x": open /etc/x: permission denied: unknown`],
-    ['mount', 'container create failed: mount `/var/lib/v` to `etc/x`: Not a directory'],
-    ['sub-path', 'failed to prepare subPath for volumeMount "data" of container "app"'],
-    ['sub-path', 'failed to create subPath directory for volumeMount "data" of container "app"'],
-    ['memory', `${shim}runc create failed: unable to start container process: container init was OOM-killed`],
-    ['command', `${init}exec: "/no": stat /no: no such file or directory: unknown`],
-    ['command', `${shim}runc create failed: unable to start container process: exec: "./app": permission denied`],
-    ['command', 'container create failed: executable file `serve` not found in $PATH: No such file or directory'],
-    ['command', 'container create failed: crun: open executable: Permission denied'],
-    [
-      'command',
-      'container create failed: time="2025-04-16T12:10:28Z" level=error msg="runc create failed: unable to start container process: exec: \\"serve\\": executable file not found in $PATH"\n',
-    ],
-    [
-      'command',
-      'OCI runtime create failed: container_linux.go:348: starting container process caused "exec: \\"serve\\": executable file not found in $PATH": unknown',
-    ],
-  ])('is read by the step that failed: %s', (step, message) => {
-    expect(runtimeError(message).step).toBe(step)
-  })
+  it.each(rows<[string, string]>(data, 'is read by the step that failed'))(
+    'is read by the step that failed: %s',
+    (step, message) => {
+      expect(runtimeError(message).step).toBe(step)
+    },
+  )
 
   it('loses the texts before the step, and the quotes around it', () => {
     const text = 'time="2025-04-16T12:10:28Z" level=error msg="exec: \\"serve\\": permission denied"\n'

@@ -1,8 +1,11 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { creationProblem } from '../../src/lifecycle/workloads/replica-failure.ts'
 import { condition, iso, make, moment } from '../kit/objects.ts'
+import { rows } from '../kit/rows.ts'
 import { context, reported } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 function problem(message: string, counts: readonly number[] = [], status = 'True', lastAt = 8) {
   const failed = condition('ReplicaFailure', status, { message, lastTransitionTime: iso(3) })
@@ -20,141 +23,18 @@ function problem(message: string, counts: readonly number[] = [], status = 'True
 }
 
 describe('why a controller cannot create pods', () => {
-  it.each([
-    [
-      'pods "web-1-x" is forbidden: exceeded quota: small, requested: limits.cpu=1500m,pods=1, used: limits.cpu=0,pods=2, limited: limits.cpu=1,pods=2',
-      'quota-exceeded',
-      'slow',
-      {
-        quota: 'small',
-        shortages: [
-          { resource: 'limits.cpu', requested: '1500m', used: '0', limited: '1' },
-          { resource: 'pods', requested: '1', used: '2', limited: '2' },
-        ],
-      },
-    ],
-    ['exceeded quota: small', 'quota-exceeded', 'slow', {}],
-    ['pods "web-1-x" is forbidden: failed quota: small', 'quota-exceeded', 'slow', {}],
-    [
-      'pods "web-1-x" is forbidden: failed quota: small: must specify limits.cpu for: app',
-      'quota-exceeded',
-      'slow',
-      { quota: 'small', mustSpecify: 'limits.cpu for: app' },
-    ],
-    [
-      'pods "web-1-" is forbidden: error looking up service account shop/nope: serviceaccount "nope" not found',
-      'service-account-missing',
-      'slow',
-      { account: 'nope' },
-    ],
-    [
-      'pods "web-1-" is forbidden: no PriorityClass with name nope was found',
-      'replica-failure',
-      'slow',
-      { priorityClass: 'nope' },
-    ],
-    ['pvc data-web-0 is being deleted', 'claim-terminating', 'slow', { claim: 'data-web-0' }],
-    [
-      'Internal error occurred: failed calling webhook "policy.example.com": connection refused',
-      'webhook-unavailable',
-      'slow',
-      { webhook: 'policy.example.com' },
-    ],
-    [
-      'admission webhook "policy.example.com" denied the request: no.',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'webhook', name: 'policy.example.com' }, requirement: 'no' },
-    ],
-    [
-      'pods "web-1-x" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation != false',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'pod-security', name: 'restricted' } },
-    ],
-    [
-      "pods \"web-1-x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
-      'admission-denied',
-      'terminal',
-      { by: { type: 'policy', name: 'p' }, requirement: 'no' },
-    ],
-    ['the gate denied the request because: no', 'admission-denied', 'terminal', { requirement: 'no' }],
-    [
-      'pods "web-1-x" is forbidden: maximum cpu usage per Container is 1, but limit is 2',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'limit-range' } },
-    ],
-    [
-      'pods "web-1-x" is forbidden: minimum memory usage per Pod is 1Gi, but request is 20Mi',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'limit-range' } },
-    ],
-    [
-      'pods "web-1-" is forbidden: unable to create new content in namespace shop because it is being terminated',
-      'terminating',
-      'slow',
-      {},
-    ],
-    [
-      'Pod "web-1-x" is invalid: spec.containers[0].name: Required value',
-      'replica-failure',
-      'terminal',
-      { isInvalid: true },
-    ],
-    ['pods "web-1-x" is forbidden: something else', 'admission-denied', 'terminal', {}],
-    [
-      'pods "web-1-x" is forbidden: pod node label selector conflicts with its namespace node label selector',
-      'admission-denied',
-      'terminal',
-      {},
-    ],
-    [
-      'pods "web-1-x" is forbidden: image policy webhook backend denied one or more images: not signed',
-      'admission-denied',
-      'terminal',
-      {},
-    ],
-    [
-      'pods "web-1-x" is forbidden: User "system:serviceaccount:kube-system:replicaset-controller" cannot create resource "pods"',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'authorization', name: 'system:serviceaccount:kube-system:replicaset-controller' } },
-    ],
-    [
-      'admission webhook "team.example.com" denied the request: exceeded quota of the team',
-      'admission-denied',
-      'terminal',
-      { by: { type: 'webhook', name: 'team.example.com' }, requirement: 'exceeded quota of the team' },
-    ],
-    ['pods "web-1-x" is forbidden: status unknown for quota: small, resources: pods', 'quota-exceeded', 'slow', {}],
-    [
-      'pods "web-1-x" is forbidden: pod rejected: RuntimeClass "gvisor" not found',
-      'replica-failure',
-      'slow',
-      { runtimeClass: 'gvisor' },
-    ],
-    [
-      'pods "web-1-x" is forbidden: Post "https://policy.example.com/": dial tcp 10.0.0.1:443: connect: connection refused',
-      'webhook-unavailable',
-      'slow',
-      {},
-    ],
-    ['pods "web-1-x" is forbidden: not yet ready to handle request', 'replica-failure', 'slow', {}],
-    ['Internal error occurred: add operation does not apply', 'replica-failure', 'slow', {}],
-    ['etcdserver: leader changed', 'replica-failure', 'slow', {}],
-    ['pods "web-0" already exists', 'replica-failure', 'slow', {}],
-    ['namespaces "shop" not found', 'replica-failure', 'slow', {}],
-  ])('%s → %s, %s', (message, reason, problemClass, facts) => {
-    const detail = {
-      action: 'create pods',
-      message: message.replace(/^pods "\S+" is forbidden: /, ''),
-      ...facts,
-    }
-    const about = { subject: toSubject('replicaset/web-1'), count: 1, firstSeenAt: moment(3), proven: false }
-    expect(problem(message)).toMatchObject([{ reason, class: problemClass, detail, ...about }])
-  })
+  it.each(rows<[string, string, string, object]>(data, 'why no pods are created'))(
+    '%s → %s, %s',
+    (message, reason, problemClass, facts) => {
+      const detail = {
+        action: 'create pods',
+        message: message.replace(/^pods "\S+" is forbidden: /, ''),
+        ...facts,
+      }
+      const about = { subject: toSubject('replicaset/web-1'), count: 1, firstSeenAt: moment(3), proven: false }
+      expect(problem(message)).toMatchObject([{ reason, class: problemClass, detail, ...about }])
+    },
+  )
 
   const denied = 'admission webhook "policy.example.com" denied the request: no'
 

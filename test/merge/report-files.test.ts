@@ -4,7 +4,10 @@ import { dirname, join } from 'node:path'
 import { UserError } from '../../src/errors.ts'
 import { readReportFiles } from '../../src/merge/report-files.ts'
 import { renderReport } from '../../src/report/json-report.ts'
+import { rows } from '../kit/rows.ts'
 import { createTimeline } from '../report/builders.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const report = renderReport(createTimeline())
 let folder: string
@@ -38,25 +41,7 @@ function mistakesOf(...lines: readonly string[]): string[] {
   }
 }
 
-it.each<[string, readonly string[], readonly string[]]>([
-  ['a path', ['reports/eu/report.json'], ['reports/eu/report.json']],
-  ['a name with a path', ['prod-eu = reports/eu/report.json'], ['prod-eu=reports/eu/report.json']],
-  ['a path with an equals sign', ['reports/a=b/report.json'], ['reports/a=b/report.json ✗']],
-  ['a pattern', ['reports/*/report.json'], ['reports/eu/report.json', 'reports/us/report.json']],
-  ['a pattern without a match', ['more/*.json'], ['more/*.json ✗']],
-  ['a path that does not exist', ['ap=reports/ap/report.json'], ['ap=reports/ap/report.json ✗']],
-  ['a name without a path, as of an output that was not set', ['ap='], ['ap= ✗']],
-  [
-    'braces, of which each is expected',
-    ['reports/{eu,ap}/report.json'],
-    ['reports/eu/report.json', 'reports/ap/report.json ✗'],
-  ],
-  [
-    'a comment, an empty line and a repetition',
-    ['# all', '', 'reports/eu/report.json', 'reports/e*/*'],
-    ['reports/eu/report.json'],
-  ],
-])('reads %s', (_, lines, expected) => {
+it.each(rows<[string, readonly string[], readonly string[]]>(data, 'reads'))('reads %s', (_, lines, expected) => {
   expect(read(...lines)).toEqual(expected)
 })
 
@@ -72,23 +57,13 @@ it.each<[string, readonly string[], readonly string[]]>([
   expect(mistakesOf(...lines).toSorted()).toEqual(expected)
 })
 
-it.each<[string, string, string]>([
-  ['text', 'root:x:0:0', 'It is not JSON. Name the file of the output `report`.'],
-  ['an empty file', '', 'It is not JSON. Name the file of the output `report`.'],
-  [
-    'other JSON',
-    '{"name":"web"}',
-    'It is no report of Rollout Gate. Name the file of the output `report`, of the same version of the action.',
-  ],
-  [
-    'a report of a later schema',
-    '{"schema":2}',
-    'It is a report of schema 2, and this version reads schema 1. Name the file of the output `report`, of the same version of the action.',
-  ],
-])('%s is a mistake that names the file and quotes nothing of it', (_, text, message) => {
-  write('reports/eu/report.json', text)
-  expect(mistakesOf('reports/eu/report.json')).toEqual([`reports/eu/report.json: ${message}`])
-})
+it.each(rows<[string, string, string]>(data, 'is a mistake that names the file and quotes nothing of it'))(
+  '%s is a mistake that names the file and quotes nothing of it',
+  (_, text, message) => {
+    write('reports/eu/report.json', text)
+    expect(mistakesOf('reports/eu/report.json')).toEqual([`reports/eu/report.json: ${message}`])
+  },
+)
 
 it.each<[string, object]>([
   ['a target that is not', { targets: [{ ...JSON.parse(report).targets[0], outcome: 'failed' }] }],

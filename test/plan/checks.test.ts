@@ -2,6 +2,9 @@ import { expect, it } from '@jest/globals'
 import { readInputs } from '../../src/inputs.ts'
 import { headerSecrets, parseChecks, placeChecks, recordedLines } from '../../src/plan/checks.ts'
 import type { Target } from '../../src/plan/target.ts'
+import { rows } from '../kit/rows.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 type Raw = Parameters<typeof readInputs>[0]
 
@@ -30,55 +33,12 @@ const defaults = {
   eachPod: false,
 }
 
-it.each([
-  [
-    'service/web GET /healthz',
-    { method: 'GET', path: '/healthz', reference: { kind: 'service', name: 'web' }, text: 'service/web GET /healthz' },
-  ],
-  [
-    'deploy/web:8080 GET /version?full=1 --each-pod --expect-body=v2 -n shop # the new one',
-    {
-      method: 'GET',
-      path: '/version?full=1',
-      reference: { kind: 'deploy', name: 'web', namespace: 'shop' },
-      port: '8080',
-      eachPod: true,
-      expectBody: 'v2',
-      text: 'deploy/web:8080 GET /version?full=1 --each-pod --expect-body=v2 -n shop',
-    },
-  ],
-  [
-    'svc/web:http HEAD / --scheme=https --timeout=500ms --times=3 --expect-status=200,301-302',
-    {
-      method: 'HEAD',
-      path: '/',
-      reference: { kind: 'svc', name: 'web' },
-      port: 'http',
-      scheme: 'https',
-      timeoutMs: 500,
-      times: 3,
-      expectStatus: [
-        [200, 200],
-        [301, 302],
-      ],
-    },
-  ],
-  ['service/web GET /a//b?x=/../y&z=//', { path: '/a//b?x=/../y&z=//' }],
-  ["service/web GET / --header 'X-A: é'", { headers: [['X-A', 'é']] }],
-  [
-    `pod/web POST /x --header 'Authorization: Bearer abc' --header=X-A:b`,
-    {
-      method: 'POST',
-      headers: [
-        ['Authorization', 'Bearer abc'],
-        ['X-A', 'b'],
-      ],
-      text: "pod/web POST /x --header 'Authorization: ***' '--header=X-A: ***'",
-    },
-  ],
-])('the line %s of http-checks is read', (line, expected) => {
-  expect(requestOf(line)).toMatchObject({ ...defaults, ...expected })
-})
+it.each(rows<[string, object]>(data, 'the line of http-checks is read'))(
+  'the line %s of http-checks is read',
+  (line, expected) => {
+    expect(requestOf(line)).toMatchObject({ ...defaults, ...expected })
+  },
+)
 
 it('lines of http-checks keep their numbers, and are counted from 0 without comments', () => {
   const { httpChecks } = parse({ 'http-checks': '# smoke\n\nservice/a GET /\nservice/b GET /' })
@@ -177,27 +137,10 @@ it('the lines of a recording contain no value of a header, and are read as the s
   const [request] = parse({ 'http-checks': recorded.join('\n') }).httpChecks
   expect(request).toMatchObject({ headers: [['Authorization', '***']], expectBody: 'it works' })
 })
-
-const long = 'a-text-of-more-than-24-characters'
-it.each([
-  ['credentials, with and without their scheme', 'Authorization: Bearer s3cret', ['Bearer s3cret', 's3cret']],
-  [
-    'the password of Basic',
-    'authorization: Basic bWU6czNjcmV0',
-    ['Basic bWU6czNjcmV0', 'bWU6czNjcmV0', 'me:s3cret', 's3cret'],
-  ],
-  ['a key by its name', 'X-Api-Key: k3yk3y', ['k3yk3y']],
-  ['a token by its name', 'X-Vault-Token: word', ['word']],
-  ['cookies', 'Cookie: mode=dark; session-token=s3cret', ['mode=dark; session-token=s3cret', 's3cret']],
-  ['the password of a URL', 'X-Proxy: http://me:s3cret-1@p', ['s3cret-1']],
-  ['a long value', `X-Trace: ${long}`, [long]],
-  ['no number', 'X-Attempt: 1', []],
-  ['no scheme', 'X-Forwarded-Proto: https', []],
-  ['no name', 'Host: web', []],
-  ['no type of media', 'Accept: application/json', []],
-  ['no switch', 'X-Use-Token: true', []],
-  ['no credential that would be in any text', 'Authorization: web', []],
-])('the secrets of a header: %s', (_, header, secrets) => {
-  const line = `service/web GET / --header='${header}'`
-  expect(headerSecrets(parse({ 'http-checks': line }))).toEqual(secrets)
-})
+it.each(rows<[string, string, readonly string[]]>(data, 'the secrets of a header'))(
+  'the secrets of a header: %s',
+  (_, header, secrets) => {
+    const line = `service/web GET / --header='${header}'`
+    expect(headerSecrets(parse({ 'http-checks': line }))).toEqual(secrets)
+  },
+)

@@ -7,7 +7,10 @@ import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { type ResolvedPlan, resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { targetId } from '../../src/plan/target.ts'
+import { rows } from '../kit/rows.ts'
 import { resources } from './discovery.ts'
+
+const data = import.meta.filename.replace('.test.ts', '.yaml')
 
 const web = (more = '') => `apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n${more}`
 const annotated = (name: string, value: string) => web(`  annotations: {rollout-gate/${name}: "${value}"}\n`)
@@ -180,27 +183,16 @@ it('resources and manifests together let a line exclude an object of a manifest'
 })
 
 describe('annotations of manifests', () => {
-  it.each([
-    ['one manifest', '', annotated('skip', 'true')],
-    ['every manifest', '', `${annotated('skip', 'true')}---\n${annotated('skip', 'true').replace('web', 'api')}`],
-    [
-      'all that an exclude leaves',
-      '!svc/web',
-      `${annotated('skip', 'true')}---\napiVersion: v1\nkind: Service\nmetadata: {name: web}`,
-    ],
-    [
-      'all beside a hook that no deploy runs',
-      '',
-      `${annotated('skip', 'true')}---\napiVersion: v1\nkind: Pod\nmetadata: {name: test, annotations: {helm.sh/hook: test}}`,
-    ],
-    ['all beside what kubectl deleted', 'pod/x deleted', annotated('skip', 'true')],
-  ])('that skip %s leave nothing to gate, which is a mistake at the line of each', (_, lines, text) => {
-    const found = mistakesOf(() => plan(lines, { 'a.yaml': text }))
-    expect(found[0]).toBe(
-      'a.yaml, line 1: Nothing is left to gate: rollout-gate/skip excludes deployment/web. Remove the annotation, or name in resources what must be ready.',
-    )
-    expect(found.at(-1)).toBe('input-invalid')
-  })
+  it.each(rows<[string, string, string]>(data, 'annotations of manifests'))(
+    'that skip %s leave nothing to gate, which is a mistake at the line of each',
+    (_, lines, text) => {
+      const found = mistakesOf(() => plan(lines, { 'a.yaml': text }))
+      expect(found[0]).toBe(
+        'a.yaml, line 1: Nothing is left to gate: rollout-gate/skip excludes deployment/web. Remove the annotation, or name in resources what must be ready.',
+      )
+      expect(found.at(-1)).toBe('input-invalid')
+    },
+  )
 
   it.each([
     ['skip', 'true', '--timeout=1m'],
