@@ -12,7 +12,7 @@ export interface CatalogueProject {
 }
 
 /**
- * `docs/operators.md`: which kinds of operators the catalogue has, and how it is extended.
+ * `docs/operators.md`: which kinds of operators the catalogue has, and what an entry contains.
  * @param resultsFile the results of `npm run test:operators`; without it the document has no table of them
  */
 export function operatorDocs(projects: readonly CatalogueProject[], resultsFile: string): string {
@@ -21,7 +21,7 @@ export function operatorDocs(projects: readonly CatalogueProject[], resultsFile:
   return [
     '# Operators',
     '',
-    'Made from `catalogue/` by `npm run docs`.',
+    'Made from [`catalogue/`](../catalogue/README.md) by `npm run docs`.',
     '',
     `The ${kinds.length} kinds of these ${groups.size} API groups are judged by what their operators write, in any version. Each file has the`,
     'expressions for ready and failed, the message that is the cause, and a link to the source or documentation that they are based on.',
@@ -42,7 +42,7 @@ export function operatorDocs(projects: readonly CatalogueProject[], resultsFile:
     ),
     '',
     ...resultsTable(resultsFile),
-    ...adding,
+    ...entryFormat,
   ].join('\n')
 }
 
@@ -75,7 +75,7 @@ function resultsTable(file: string): readonly string[] {
   ]
 }
 
-const adding = [
+const entryFormat = [
   '## Entries',
   '',
   'A file of the input `health-check-exprs` and a file of the catalogue have the same format: a YAML list with one entry a kind.',
@@ -107,34 +107,5 @@ const adding = [
   "- `messageOf('Ready')`: the message of the condition while it is not True; `messageOf('Degraded', 'False')`: while it is not False.",
   '',
   'An entry can take the fields of another one: `<<: *widget` takes those of `- &widget`.',
-  '',
-  '## Adding a kind',
-  '',
-  'An entry of the catalogue is some ten lines of YAML, and its cases are some more: no code.',
-  '',
-  '1. Read in the source of the operator which fields its controller writes, and when: `documentation` links it. Check for',
-  '   each expression which state of the controller makes it true too early, and of each failure whether the operator tries again.',
-  '2. Write the entry into `catalogue/<project>.yaml`.',
-  '3. Write its cases into `catalogue/tests/<project>.yaml`, with objects as the operator writes them: healthy, progressing, failed, of',
-  '   an older generation, suspended. `cert-manager.yaml` is an example. `npm test -- catalogue` tests them, and what holds for',
-  '   every entry, such as: an empty status is not ready.',
-  '4. `npm run docs` writes this document.',
-  '',
-  '```yaml',
-  '- apiVersion: widgets.example.com/v1',
-  '  kind: Widget',
-  '  cases:',
-  '    - name: a Widget that is Ready is ready',
-  '      status: { observedGeneration: 2, conditions: [{ type: Ready, status: "True" }] }',
-  '      verdict: ready',
-  '    - name: a Widget without a disk progresses, and quotes its operator',
-  '      status: { conditions: [{ type: Ready, status: "False", reason: NoDisk, message: no disk is left }] }',
-  '      verdict: progressing',
-  '      mentions: no disk is left',
-  '```',
-  '',
-  'An object has the generation 2, a name and an empty spec unless its case has other `metadata` and `spec`. `verdict` is `ready`,',
-  '`progressing`, `failed` or `suspended`; `mentions` and `hint` are parts of the message and the hint, `isHeld` is whether the stall',
-  'clock is stopped, and `reached` lists all milestones that are done except `created`, as `[observed, ready]`.',
   '',
 ]

@@ -59,15 +59,15 @@ function replaceRegions(present: string, regions: Readonly<Record<string, readon
  */
 export function inputPage(present: string): string {
   const link = (name: string) => `[\`${name}\`](#${name})`
-  const overview = inputGroups.flatMap((group) => [
-    `**${group}**`,
-    '',
-    ...table(
-      ['input', 'default', 'meaning'],
-      inputsOf(group).map(({ name, default: fallback, description }) => [link(name), code(fallback), description]),
-    ),
-    '',
-  ])
+  const overview = table(
+    ['', 'inputs, and their defaults'],
+    inputGroups.map((group) => [
+      group,
+      inputsOf(group)
+        .map(({ name, default: fallback }) => link(name) + (fallback === '' ? '' : ` (${code(fallback)})`))
+        .join(', '),
+    ]),
+  )
   const textsOf = (definitions: readonly InputDefinition[]) =>
     definitions.flatMap((definition) => [`### \`${definition.name}\``, '', fullText(definition), ''])
   const inputs = [
@@ -85,7 +85,7 @@ export function inputPage(present: string): string {
     '',
   ])
   return replaceRegions(present, {
-    overview: overview.slice(0, -1),
+    overview,
     inputs: inputs.slice(0, -1),
     outputs: outputs.slice(0, -1),
   })

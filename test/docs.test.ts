@@ -15,6 +15,7 @@ const documents = [
     'test/cluster/README.md',
     'test/operators/README.md',
     'examples/README.md',
+    'catalogue/README.md',
   ],
   ...readdirSync(join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
