@@ -80,6 +80,8 @@ const entryFormat = [
   '',
   'A file of the input `health-check-exprs` and a file of the catalogue have the same format: a YAML list with one entry a kind.',
   '',
+  '<!-- not run: there is no such operator -->',
+  '',
   '```yaml',
   '- group: widgets.example.com',
   '  kind: Widget',

@@ -3,8 +3,10 @@ import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { exampleFiles } from '../scripts/in-examples.ts'
 import { parseDuration } from '../src/duration.ts'
-import { type ExtraName, inputDefinitions, knownExtras, mergeInputDefinitions } from '../src/inputs.ts'
+import { type ExtraName, inputDefinitions, knownExtras, mergeInputDefinitions, readInputs } from '../src/inputs.ts'
 import { outputDefinitions } from '../src/outputs.ts'
+import { parseChecks } from '../src/plan/checks.ts'
+import { parseReferences } from '../src/plan/parse-references.ts'
 import { rows } from './kit/rows.ts'
 import { validateActionMetadata, validateWorkflow } from './support/workflow-parser.ts'
 
@@ -125,6 +127,61 @@ it.each(files)('the $type in $place is valid by the schema that GitHub publishes
 
 it.each(files)('the $type in $place has only inputs and outputs that exist', (block) => {
   expect(unknownNames(block)).toEqual([])
+})
+
+/** An input whose expressions have a plausible value. */
+function filled(name: string, text: unknown): string {
+  const values: Readonly<Record<string, string>> = {
+    'expect-images': `sha256:${'0'.repeat(64)}`,
+    resources: 'deployment.apps/web configured',
+    timeout: '5m',
+  }
+  const isWhole = /^\$\{\{[^}]*\}\}$/.test(String(text))
+  const value = isWhole || name === 'expect-images' ? values[name] : undefined
+  return String(text).replaceAll(/\$\{\{[^}]*\}\}/g, value ?? '0123456789abcdef0123456789abcdef01234567')
+}
+
+/** What the action reports about the inputs of a step. */
+function mistakesOf(step: Step): readonly string[] {
+  const raw = Object.fromEntries(Object.entries(step.with ?? {}).map(([name, text]) => [name, filled(name, text)]))
+  const { inputs: read, mistakes } = readInputs(raw, inputsOf(step) === inputs ? 'gate' : 'merge')
+  if (inputsOf(step) === mergeInputs) return mistakes.map(({ message }) => message)
+  const targets = parseReferences(read.resources, 'resources', { alone: read.manifests === '' })
+  return [...mistakes, ...targets.mistakes, ...parseChecks(read).mistakes].map(({ message }) => message)
+}
+
+const uses = blocks.flatMap((block) =>
+  stepsOf(block)
+    .filter(inputsOf)
+    .map((step) => ({ place: block.place, step })),
+)
+
+it.each(uses)('the action reads the inputs in $place without a mistake', ({ step }) => {
+  expect(mistakesOf(step)).toEqual([])
+})
+
+it('a mistake in an input would be found', () => {
+  const gate = { uses: 'rollout-gate/rollout-gate@v0' }
+  expect(mistakesOf({ ...gate, with: { resources: 'deployment/web', timeout: '5' } })).toHaveLength(1)
+  expect(mistakesOf({ ...gate, with: { resources: 'deployment web --for=x' } })).toHaveLength(1)
+})
+
+/** The blocks of a document that no test reads, and that do not state why. */
+function unexplained(document: string): string[] {
+  const text = readFileSync(join(root, document), 'utf8')
+  const found = [...text.matchAll(/(?: *<!-- ([^>]*) -->\n\n)?^( *)```(\w*)\n(.*?)^ *```$/gms)]
+  return found.flatMap(({ 1: comment = '', 2: indent = '', 3: language, 4: code = '', index }) => {
+    const yaml = language === 'yaml' ? blockOf('', code.replaceAll(new RegExp(`^${indent}`, 'gm'), '')) : undefined
+    const [, test] = /^test: (\S+)$/.exec(comment) ?? []
+    const isRun = test !== undefined && readFileSync(join(root, test), 'utf8').includes(document)
+    const isExplained = isRun || /^not run: .|: written by npm run docs$/.test(comment)
+    const isRead = yaml !== undefined && yaml.type !== 'other'
+    return isExplained || isRead ? [] : [`${document}:${text.slice(0, index).split('\n').length}`]
+  })
+}
+
+it.each(documents)('each block of %s is read by a test, or states why not', (document) => {
+  expect(unexplained(document)).toEqual([])
 })
 
 it('every example is run by a scenario and listed', () => {

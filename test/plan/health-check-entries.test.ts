@@ -1,5 +1,6 @@
 import { UserError } from '../../src/errors.ts'
 import { findEntry, parseHealthChecks } from '../../src/plan/health-check-entries.ts'
+import { documentedBlock } from '../act/documented.ts'
 
 const database = (status?: object) => ({
   apiVersion: 'example.com/v1',
@@ -9,6 +10,11 @@ const database = (status?: object) => ({
 })
 
 const conditions = (status: string, reason = '') => ({ conditions: [{ type: 'Ready', status, reason }] })
+
+it('reads the file of docs/recipes.md', async () => {
+  const text = documentedBlock('docs/recipes.md', 'Your own definition of ready', 'yaml', 'shop', 1)
+  expect(await parseHealthChecks(text, 'health-checks.yaml')).toMatchObject([{ kind: 'Widget' }])
+})
 
 async function check(fields: string) {
   const [first] = await parseHealthChecks(

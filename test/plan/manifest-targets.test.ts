@@ -7,6 +7,7 @@ import { parseManifests } from '../../src/plan/read-manifests.ts'
 import { resolveReferences } from '../../src/plan/resolve.ts'
 import { type ResolvedPlan, resolveTargets } from '../../src/plan/resolve-targets.ts'
 import { targetId } from '../../src/plan/target.ts'
+import { documentedBlock } from '../act/documented.ts'
 import { rows } from '../kit/rows.ts'
 import { resources } from './discovery.ts'
 
@@ -202,6 +203,12 @@ describe('annotations of manifests', () => {
   ])('do not change when an object is ready that resources names: rollout-gate/%s=%s', (name, value, flags) => {
     const { targets } = plan(`deployment/web ${flags}`, { 'a.yaml': annotated(name, value) })
     expect(targets.map(({ waitFor }) => waitFor)).toEqual([undefined])
+  })
+
+  it('set the clocks of an object, as docs/recipes.md shows', () => {
+    const text = documentedBlock('docs/recipes.md', 'Settings on an object', 'yaml', 'shop')
+    const [target] = plan('', { 'a.yaml': text }).targets
+    expect(target?.clocks).toEqual({ timeoutMs: 1_200_000, stallTimeoutMs: 600_000 })
   })
 
   it('that are not used are reported with their places', () => {
