@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
-import { StringDecoder } from 'node:string_decoder'
-import { createGunzip } from 'node:zlib'
+import { pipeline } from 'node:stream'
+import { constants, createGunzip } from 'node:zlib'
 import { mapArray, mapObject } from '../cluster/compact.ts'
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
@@ -158,13 +158,19 @@ function parse(line: string): unknown {
 /** Called with the number of a line (the first is 1) and what is wrong with it. */
 export type OnInvalidLine = (line: number, why: string) => void
 
-/** The text of a file in chunks; gunzipped if the name ends in `.gz`. Yields all readable text before an error. */
+/** A file is read in small pieces: damage loses what gunzip has not returned of the last one. */
+const readBytes = 4_096
+
+/**
+ * The text of a file in chunks; gunzipped if the name ends in `.gz`. A file that ends early, as that of a killed job, is read to
+ * its end. Damage is an error after what precedes it.
+ */
 async function* readText(path: string): AsyncGenerator<string> {
-  const decoder = new StringDecoder()
-  for await (const bytes of path.endsWith('.gz') ? unpack(path) : (createReadStream(path) as AsyncIterable<Buffer>)) {
-    yield decoder.write(bytes)
-  }
-  yield decoder.end()
+  const file = createReadStream(path, { highWaterMark: readBytes })
+  const unpacked = path.endsWith('.gz')
+    ? pipeline(file, createGunzip({ finishFlush: constants.Z_SYNC_FLUSH }), () => {})
+    : file
+  yield* unpacked.setEncoding('utf8') as AsyncIterable<string>
 }
 
 /**
@@ -217,70 +223,4 @@ export function limitObject(value: unknown, depth = 0): unknown {
   if (depth >= maxDepth) return '…'
   const limit = (item: unknown) => limitObject(item, depth + 1)
   return Array.isArray(value) ? mapArray(value, limit) : mapObject(value as Record<string, unknown>, limit)
-}
-
-/** A file is decompressed in chunks of this size; a damaged one in small chunks, so that no more than one is lost. */
-const chunkBytes = 16_384
-const damagedChunkBytes = 256
-
-/** The decompressed bytes of a gzip file: everything before damage, then the error. */
-async function* unpack(path: string): AsyncGenerator<Buffer> {
-  let read = 0
-  try {
-    for await (const bytes of unpackChunks(path, chunkBytes)) {
-      read += bytes.length
-      yield bytes
-    }
-    return
-  } catch {
-    // Read again below, from the start.
-  }
-  let position = 0
-  for await (const bytes of unpackChunks(path, damagedChunkBytes)) {
-    yield bytes.subarray(Math.max(0, read - position))
-    position += bytes.length
-  }
-}
-
-/**
- * When the gunzip stream fails, it loses the bytes that it has not returned yet. The file is therefore written to it in
- * chunks, and what each one gives is yielded before the next.
- */
-async function* unpackChunks(path: string, chunkBytes: number): AsyncGenerator<Buffer> {
-  const gunzip = createGunzip()
-  const ready: Buffer[] = []
-  let failure: Error | undefined
-  let proceed = () => {}
-  gunzip.on('data', (bytes: Buffer) => ready.push(bytes))
-  // Whether the compressed data has ended. The bytes after it are not written to gunzip, which would never call back.
-  let hasEnded = false
-  gunzip.on('end', () => {
-    hasEnded = true
-    proceed()
-  })
-  gunzip.on('error', (error) => {
-    failure ??= error
-    proceed()
-  })
-  try {
-    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-      for (let start = 0; start < chunk.length && failure === undefined && !hasEnded; start += chunkBytes) {
-        await new Promise<void>((resolve) => {
-          proceed = resolve
-          gunzip.write(chunk.subarray(start, start + chunkBytes), () => resolve())
-        })
-        yield* ready.splice(0)
-      }
-    }
-    if (failure === undefined && !hasEnded) {
-      await new Promise<void>((resolve) => {
-        proceed = resolve
-        gunzip.end()
-      })
-      yield* ready.splice(0)
-    }
-    if (failure !== undefined) throw failure
-  } finally {
-    gunzip.destroy()
-  }
 }
