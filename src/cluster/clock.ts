@@ -64,20 +64,32 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   })
 }
 
-/** The result of the work. Rejects with a `ConnectionError` (ETIMEDOUT) after `limitMs`; the work itself goes on. */
-export async function within<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const cancel = clock.after(limitMs, () => reject(noAnswer(limitMs)))
-  // What fails later has no reader.
+/** The result of the work; undefined if the signal is aborted first. The work itself goes on, and nobody reads how it fails. */
+export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>()
+  const stop = () => resolve(undefined)
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
   work.catch(() => {})
   try {
     return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+/** The result of the work; undefined if `limitMs` have passed first. */
+export async function within<T>(clock: Clock, limitMs: number, work: Promise<T>): Promise<T | undefined> {
+  const late = new AbortController()
+  const cancel = clock.after(limitMs, () => late.abort())
+  try {
+    return await unlessAborted(work, late.signal)
   } finally {
     cancel()
   }
 }
 
-function noAnswer(limitMs: number): ConnectionError {
+export function noAnswer(limitMs: number): ConnectionError {
   return new ConnectionError('ETIMEDOUT', `no answer within ${limitMs / 1000} s`)
 }
 

@@ -1,6 +1,6 @@
 import { type MistakeReason, UserError, withoutEnd } from '../errors.ts'
 import { firstInitialRetryMs, maxInitialMs, maxInitialRetryMs, unreportedRetriesMs } from '../thresholds.ts'
-import { type Clock, sleep, within } from './clock.ts'
+import { type Clock, noAnswer, sleep, within } from './clock.ts'
 import {
   ApiError,
   ConnectionError,
@@ -49,8 +49,17 @@ export async function runInitially<T>(
   const limitMs = Math.min(timeoutMs || maxInitialMs, maxInitialMs)
   const giveUpAt = startedAt + limitMs
   let isReported = false
-  const attempt = () =>
-    timeoutMs ? within(clock, Math.max(0, startedAt + timeoutMs - clock.now()), requests()) : requests()
+  const attempt = async () => {
+    if (!timeoutMs) return requests()
+    const leftMs = Math.max(0, startedAt + timeoutMs - clock.now())
+    const ended = await within(
+      clock,
+      leftMs,
+      requests().then((result) => ({ result })),
+    )
+    if (ended === undefined) throw noAnswer(leftMs)
+    return ended.result
+  }
   for (let delayMs = firstInitialRetryMs; ; delayMs = Math.min(2 * delayMs, maxInitialRetryMs)) {
     try {
       return await attempt()

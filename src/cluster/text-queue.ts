@@ -1,5 +1,5 @@
 import { maxTextWaitMs, quotedTextMs, textFinishMs, textFinishWhenCancelledMs } from '../thresholds.ts'
-import { type Clock, sleep } from './clock.ts'
+import { type Clock, sleep, within } from './clock.ts'
 import { type FeedEvent, isFailure, requestKey, type WatchRequest } from './feed.ts'
 
 /** Events quote secrets, but never make one known. */
@@ -74,12 +74,12 @@ export class TextQueue {
     const last = this.#queue.findLast(({ mayQuote }) => mayQuote)
     if (last !== undefined) {
       const done = new AbortController()
-      const late = sleep(this.#clock, cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs, done.signal)
+      const limitMs = cancelled.aborted ? textFinishWhenCancelledMs : textFinishMs
       const settled = sleep(this.#clock, Math.max(0, last.at + quotedMs - this.#clock.now()), done.signal)
       const missing = this.#requests.filter((request) => this.#waitingSince.has(requestKey(request)))
       // A failure of a watch is reported to its sink.
       const answered = refresh(missing).catch(() => {})
-      await Promise.race([late, Promise.all([settled, answered])])
+      await within(this.#clock, limitMs, Promise.all([settled, answered]))
       done.abort()
     }
     this.flush()

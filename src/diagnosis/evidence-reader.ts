@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.ts'
+import { type Clock, within } from '../cluster/clock.ts'
 import { failureOf, isForbidden, isNotFound } from '../cluster/failures.ts'
 import type { ContainerRef, Failure, FeedEvent, LogRef, Observation, WatchRequest } from '../cluster/feed.ts'
 import type { LogRequest, LogTail } from '../cluster/logs.ts'
@@ -90,10 +90,7 @@ export class EvidenceReader {
     const { verdict } = this.#gate
     if (verdict !== undefined && traitsOf(verdict).readsAccess) this.#start('access', () => this.#checkAccess())
     for (const record of this.#gate.timeline().targets) if (record.outcome !== 'ready') this.#read(record)
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const stop = clock.after(limitMs, resolve)
-    await Promise.race([Promise.all(this.#pending.map(({ reading }) => reading)), late])
-    stop()
+    await within(clock, limitMs, Promise.all(this.#pending.map(({ reading }) => reading)))
     for (const { giveUp } of this.#pending) giveUp(`no answer within ${limitMs / 1000} s`)
     this.#isClosed = true
   }

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../cluster/clock.ts'
+import { type Clock, sleep, unlessAborted } from '../cluster/clock.ts'
 import type { Timeline } from '../gate/timeline.ts'
 import {
   firstUpdateRetryMs,
@@ -92,19 +92,18 @@ export class UpdateThrottle {
     const late = new AbortController()
     const stop = this.#clock.after(limitMs, () => late.abort())
     const signal = AbortSignal.any([late.signal, ending])
-    const { promise: aborted, reject } = Promise.withResolvers<never>()
-    const abort = () => reject(new DOMException('aborted', 'AbortError'))
-    signal.addEventListener('abort', abort)
-    if (signal.aborted) abort()
     try {
-      await Promise.race([this.#extra.show(timeline, signal), aborted])
+      const shown = await unlessAborted(
+        this.#extra.show(timeline, signal).then(() => true),
+        signal,
+      )
+      if (!shown) signal.throwIfAborted()
       this.#hasWorked = true
       return undefined
     } catch (error) {
       return readFailure(error, this.#clock.now())
     } finally {
       stop()
-      signal.removeEventListener('abort', abort)
     }
   }
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.ts'
+import { type Clock, within } from '../cluster/clock.ts'
 import { isForbidden, statusOf } from '../cluster/failures.ts'
 import type { ContainerRef } from '../cluster/feed.ts'
 import type { LogLine } from '../cluster/logs.ts'
@@ -113,13 +113,10 @@ export class LiveLogs {
     return this.#options.targets[target]?.kind === 'Job'
   }
 
-  async #finish(streams: readonly Stream[], withinMs: number): Promise<void> {
+  async #finish(streams: readonly Stream[], limitMs: number): Promise<void> {
     if (streams.length === 0) return
-    const { promise: late, resolve } = Promise.withResolvers<'late'>()
-    const stop = this.#options.clock.after(withinMs, () => resolve('late'))
-    const end = await Promise.race([Promise.all(streams.map(({ log }) => log.finish())), late])
-    stop()
-    if (end === 'late')
+    const ended = await within(this.#options.clock, limitMs, Promise.all(streams.map(({ log }) => log.finish())))
+    if (ended === undefined)
       this.#warn('late', 'The last lines of some logs may be missing: the cluster did not return them in time.')
     closeAll(streams)
   }

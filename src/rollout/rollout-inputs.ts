@@ -1,4 +1,4 @@
-import type { Clock } from '../cluster/clock.ts'
+import { type Clock, within } from '../cluster/clock.ts'
 import { type Cluster, connect } from '../cluster/cluster.ts'
 import type { ApiResource } from '../cluster/feed.ts'
 import type { Secrets } from '../cluster/secrets.ts'
@@ -99,17 +99,12 @@ async function mistakesInFilesAndKinds(rollout: RolloutInputs, connection: Conne
   const { inputs, references, streamLogs, checks } = rollout
   try {
     const [healthChecks, cluster] = await openFiles(inputs, connection)
-    const { promise: late, resolve } = Promise.withResolvers<undefined>()
-    const stop = connection.clock.after(furtherMistakesMs, () => resolve(undefined))
     try {
-      const discovering = cluster.discover()
-      discovering.catch(() => {})
-      const kinds = await Promise.race([discovering, late])
+      const kinds = await within(connection.clock, furtherMistakesMs, cluster.discover())
       const all = [...references.references, ...(references.invalid ?? [])]
       const complete = { inputs, references: { ...references, references: all, mistakes: [] }, streamLogs, checks }
       if (kinds !== undefined) await resolveKinds(complete, kinds, cluster.namespace, healthChecks)
     } finally {
-      stop()
       cluster.close()
     }
     return []

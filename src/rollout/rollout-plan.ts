@@ -144,18 +144,3 @@ async function withCommits<P extends ResolvedPlan>(plan: P): Promise<P> {
     manifests: new Map(manifests.flatMap(([target, manifest]) => (manifest === undefined ? [] : [[target, manifest]]))),
   }
 }
-
-/** The result, or undefined if the signal is aborted first. */
-export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-  const { promise, resolve } = Promise.withResolvers<undefined>()
-  const stop = () => resolve(undefined)
-  signal.addEventListener('abort', stop)
-  if (signal.aborted) stop()
-  // Ignore requests that fail later.
-  work.catch(() => {})
-  try {
-    return await Promise.race([work, promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
-}

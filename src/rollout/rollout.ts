@@ -1,4 +1,5 @@
 import type { Checker } from '../checks/checker.ts'
+import { unlessAborted } from '../cluster/clock.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import { type EventConsumer, Follower } from '../cluster/follower.ts'
@@ -19,7 +20,7 @@ import type { Target } from '../plan/target.ts'
 import type { RecordingWriter } from '../recording/writer.ts'
 import { evidenceFinishMs, evidenceFinishWhenCancelledMs, quotedTextMs } from '../thresholds.ts'
 import { openFiles, type Rollout } from './rollout-inputs.ts'
-import { type LivePlan, noTargets, planTargets, unlessAborted } from './rollout-plan.ts'
+import { type LivePlan, noTargets, planTargets } from './rollout-plan.ts'
 
 /**
  * Gates a rollout: connects, plans, watches, explains. Prints nothing, and writes only the recording.
