@@ -394,14 +394,8 @@ function addEvent(events: EventsAbout, event: EventObject): void {
   const before = byName.get(event.metadata.name)
   const others = before === undefined ? sorted : sorted.filter((each) => each !== before)
   byName.set(event.metadata.name, event)
-  let [from, to] = [0, others.length]
-  while (from < to) {
-    const middle = (from + to) >> 1
-    const other = others[middle]
-    if (other !== undefined && byLastOccurrence(event, other) < 0) to = middle
-    else from = middle + 1
-  }
-  const all = others.toSpliced(from, 0, event)
+  const place = others.findLastIndex((other) => byLastOccurrence(event, other) >= 0) + 1
+  const all = others.toSpliced(place, 0, event)
   for (const { metadata } of all.slice(0, -maxEventsOfObject)) byName.delete(metadata.name)
   events.sorted = all.slice(-maxEventsOfObject)
 }
