@@ -235,6 +235,26 @@ describe('the end of a watch', () => {
     expect(watches(setting.server)).toHaveLength(4)
   })
 
+  test('a fourth watch that ends at once is replaced by one list, and not by as many as where watching is forbidden', async () => {
+    const setting = await setUp()
+    follow(setting)
+    for (const delayMs of [100, 200, 400]) {
+      await watching(setting)
+      setting.server.endWatches()
+      await setting.clock.untilPending(delayMs)
+      setting.clock.advance(delayMs)
+    }
+    await watching(setting)
+    setting.server.endWatches()
+    await setting.clock.untilPending(0)
+    setting.clock.advance(0)
+    await setting.clock.untilPending(5_000)
+    expect(lists(setting.server)).toHaveLength(2)
+    setting.clock.advance(5_000)
+    await setting.server.until((server) => watches(server).length === 5)
+    expect(lists(setting.server)).toHaveLength(3)
+  })
+
   test.each(['event', 'status'] as const)(
     'an expired resource version (410 as %s) leads to a list whose differences are reported',
     async (as) => {

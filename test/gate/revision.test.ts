@@ -265,6 +265,11 @@ const races: readonly Race[] = [
     ends: ready(40),
   },
   {
+    title: 'waits for what Argo CD deploys again when it is deleted',
+    steps: [begin(before, web.creating), then(5, synced(5)), at(20, deleted(web.deployment())), at(50, web.done)],
+    ends: ready(50),
+  },
+  {
     title: 'is superseded when a newer revision is synced after it',
     steps: [
       begin(before, web.creating),

@@ -255,6 +255,12 @@ describe('a DaemonSet does not wait for a node', () => {
   })
 })
 
+it('the milestones of a DaemonSet do not count old pods', () => {
+  const set = createSet({ status: done(2, { updatedNumberScheduled: 1, numberAvailable: 1 }) })
+  const { milestones } = judge(set, [...nodes, agent('n1', pending), agent('n2', podIs.ready(-90), 'old')])
+  expect(milestones.map(({ message }) => message)).toContain('0 of 1 pod has pulled its image')
+})
+
 it('a DaemonSet reports a terminating pod that blocks its other pods beyond its grace period', () => {
   const { metadata, ...rest } = agent('n2', podIs.ready(-90), 'old')
   const stuck = { ...rest, metadata: { ...metadata, deletionTimestamp: iso(30) } }

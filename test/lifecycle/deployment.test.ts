@@ -289,6 +289,18 @@ describe('the progress deadline', () => {
     })
   })
 
+  it('is not blamed on a probe that passes by now', () => {
+    const spec = { containers: [make.container({ readinessProbe: {} })] }
+    const blamed = (ready: boolean) => {
+      const status = podIs.unready({ ready, started: true, state: is.running(5) })
+      const pod = make.pod({ metadata: { name: 'a' }, spec, status }, replicaSet)
+      const event = make.event(pod, { container: 'app', reason: 'Unhealthy', message: 'Readiness probe failed: 503' })
+      return assess(exceeded, [replicaSet, pod, event], { history: seenTarget([0, fine], [60, exceeded]) }).failure
+        ?.cause
+    }
+    expect([blamed(false)?.reason, blamed(true)]).toEqual(['readiness-failing', undefined])
+  })
+
   it('that existed at first sight fails after 10 s in which no count moved', () => {
     const history = seenTarget([0, exceeded])
     const look = (now: number) => assess(exceeded, [replicaSet, creating], { history, now })
