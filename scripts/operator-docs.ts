@@ -32,12 +32,7 @@ export function operatorDocs(projects: readonly CatalogueProject[], resultsFile:
       ['entries', 'kinds'],
       projects.map(({ name, entries }) => [
         `[${name}](../catalogue/${name}.yaml)`,
-        [...Map.groupBy(entries, ({ group }) => group)]
-          .map(
-            ([group, own]) =>
-              `${own.map(({ kind }) => (kind === '*' ? 'all other kinds' : kind)).join(', ')} (\`${group}\`)`,
-          )
-          .join('; '),
+        entries.map(({ kind, group }) => (kind === '*' ? `all other kinds of \`${group}\`` : kind)).join(', '),
       ]),
     ),
     '',

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { buildReport } from '../src/report/json-report.ts'
 import { replayOnce } from './support/recordings.ts'
 
-const blocks = [...readFileSync('docs/recipes.md', 'utf8').matchAll(/```bash\n(.*?)```/gs)].map(([, code = '']) => code)
 const hasTools = ['jq', 'bash'].every((tool) => spawnSync(tool, ['--version']).status === 0)
 let folder: string
 
@@ -19,9 +18,9 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-function runBlock(index: number): string {
+function runExample(name: string): string {
   const env = { ...process.env, PATH: `${folder}${delimiter}${process.env['PATH']}`, REPORT: 'report.json' }
-  const ended = spawnSync('bash', ['-euo', 'pipefail', '-c', blocks[index] ?? 'false'], { cwd: folder, env })
+  const ended = spawnSync('bash', [resolve('examples/reports', name)], { cwd: folder, env })
   expect({ status: ended.status, stderr: String(ended.stderr) }).toEqual({ status: 0, stderr: '' })
   return String(ended.stdout)
 }
@@ -30,7 +29,7 @@ const describeWithTools = hasTools ? describe : describe.skip
 
 describeWithTools('the recipe for the report that makes', () => {
   it('a JUnit report has a test case for each resource, and the reason of the one that failed', () => {
-    runBlock(0)
+    runExample('junit.sh')
     const xml = readFileSync(join(folder, 'rollout.xml'), 'utf8')
     expect(xml.match(/<testcase /g)).toHaveLength(3)
     expect(xml).toContain('failures="1"')
@@ -38,7 +37,7 @@ describeWithTools('the recipe for the report that makes', () => {
   })
 
   it('a trace has a span for each resource, and the status of the one that failed', () => {
-    const spans = runBlock(1).trim().split('\n')
+    const spans = runExample('trace.sh').trim().split('\n')
     expect(spans).toHaveLength(3)
     expect(spans.filter((span) => span.includes('--status-code error --attrs outcome=failed'))).toHaveLength(1)
     for (const span of spans) expect(span).toMatch(/--start \d{4}-\S+Z --end \d{4}-\S+Z/)
@@ -46,7 +45,7 @@ describeWithTools('the recipe for the report that makes', () => {
 
   it('a table of runs has a line for each report', () => {
     copyFileSync(join(folder, 'report.json'), join(folder, 'other.json'))
-    expect(runBlock(2).trim().split('\n')).toEqual(
+    expect(runExample('runs.sh').trim().split('\n')).toEqual(
       Array(2).fill(expect.stringMatching(/^\S+Z {2}failed {2}[a-z-]+ {2}[\d.]+ s$/)),
     )
   })

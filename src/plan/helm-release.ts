@@ -189,7 +189,7 @@ function nameOf(release: Release | undefined): string {
 }
 
 function explainUnreadable({ name, namespace }: Release): string {
-  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: docs/credentials.md of Rollout Gate has the Role to apply.`
+  return `No kind that the Helm release ${name} in namespace ${namespace} may contain can be listed. Grant get, list and watch on the kinds of its objects: examples/role.yaml of Rollout Gate has the Role to apply.`
 }
 
 /**

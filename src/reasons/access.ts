@@ -3,7 +3,7 @@ import { clusterCommand } from './wording.ts'
 
 /** Begins the user name of a ServiceAccount, before its namespace and name. */
 const serviceAccount = 'system:serviceaccount:'
-/** The Role has its own name, because a Role of docs/credentials.md may exist already. */
+/** The Role has its own name, because a Role of examples/role.yaml may exist already. */
 const roleName = 'rollout-gate-reader'
 /** The maximum number of namespaces for which commands are shown: more would fill the log. */
 const maxRoles = 4

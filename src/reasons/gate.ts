@@ -437,7 +437,7 @@ function accessHint({ denied }: HintFacts<unknown>): string {
   const care = denied?.wasReadable ? ` ${rolloutMayBeFine}` : ''
   const { access = [] } = denied ?? {}
   if (access.length === 0)
-    return `Give the kubeconfig’s user get, list and watch on what is gated; docs/credentials.md of Rollout Gate has the Role to apply.${care}`
+    return `Give the kubeconfig’s user get, list and watch on what is gated; examples/role.yaml of Rollout Gate has the Role to apply.${care}`
   const excludable = excludableKinds.filter((kind) =>
     access.some(({ resource, group }) => group === '' && resource === kind),
   )
