@@ -314,7 +314,7 @@ export const credentialRefusals = 2
 /** Kinds that are refused within this time are one line of the log. */
 export const refusalsMs = 1_000
 
-/** The gate's timeout waits for an answer, but at most this long after the last success of a watch. */
+/** The gate's timeout waits for an answer, but at most this long, or half of itself, after the last success of a watch. */
 export const outageAtTimeoutMs = 30_000
 
 /** How long the first requests are repeated, unless the gate's timeout is shorter. */
@@ -425,7 +425,7 @@ export const answerTimeoutMs = 10_000
 
 /**
  * The shortest time limit of a refresh. A deadline waits for a refresh, and pages do not prove that a list ends. The limit
- * is twice the time of the last list, but at least this.
+ * is twice the time of the last complete list, but at least this.
  */
 export const minRefreshMs = 10_000
 

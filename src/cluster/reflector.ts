@@ -171,7 +171,8 @@ export class Reflector {
     const signal = this.#renewInterrupt()
     const { client, clock, path } = this.#options
     const isSlow = this.#listMs > answerTimeoutMs / 2
-    const limitMs = Math.min(Math.max(2 * this.#listMs, minRefreshMs), maxRefreshMs)
+    const expectedMs = this.#isSynced ? 2 * this.#listMs : 0
+    const limitMs = Math.min(Math.max(expectedMs, minRefreshMs), maxRefreshMs)
     const overdue = new AbortController()
     const stop = refreshes.length === 0 ? () => {} : clock.after(limitMs, () => overdue.abort(this.#tooLong(limitMs)))
     const lastSuccessAt = this.#lastSuccessAt
@@ -199,10 +200,9 @@ export class Reflector {
       if (!this.#isSynced) this.#options.sink({ type: 'SYNCED', ...this.#request })
       this.#isSynced = true
     } catch (error) {
-      if (overdue.signal.aborted) {
-        this.#listMs = 0
-        this.#lastSuccessAt = lastSuccessAt
-      }
+      if (overdue.signal.aborted) this.#listMs = 0
+      // Pages of a first list that does not end in time are no success.
+      if (overdue.signal.aborted || (signal.aborted && !this.#isSynced)) this.#lastSuccessAt = lastSuccessAt
       if (!signal.aborted) throw error
       const isHealthy = this.#reportedStatus === undefined
       if (isHealthy) this.#listMs = Math.max(this.#listMs, Math.min(clock.now() - begunAt, maxPartialListMs))

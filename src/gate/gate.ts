@@ -406,8 +406,8 @@ export class Gate {
   }
 
   /**
-   * When the gate's timeout passes: during an outage up to `outageAtTimeoutMs` after the last success, but at most `unknownMs` late, because
-   * watches may fail and recover in turn.
+   * When the gate's timeout passes: during an outage up to `outageAtTimeoutMs` or half of the timeout after the last success, but at most
+   * `unknownMs` late, because watches may fail and recover in turn.
    */
   get #timeoutAt(): number {
     const { startedAt, timeoutMs, timeoutIsLiteral, awaitRevisionMs } = this.#settings
@@ -415,7 +415,7 @@ export class Gate {
     const isFromStart = timeoutIsLiteral || awaitRevisionMs === 0
     const since = (isFromStart ? undefined : this.#targets.revisionsArrivedAt) ?? startedAt
     const lastSuccessAt = this.#health.isGood ? undefined : this.#health.lastSuccessAt(this.#targets.neededRequests)
-    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + outageAtTimeoutMs
+    const waitUntil = lastSuccessAt === undefined ? 0 : lastSuccessAt + Math.min(outageAtTimeoutMs, timeoutMs / 2)
     const timeoutAt = since + timeoutMs
     return Math.max(timeoutAt, Math.min(waitUntil, timeoutAt + unknownMs))
   }

@@ -56,14 +56,14 @@ describe('a list that does not end', () => {
     const { verdict } = await gate({ timeout: '8s' })
     expect(verdict).toMatchObject(unknown)
     expect(verdict.message).toContain('the list of Deployment')
-    expect(clock.now() - startedAt).toBeLessThan(8_000 + 42_000)
+    expect(clock.now() - startedAt).toBeLessThan(8_000 + 11_000)
   })
 
   test('at the timeout is no verdict on a rollout that was seen before', async () => {
     addPages({ pages: Infinity, pageMs: 500, from: 15_000 })
     const startedAt = clock.now()
     expect((await gate({ timeout: '20s' })).verdict).toMatchObject(unknown)
-    expect(clock.now() - startedAt).toBeLessThan(20_000 + 42_000)
+    expect(clock.now() - startedAt).toBeLessThan(20_000 + 21_000)
   })
 
   test('is given up after 1,000 pages, and tried again less and less often', async () => {
