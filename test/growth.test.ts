@@ -1,9 +1,11 @@
-import type { FeedEvent } from '../src/cluster/feed.ts'
+import { ApiError } from '../src/cluster/failures.ts'
+import { distinctRequests } from '../src/cluster/feed.ts'
 import { loadKubeconfig } from '../src/cluster/kubeconfig.ts'
 import type { KubeObject } from '../src/cluster/objects.ts'
 import { createRedactor } from '../src/cluster/redact.ts'
 import { Secrets } from '../src/cluster/secrets.ts'
 import { KeyLines } from '../src/cluster/token-shapes.ts'
+import { EvidenceReader } from '../src/diagnosis/evidence-reader.ts'
 import { explain } from '../src/diagnosis/explain.ts'
 import { parseDuration } from '../src/duration.ts'
 import { Gate } from '../src/gate/gate.ts'
@@ -22,6 +24,7 @@ import { renderSummary } from '../src/report/summary.ts'
 import { changeJson, changeLines } from '../src/trace/render-changes.ts'
 import { added, allSynced, at, createGate, createTarget, createWorkload, run, runUntil, synced } from './kit/gate.ts'
 import { iso, make, moment } from './kit/objects.ts'
+import { createEntry } from './report/builders.ts'
 import { renderLog } from './report/whole-log.ts'
 import { cpuMs } from './support/cpu.ts'
 import { recordedEvents, recordingPath } from './support/recordings.ts'
@@ -209,22 +212,31 @@ describe('the time for what a tenant may write grows at most in proportion:', ()
   })
 })
 
-test('the time for missing targets grows at most with their square', () => {
+test.each([
+  ['in one namespace grows at most in proportion', () => 'shop', 3],
+  ['each in its own namespace grows at most with their square', (index: number) => `shop-${index}`, 6],
+] as const)('the time for missing targets %s', (_, namespaceOf, factor) => {
   expectGrowth(
     (count) => {
-      const targets = numbers(count).map((index) => createTarget({ name: `web-${index}`, namespace: `shop-${index}` }))
-      const lists = targets.map(({ apiVersion, kind, namespace }): FeedEvent => {
-        return { type: 'SYNCED', apiVersion, kind, namespace, at: moment(1) }
-      })
-      const gate = createGate([lists], { targets })
+      const targets = numbers(count).map((index) =>
+        createTarget({ name: `web-${index}`, namespace: namespaceOf(index) }),
+      )
+      const lists = distinctRequests(
+        targets.map(({ apiVersion, kind, namespace }) => ({ apiVersion, kind, namespace })),
+      )
+      const gate = createGate([[]], { targets })
+      const isMissing = async () => Promise.reject(new ApiError(404, 'not found'))
+      const cluster = { get: isMissing, readLog: isMissing, findDenied: async () => [] }
+      const evidence = new EvidenceReader(gate, cluster, () => {}, 20)
       for (const list of lists) {
-        gate.handle(list)
+        gate.handle({ type: 'SYNCED', ...list, at: moment(1) })
         expect(gate.requests).toBeDefined()
       }
       for (let next = gate.nextDeadline(); next !== undefined; next = gate.nextDeadline()) gate.advance(next.at)
+      for (const target of targets.keys()) evidence.onEntry(createEntry({ kind: 'verdict', outcome: 'failed', target }))
     },
     1_000,
-    6,
+    factor,
   )
 })
 

@@ -29,6 +29,8 @@ interface Readable {
   findDenied(requests: readonly WatchRequest[]): Promise<readonly Failure[]>
 }
 
+const namespaceKind = { apiVersion: 'v1', kind: 'Namespace' } as const
+
 /** The maximum number of parallel reads: a log may have megabytes before it is cut. */
 const maxParallelReads = 12
 
@@ -112,7 +114,7 @@ export class EvidenceReader {
     for (const node of nodes)
       if (facts.node(node) === undefined && facts.refusal('Node', node) === undefined) this.#readNode(node)
     const namespace = namespaceBehind(record)
-    if (namespace !== undefined && !this.#isTarget(namespace))
+    if (namespace !== undefined && !this.#gate.watches({ ...namespaceKind, name: namespace }))
       this.#start(`namespace/${namespace}`, () => this.#readNamespace(namespace))
   }
 
@@ -180,14 +182,9 @@ export class EvidenceReader {
     return true
   }
 
-  /** Whether the namespace is a target itself: then the gate watches it already. */
-  #isTarget(namespace: string): boolean {
-    return this.#gate.timeline().targets.some(({ kind, name }) => kind === 'Namespace' && name === namespace)
-  }
-
   /** Reports a namespace only if it is missing or being deleted. Many users have no permission to read namespaces. */
   async #readNamespace(name: string): Promise<boolean> {
-    const reference = { apiVersion: 'v1', kind: 'Namespace', name } as const
+    const reference = { ...namespaceKind, name }
     try {
       const object = await this.#cluster.get(reference)
       if (object.metadata.deletionTimestamp !== undefined) this.#observe({ type: 'ADDED', object })

@@ -294,6 +294,12 @@ export class Gate {
     }
   }
 
+  /** Whether the gate watches a request, or has watched it. */
+  watches(request: WatchRequest): boolean {
+    const { name: _, ...ofKind } = request
+    return this.#watched.has(request) || this.#watched.has(ofKind)
+  }
+
   /** The timeline so far. While the gate is open, the timeline ends at `now`. Diagnosis adds hints and evidence. */
   timeline(now = this.#now): Timeline<JudgedRecord> {
     const { startedAt, context, serverVersion, timeoutMs, stallTimeoutMs, annotations, healthCheckKinds } =
