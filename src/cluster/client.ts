@@ -205,7 +205,12 @@ export class Client {
     const { exec, execCluster } = kubeconfig
     // Loaded only for a plugin: the start is faster without `node:child_process`.
     const credential = exec
-      ? await (await import('./exec-plugin.ts')).runExecPlugin(exec, execCluster, this.#options.env)
+      ? await (await import('./exec-plugin.ts')).runExecPlugin(
+          exec,
+          execCluster,
+          this.#options.env,
+          this.#closing.signal,
+        )
       : {}
     for (const secret of [credential.token, credential.key, credential.certificate]) this.#maskForms(secret)
     this.#session = { kubeconfig, credential }

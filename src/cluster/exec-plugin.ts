@@ -28,9 +28,15 @@ export interface ExecCredential {
  * Runs a credential plugin as kubectl does
  * (kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins). The plugin receives the
  * protocol version and, for `provideClusterInfo`, the cluster. It has a time limit and no terminal. client-node's own runner
- * does not do this: some plugins then fail or never end. Throws a `UserError` that names the program and a remedy.
+ * does not do this: some plugins then fail or never end. Throws a `UserError` that names the program and a remedy, or the
+ * reason of the signal, which ends the program.
  */
-export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): Promise<ExecCredential> {
+export function runExecPlugin(
+  plugin: ExecPlugin,
+  cluster: object,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<ExecCredential> {
   const { command } = plugin
   if (plugin.interactiveMode === 'Always') {
     throw refused(`The kubeconfig's credential program "${command}" requires a terminal (interactiveMode: Always).`)
@@ -39,12 +45,14 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
     const options = {
       env: pluginEnvironment(plugin, cluster, env),
       timeout: credentialPluginMs,
+      signal,
       killSignal: 'SIGKILL' as const,
       maxBuffer: 4 << 20,
       windowsHide: true,
     }
     const child = execFile(command, [...(plugin.args ?? [])], options, (error, stdout, stderr) => {
-      if (error) reject(explain(error, plugin, stderr))
+      if (signal.aborted) reject(signal.reason)
+      else if (error) reject(explain(error, plugin, stderr))
       else {
         try {
           resolve(parseCredential(command, stdout))
@@ -58,7 +66,12 @@ export function runExecPlugin(plugin: ExecPlugin, cluster: object, env: NodeJS.P
   })
 }
 
-/** Excludes the action's inputs (`INPUT_*`), because they contain the kubeconfig and tokens. */
+/**
+ * What a credential plugin needs not, because a step that runs kubectl would not have it: the action's inputs, which contain
+ * the kubeconfig and tokens, and the tokens of GitHub.
+ */
+const hiddenVariable = /^(?:INPUT_.*|STATE_.*|GITHUB_TOKEN|GH_TOKEN|ACTIONS_RUNTIME_TOKEN)$/
+
 function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const info = {
     apiVersion: plugin.apiVersion ?? 'client.authentication.k8s.io/v1',
@@ -66,7 +79,7 @@ function pluginEnvironment(plugin: ExecPlugin, cluster: object, env: NodeJS.Proc
     spec: { interactive: false, ...(plugin.provideClusterInfo ? { cluster } : {}) },
   }
   return {
-    ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('INPUT_'))),
+    ...Object.fromEntries(Object.entries(env).filter(([name]) => !hiddenVariable.test(name))),
     ...Object.fromEntries((plugin.env ?? []).map(({ name, value }) => [name, value])),
     KUBERNETES_EXEC_INFO: JSON.stringify(info),
   }

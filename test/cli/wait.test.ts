@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
 import { commands } from '../../src/cli/commands.ts'
@@ -177,6 +178,23 @@ describe('a rollout that is not ready', () => {
     expect(code).toBe(130)
     expect(JSON.parse(stdout)).toMatchObject({ outcome: 'cancelled', targets: [{ outcome: 'progressing' }] })
     expect(stderr).toContain('! Rollout cancelled')
+  })
+
+  testWithSignals('is cancelled by Ctrl-C while a program for its credentials runs', async () => {
+    const listener = createServer().listen(0, '127.0.0.1')
+    await once(listener, 'listening')
+    // What the program starts keeps its output open.
+    const connect = `require('net').connect(${(listener.address() as AddressInfo).port}, '127.0.0.1').on('end', process.exit)`
+    const start = `require('child_process').spawn(process.execPath, ['-e', ${JSON.stringify(connect)}], { stdio: 'inherit' })`
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', start] }
+    const document = JSON.parse(server.kubeconfig())
+    writeFileSync('plugin.json', JSON.stringify({ ...document, users: [{ name: 'test', user: { exec } }] }))
+    const run = startCli(['wait', 'deployment/web', '--kubeconfig=plugin.json'])
+    const [started] = await once(listener, 'connection')
+    run.interrupt()
+    expect(await run.ended).toMatchObject({ code: 130 })
+    started.end()
+    listener.close()
   })
 })
 

@@ -9,8 +9,8 @@ const plugin = (script: string, rest: Partial<ExecPlugin> = {}): ExecPlugin => (
   ...rest,
 })
 
-const run = (exec: ExecPlugin, env: NodeJS.ProcessEnv = {}) =>
-  runExecPlugin(exec, { server: 'https://api.example' }, env)
+const run = (exec: ExecPlugin, env: NodeJS.ProcessEnv = {}, signal = new AbortController().signal) =>
+  runExecPlugin(exec, { server: 'https://api.example' }, env, signal)
 
 async function refusal(exec: ExecPlugin): Promise<UserError> {
   const error = await Promise.resolve()
@@ -46,11 +46,20 @@ test('the plugin gets the protocol version, interactive: false, and the cluster 
   })
 })
 
-test('the plugin gets the environment and its own, but not the inputs of the action', async () => {
-  const echo =
-    'console.log(JSON.stringify({status: {token: [process.env.A, process.env.B, process.env.INPUT_KUBECONFIG].join()}}))'
-  const env = { A: 'job', B: 'job', INPUT_KUBECONFIG: 'secret' }
-  expect(await run(plugin(echo, { env: [{ name: 'B', value: 'plugin' }] }), env)).toEqual({ token: 'job,plugin,' })
+test('the plugin gets the environment and its own, but neither inputs of the action nor tokens of GitHub', async () => {
+  const echo = 'console.log(JSON.stringify({status: {token: JSON.stringify(process.env)}}))'
+  const hidden = ['INPUT_KUBECONFIG', 'INPUT_GITHUB-TOKEN', 'GITHUB_TOKEN', 'GH_TOKEN', 'ACTIONS_RUNTIME_TOKEN']
+  const env = { A: 'job', B: 'job', ...Object.fromEntries(hidden.map((name) => [name, 'secret'])) }
+  const { token = '' } = await run(plugin(echo, { env: [{ name: 'B', value: 'plugin' }] }), env)
+  expect(JSON.parse(token)).toMatchObject({ A: 'job', B: 'plugin' })
+  expect(token).not.toContain('secret')
+})
+
+test('a plugin that runs is killed when the connection is closed', async () => {
+  const closing = new AbortController()
+  const ended = run(plugin('setInterval(() => {}, 1000)'), {}, closing.signal)
+  closing.abort(new Error('closed'))
+  await expect(ended).rejects.toThrow('closed')
 })
 
 test('a plugin that reads its input gets an end of file', async () => {
