@@ -95,3 +95,10 @@ export function mapObject(
   }
   return changed ?? object
 }
+
+/** An object without fields by which JavaScript converts it to a text or number: no field of Kubernetes has these names. */
+export function withoutConversions(object: Record<string, unknown>): Record<string, unknown> {
+  if (!Object.hasOwn(object, 'toString') && !Object.hasOwn(object, 'valueOf')) return object
+  const { toString: _, valueOf: __, ...others } = object
+  return others
+}

@@ -129,7 +129,8 @@ const checkedKinds: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null.
+ * Describes the first field of an object with a wrong type; undefined if all types are correct. Removes fields that are null,
+ * and a generation that is no number: the object is judged as one without.
  *
  * A file can contain anything, and so may the answer of an aggregated API server or a proxy; rules rely on the types that
  * the API server guarantees. Field names have the same type in
@@ -139,6 +140,7 @@ const checkedKinds: ReadonlySet<string> = new Set([
  * recording.
  */
 export function objectMistake(object: KubeObject): string | undefined {
+  if (anyOf('number', 'string')(object.metadata.generation) !== undefined) delete object.metadata.generation
   const isChecked = checkedKinds.has(`${groupOf(object.apiVersion)}/${object.kind}`)
   const path = isChecked ? (nullPart(object) ?? checkObject(object)) : checkObject({ metadata: object.metadata })
   return path === undefined ? undefined : `its object is invalid: ${path.join('.')} has the wrong type`

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { mapArray, mapObject } from './compact.ts'
+import { mapArray, mapObject, withoutConversions } from './compact.ts'
 import { leavesOf, ownedPointers, pointerTo } from './field-paths.ts'
 import { groupOf, isObject, type KindName, type KubeObject, type ObjectName } from './objects.ts'
 import { isSecretField, Secrets } from './secrets.ts'
@@ -89,7 +89,11 @@ class ObjectWalk {
         : this.#walk(value)
     const hashVariablesOrMap = (value: unknown) => (isObject(value) ? hashMap(value) : hashVariables(value))
     const learnArguments = (value: unknown) => {
-      if (Array.isArray(value)) learnFlags(value.map(String), known)
+      if (Array.isArray(value))
+        learnFlags(
+          value.map((each) => (isText(each) ? String(each) : '')),
+          known,
+        )
       return this.#walk(value)
     }
     // Labels are compared by their values, whatever their names.
@@ -177,7 +181,7 @@ class ObjectWalk {
       if (Array.isArray(value)) return mapArray(value, (item) => this.#walk(item))
       if (!isObject(value)) return value
       if (isSecretOrConfigMap(value)) return this.#hashObject(value)
-      return mapObject(value, (field, name) => this.#walkField(field, name))
+      return mapObject(withoutConversions(value), (field, name) => this.#walkField(field, name))
     } finally {
       this.#depth -= 1
     }
@@ -255,7 +259,7 @@ class ObjectWalk {
   #hashVariable(variable: unknown): unknown {
     const walked = this.#walk(variable)
     if (!isObject(variable) || !isObject(walked) || variable['value'] === undefined) return walked
-    const name = String(variable['name'])
+    const name = String(walked['name'])
     const value = isText(variable['value'])
       ? this.#hashSetting(name, variable['value'])
       : this.#hashLeaves(walked['value'], name)

@@ -55,10 +55,10 @@ export function isOfPresentGeneration({ observedGeneration }: Condition, { metad
 
 /**
  * Whether an observed generation is older than the object's. A string is read as a number. Some controllers write a
- * hash, which is never older.
+ * hash, which is never older, and neither is what is no number at all.
  */
 export function isStale(observed: unknown, generation = 0): boolean {
-  return observed !== undefined && observed !== null && Number(observed) < generation
+  return (typeof observed === 'number' || typeof observed === 'string') && Number(observed) < generation
 }
 
 /** Status fields that contain the generation that the status describes. */

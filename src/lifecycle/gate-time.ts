@@ -5,9 +5,12 @@ export interface GateTime {
   /** When the gate began, on the runner's clock. */
   readonly startedAt: number
   readonly settleTimeMs: number
-  /** Converts a timestamp of the server to the runner's clock. */
+  /** Converts a timestamp of the server to the runner's clock; undefined without one, and for one that nobody wrote in earnest. */
   time(timestamp: string | null | undefined): number | undefined
 }
+
+/** Later moments are no times of this cluster, and cannot be converted to each clock and back. */
+const endOfTime = Date.UTC(9999, 0)
 
 /** @param serverOffsetMs the server's clock minus the runner's */
 export function createGateTime({
@@ -16,8 +19,8 @@ export function createGateTime({
   serverOffsetMs,
 }: Pick<GateTime, 'startedAt' | 'settleTimeMs'> & { readonly serverOffsetMs: number }): GateTime {
   const time = (timestamp: string | null | undefined) => {
-    const parsed = timestamp ? Date.parse(timestamp) : Number.NaN
-    return Number.isNaN(parsed) ? undefined : parsed - serverOffsetMs
+    const parsed = typeof timestamp === 'string' ? Date.parse(timestamp) : Number.NaN
+    return parsed >= 0 && parsed < endOfTime ? parsed - serverOffsetMs : undefined
   }
   return { startedAt, settleTimeMs, time }
 }

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import { constants, createGunzip } from 'node:zlib'
-import { mapArray, mapObject } from '../cluster/compact.ts'
+import { mapArray, mapObject, withoutConversions } from '../cluster/compact.ts'
 import { failureFromStatus } from '../cluster/failures.ts'
 import type { FeedEvent } from '../cluster/feed.ts'
 import { isKubeObject, objectMistake } from '../cluster/object-schema.ts'
@@ -222,5 +222,7 @@ export function limitObject(value: unknown, depth = 0): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (depth >= maxDepth) return '…'
   const limit = (item: unknown) => limitObject(item, depth + 1)
-  return Array.isArray(value) ? mapArray(value, limit) : mapObject(value as Record<string, unknown>, limit)
+  return Array.isArray(value)
+    ? mapArray(value, limit)
+    : mapObject(withoutConversions(value as Record<string, unknown>), limit)
 }

@@ -48,6 +48,14 @@ test('what could not be judged is not explained, but is to be reported', () => {
   expect(records[0]?.hint).toMatch(/^An object of the cluster has a field that was not expected. Please report it/)
 })
 
+test('a generation that is no number is none', () => {
+  const done = web.deployment(complete())
+  const generation = { of: 'w' } as unknown as number
+  const object = { ...done, metadata: { ...done.metadata, generation } }
+  const { targets: records } = run([at(1, added(object), web.done, allSynced)], { targets: [web.target] })
+  expect(records).toMatchObject([{ outcome: 'ready' }])
+})
+
 test('an invalid object ends its own target as unknown', () => {
   const invalid = { ...web.deployment(), spec: { replicas: 'three' } }
   const { targets: records } = run([at(1, added(invalid), allSynced)], { targets: [web.target] })
