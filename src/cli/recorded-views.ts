@@ -44,6 +44,7 @@ export async function runRecordedView(
   show: (view: RecordedView) => Promise<number>,
 ): Promise<number> {
   const { flags } = args
+  const { cancelled } = context
   const file = flags.get('recording') ?? ''
   const at = readMoment(args)
   const warn = (line: number, text: string) => printMessage(context.stderr, `${file}, line ${line}: ${text}`)
@@ -54,22 +55,24 @@ export async function runRecordedView(
     return await read.located(async () => {
       const header = await readHeader(file)
       const { resources: _, manifests: _files, ...overrides } = inputsAmong(flags)
-      const { index, plan, settings } = await openRecording(file, header, overrides, warn, references)
+      const { index, plan, settings } = await openRecording(file, header, overrides, warn, cancelled, references)
       const until = at.ms === undefined ? index.lastAt : settings.startedAt + at.ms
       const skipped = new SkippedLines()
       const play: RecordedView['play'] = async (handle) => {
         const onDamage = (line: number, why: string) => warn(line, `${why}. Earlier lines are shown.`)
-        for await (const event of readEvents(file, onDamage, (line, why) => skipped.add(line, why))) {
+        const onSkipped = (line: number, why: string) => skipped.add(line, why)
+        for await (const event of readEvents(file, onDamage, onSkipped, cancelled)) {
           if (event.at > until) break
           handle(plan.correctNamespace(event))
         }
+        cancelled.throwIfAborted()
         skipped.warn(warn)
       }
       const targets = references === undefined ? plan.targets : existingTargets(plan.targets, references.input)
       return show({ settings, index, targets, until, play })
     })
   } catch (error) {
-    return endWithMistakes(error, context)
+    return cancelled.aborted ? cancelledCode : endWithMistakes(error, context)
   }
 }
 

@@ -25,13 +25,14 @@ interface OpenRecording {
  * Opens a recording.
  * @param overrides values of inputs that replace the recorded ones, by name
  * @param references the user's own references; by default those of the recorded gate
- * @throws UserError with every mistake
+ * @throws UserError with every mistake, or the reason of the signal
  */
 export async function openRecording(
   file: string,
   header: RecordingHeader,
   overrides: Readonly<Record<string, string>>,
   warn: WarnOfLine,
+  cancelled: AbortSignal,
   references?: ParsedReferences,
 ): Promise<OpenRecording> {
   const { inputs, unknown } = inputsOf(header, overrides)
@@ -44,7 +45,7 @@ export async function openRecording(
     )
   // A recording may be of a stranger: what it names is not opened.
   const healthChecks = await readHealthChecks(path)
-  const index = await indexRecording(file)
+  const index = await indexRecording(file, cancelled)
   const plan = await planReplay(index, header, inputs, overrides, healthChecks, references)
   const settings = { ...settingsOf(header, inputs), healthChecks, ...(await loadChecks(plan.targets, index.kinds)) }
   const afterReady = await recordedChecks(inputs, index, plan.targets)

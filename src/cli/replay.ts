@@ -4,7 +4,7 @@ import { explain } from '../diagnosis/explain.ts'
 import { type Mistake, mapMistakes, UserError } from '../errors.ts'
 import { redactRecord } from '../gate/redact-record.ts'
 import { gateTimeoutMs } from '../gate/settings.ts'
-import { type EndedTimeline, emptyTimeline } from '../gate/timeline.ts'
+import { type EndedTimeline, emptyTimeline, verdictOf } from '../gate/timeline.ts'
 import { readInputs } from '../inputs.ts'
 import { readHeader } from '../recording/reader.ts'
 import { type ReplayHooks, replay as replayRecording } from '../recording/replay-gate.ts'
@@ -12,7 +12,15 @@ import type { RecordingHeader } from '../recording/writer.ts'
 import { plainLines } from '../report/escape.ts'
 import type { Arguments } from './arguments.ts'
 import { inputsAmong, onFlag } from './inputs.ts'
-import { type CommandContext, endWithMistakes, exitCodeOf, printLines, printMessage, printReport } from './output.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  endWithMistakes,
+  exitCodeOf,
+  printLines,
+  printMessage,
+  printReport,
+} from './output.ts'
 import { openRecording, SkippedLines } from './recording-file.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
@@ -54,12 +62,17 @@ async function replayFile(file: string, options: ReplayOptions, context: Command
     if (options.isJson) printReport(context.stdout, timeline)
     return code
   } catch (error) {
+    const startedAt = Date.parse(header?.startedAt ?? '') || 0
+    if (context.cancelled.aborted) {
+      const verdict = verdictOf('cancelled', 'cancelled', {})
+      if (options.isJson) printReport(context.stdout, emptyTimeline(verdict, startedAt, startedAt))
+      return cancelledCode
+    }
     // The other files are replayed all the same.
     if (!(error instanceof UserError)) return endWithCrash(file, error, options, context)
     const inFile = mapMistakes(error, (mistake) =>
       mistake.input === file ? mistake : { ...mistake, input: `${file}: ${mistake.input}` },
     )
-    const startedAt = Date.parse(header?.startedAt ?? '') || 0
     return endWithMistakes(inFile, context, options.isJson ? [startedAt, startedAt] : undefined)
   }
 }
@@ -80,7 +93,7 @@ async function gateRecording(
   { stdout, stderr, env, cancelled, secrets: { redact } }: CommandContext,
 ): Promise<{ timeline: EndedTimeline; code: number }> {
   const warn = (line: number, text: string) => printMessage(stderr, `${file}, line ${line}: ${text}`)
-  const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn)
+  const { index, inputs, plan, settings, afterReady } = await openRecording(file, header, overrides, warn, cancelled)
   const { startedAt, stallTimeoutMs } = settings
 
   const output = isJson ? { write: () => {} } : stdout

@@ -61,12 +61,14 @@ export async function* readEvents(
   path: string,
   onDamage: OnInvalidLine,
   onSkipped: OnInvalidLine = () => {},
+  cancelled?: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
   let number = 0
   let latest: number | undefined
   let start: number | undefined
   try {
     for await (const line of readLines(path)) {
+      if (cancelled?.aborted) return
       number++
       if (line.trim() === '') continue
       if (latest === undefined) {

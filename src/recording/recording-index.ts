@@ -143,10 +143,14 @@ export function isKind(resource: ApiResource, apiVersion: string, kind: string):
   return resource.kind === kind && groupOf(apiVersionOf(resource)) === groupOf(apiVersion)
 }
 
-/** Reads a whole recording. Ignores damage, which the replay reports. */
-export async function indexRecording(path: string): Promise<RecordingIndex> {
+/**
+ * Reads a whole recording. Ignores damage, which the replay reports.
+ * @throws the reason of the signal
+ */
+export async function indexRecording(path: string, cancelled?: AbortSignal): Promise<RecordingIndex> {
   const index = new RecordingIndex()
-  for await (const event of readEvents(path, () => {})) index.add(event)
+  for await (const event of readEvents(path, () => {}, undefined, cancelled)) index.add(event)
+  cancelled?.throwIfAborted()
   return index
 }
 

@@ -220,7 +220,7 @@ export async function replay(
     reached = gate.verdict === undefined ? await wait(end, reached) : end
   }
 
-  for await (const event of readEvents(path, onDamage, onSkipped)) {
+  for await (const event of readEvents(path, onDamage, onSkipped, cancelled)) {
     await advanceTo(event.at)
     if (cancelled?.aborted) break
     gate.handle(correctNamespace(event))

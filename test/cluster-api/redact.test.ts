@@ -156,10 +156,12 @@ test('unexpected shapes do not break it', () => {
     { kind: 'Secret', data: 'x' },
     { metadata: null },
     { metadata: { managedFields: [null, 'x'] } },
-    { spec: { env: [null, 1, 'x'] } },
+    { spec: { env: [null, 1, 'x', { name: { toString: 7 }, value: 'x' }] } },
+    { spec: { command: [{ toString: 7 }], replicas: { valueOf: 7, toString: 7 } } },
   ]) {
     expect(() => redact(object(fields))).not.toThrow()
   }
+  expect(`${(redact(object({ spec: { toString: 7, valueOf: 7 } })) as { spec?: object }).spec}`).toBe('[object Object]')
 })
 
 test('maps of environment values, as charts have them, and probe headers are hashed too', () => {

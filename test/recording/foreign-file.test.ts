@@ -4,7 +4,7 @@ import { readHeader } from '../../src/recording/reader.ts'
 import { replay, settingsOf } from '../../src/recording/replay-gate.ts'
 import { unobserved } from '../cli/objects.ts'
 import { useWorkFolder } from '../cli/work-folder.ts'
-import { runCommand } from '../support/command.ts'
+import { runCommand, startCommand } from '../support/command.ts'
 
 useWorkFolder()
 
@@ -59,6 +59,19 @@ describe.each(commands)('%s', (...args) => {
     expect(performance.now() - start).toBeLessThan(5_000)
   })
 })
+
+test.each(['replay', 'trace', 'why', 'changes', 'status'])(
+  'a signal ends %s while a long recording is read',
+  async (name) => {
+    write({}, ...Array.from({ length: 100_000 }, () => added('2026-03-01T12:00:01Z')))
+    const file = name === 'replay' ? 'gate.ndjson' : '--recording=gate.ndjson'
+    const run = startCommand([name, file])
+    const started = performance.now()
+    setImmediate(run.cancel)
+    expect(await run.ended).toEqual({ code: 130, stdout: '', stderr: '' })
+    expect(performance.now() - started).toBeLessThan(5_000)
+  },
+)
 
 test('a signal ends a replay with hours of silence, between two moments of the gate', async () => {
   write({}, added('2026-04-04T00:00:00Z'))
