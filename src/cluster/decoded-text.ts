@@ -72,6 +72,7 @@ const indentation = /\n[ \t]+/g
 /** The text without invisible characters, without escape sequences if there may be some, and without indentation. */
 function strippedForms(source: DecodedText): readonly DecodedText[] {
   const isPlain = !mayNeedStripping.test(source.text)
+  if (isPlain && !source.text.includes('\n')) return []
   const escaped = escapeCharacter.test(source.text) ? [replaceParts(source, ansiEscapes, nothing)] : []
   return [source, ...escaped]
     .map((each) => (isPlain ? each : replaceParts(each, invisibles, nothing)))
