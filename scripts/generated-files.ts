@@ -27,7 +27,7 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
  * - README, `docs/migrating.md`: the comparison with other tools; README: a log, figures
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
  * - `docs/operators.md`: the catalogue of operators
- * - `docs/architecture.md`: the picture of the imports
+ * - `CONTRIBUTING.md`: the picture of the imports
  * - `docs/guarantees.md`: the runs of scenarios on each version of Kubernetes
  * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
  * - the other documents: the thresholds in them
@@ -40,7 +40,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
       entries: (await parseEntries(present(`catalogue/${name}`), name)) as readonly CatalogueEntry[],
     })),
   )
-  const pictured = replaceRegion(present('docs/architecture.md'), 'imports', architectureDiagram(readSources(root)))
+  const pictured = replaceRegion(present('CONTRIBUTING.md'), 'imports', architectureDiagram(readSources(root)))
   const documents = [
     'SECURITY.md',
     'CONTRIBUTING.md',
@@ -51,7 +51,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ...documents.filter((name) => name.endsWith('.md')).map((name): [string, string] => [name, present(name)]),
     ['docs/reference.md', reference()],
     ['docs/operators.md', operatorDocs(projects, join(root, 'test/operators/results.json'))],
-    ['docs/architecture.md', pictured],
+    ['CONTRIBUTING.md', pictured],
     ['docs/guarantees.md', replaceRegion(present('docs/guarantees.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
     ['docs/migrating.md', comparisonPage(present('docs/migrating.md'))],
