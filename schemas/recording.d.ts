@@ -16,7 +16,7 @@ export type Event =
        */
       at: string
       type: 'ADDED' | 'MODIFIED' | 'DELETED'
-      object: KubeObject
+      object: KubeObject1
     }
   | {
       /**
@@ -196,7 +196,7 @@ export interface Header {
    * The inputs as written, without defaults and credentials
    */
   inputs: {
-    [k: string]: unknown
+    [k: string]: string | number | boolean | (string | number | boolean)[]
   }
   /**
    * What the inputs selected
@@ -242,6 +242,24 @@ export interface Target {
     newer?: string[]
   }[]
   /**
+   * What `--for` waits for
+   */
+  waitFor?:
+    | {
+        type: 'condition'
+        condition: string
+        status: string
+      }
+    | {
+        type: 'jsonpath'
+        path: string
+        value?: string
+      }
+    | {
+        type: 'create' | 'delete'
+      }
+  manifest?: KubeObject
+  /**
    * What kubectl printed about it: `unchanged`, `configured`
    */
   applied?: string
@@ -264,6 +282,18 @@ export interface Target {
   }
   [k: string]: unknown
 }
+/**
+ * What its manifest contains, without secrets
+ */
+export interface KubeObject {
+  apiVersion: string
+  kind: string
+  metadata: {
+    name: string
+    [k: string]: unknown
+  }
+  [k: string]: unknown
+}
 export interface ApiResource {
   group: string
   version: string
@@ -282,7 +312,7 @@ export interface ApiResource {
 /**
  * The object as the API server returned it, after redaction
  */
-export interface KubeObject {
+export interface KubeObject1 {
   apiVersion: string
   kind: string
   metadata: {

@@ -1,15 +1,15 @@
 import { groupOf, isObject, type KubeObject } from './objects.ts'
 
 /** Returns undefined if all types are correct, else the path of the first wrong value (empty: the checked value itself). */
-export type Check = (value: unknown) => readonly string[] | undefined
-export type Fields = Readonly<Record<string, Check>>
+type Check = (value: unknown) => readonly string[] | undefined
+type Fields = Readonly<Record<string, Check>>
 
-export const anyOf =
+const anyOf =
   (...types: readonly string[]): Check =>
   (value) =>
     types.includes(typeof value) ? undefined : []
 
-export const list =
+const list =
   (check: Check): Check =>
   (value) => {
     if (!Array.isArray(value)) return []
@@ -21,7 +21,7 @@ export const list =
   }
 
 /** Accepts an object whose known fields have the correct types. */
-export const object = (exceptions: Fields = {}): Check => {
+const object = (exceptions: Fields = {}): Check => {
   const own = new Map(Object.entries(exceptions))
   return (value) => {
     if (!isObject(value)) return []
@@ -50,7 +50,7 @@ function once(check: Check): Check {
   }
 }
 
-export const text = anyOf('string')
+const text = anyOf('string')
 const scalar = anyOf('string', 'number')
 const checkObject = object()
 const objects = list(checkObject)

@@ -9,7 +9,6 @@ import { isObject } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { errorText, UserError } from '../errors.ts'
 import { maxRecordedLineCharacters, maxRecordedLines, maxRecordedMs, maxRecordingCharacters } from '../thresholds.ts'
-import { eventMistake, headerMistake, momentOf } from './line-schema.ts'
 import { type RecordingHeader, recordingVersion } from './writer.ts'
 
 /**
@@ -17,9 +16,10 @@ import { type RecordingHeader, recordingVersion } from './writer.ts'
  * @throws UserError if the file cannot be read or is not a recording
  */
 export async function readHeader(path: string): Promise<RecordingHeader> {
-  const header = (parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
+  const header = withoutNulls(parse(await firstLine(path)) ?? {}) as Partial<RecordingHeader>
   if (header.recording === recordingVersion) {
-    const why = headerMistake(header)
+    const { lineMistake } = await import('./recording-schema.ts')
+    const why = lineMistake('header', header)
     if (why !== undefined) throw new UserError([{ input: path, line: 1, message: `The header is invalid: ${why}.` }])
     const isDated = momentOf(header.startedAt) !== undefined
     const event = isDated ? undefined : await firstEvent(path)
@@ -63,6 +63,7 @@ export async function* readEvents(
   onSkipped: OnInvalidLine = () => {},
   cancelled?: AbortSignal,
 ): AsyncGenerator<FeedEvent> {
+  const { lineMistake } = await import('./recording-schema.ts')
   let number = 0
   let latest: number | undefined
   let start: number | undefined
@@ -84,7 +85,7 @@ export async function* readEvents(
         return onDamage(number, `its moment is more than ${duration(maxRecordedMs)} after the start`)
       // The gate's time never decreases, even if the clock was set back during the recording.
       latest = Math.max(latest, event.at ?? latest)
-      const why = whyUnusable(event)
+      const why = whyUnusable(event, lineMistake)
       if (why !== undefined) onSkipped(number, why)
       else if (event.type === 'ERROR') yield* failureIn(event, latest)
       else yield { ...event, at: latest } as FeedEvent
@@ -101,12 +102,32 @@ type WrittenEvent = { readonly type: string; readonly at?: number } & Partial<Re
 function eventOf(line: unknown): WrittenEvent | undefined {
   if (!isObject(line)) return undefined
   const { at: moment, ...written } = (isKubeObject(line) ? { object: line } : line) as Record<string, unknown>
-  const event = written['object'] === undefined ? written : { ...written, object: limitObject(written['object']) }
+  const { object, ...others } = written
+  const event: Record<string, unknown> =
+    object === undefined ? { ...(withoutNulls(others) as object) } : { ...written, object: limitObject(object) }
   const at = momentOf(moment)
   const type = event['type'] ?? (isKubeObject(event['object']) ? 'ADDED' : undefined)
   if (typeof type !== 'string' || (moment !== undefined && at === undefined)) return undefined
   const defaults = type === 'ERROR' ? { code: 0, message: '' } : type === 'LOG' ? { previous: false, text: '' } : {}
   return { ...defaults, ...event, type, at }
+}
+
+/** Without the fields that are null, which a recording may write for absent ones. No field is needed below the fifth level. */
+function withoutNulls(value: unknown, depth = 0): unknown {
+  if (depth === 5) return value
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
+  if (!isObject(value)) return value
+  const fields = Object.entries(value).filter(([, field]) => field !== null)
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]))
+}
+
+/** The first moment that ISO 8601 cannot write with four digits of the year; with a duration added, it may be no date. */
+const endOfMoments = Date.UTC(10_000, 0)
+
+/** The moment of a text, in milliseconds since the epoch; undefined for anything else, and before 1970 or after 9999. */
+function momentOf(value: unknown): number | undefined {
+  const moment = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return moment >= 0 && moment < endOfMoments ? moment : undefined
 }
 
 /** The failure of an `ERROR` line; none for an expired resource version (410). */
@@ -125,7 +146,10 @@ function* failureIn({ type: _type, ...written }: WrittenEvent, at: number): Gene
   if (failure !== undefined) yield { ...failure, at }
 }
 
-function whyUnusable(event: WrittenEvent): string | undefined {
+function whyUnusable(
+  event: WrittenEvent,
+  lineMistake: (type: string, line: object) => string | undefined,
+): string | undefined {
   switch (event.type) {
     case 'ADDED':
     case 'MODIFIED':
@@ -138,7 +162,7 @@ function whyUnusable(event: WrittenEvent): string | undefined {
     case 'ALIVE':
     case 'LOG':
     case 'ANSWER':
-      return eventMistake(event)
+      return lineMistake(event.type, event)
     case 'ERROR':
     case 'CANCEL':
     case 'END':

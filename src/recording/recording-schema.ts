@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import type { Target } from '../plan/target.ts'
 import { answerBodyCharacters } from '../thresholds.ts'
 import type { RecordingHeader } from './writer.ts'
 
-// The action does not import this file: loading zod takes 40 ms.
+// Only imported when a recording is read: loading zod takes 40 ms.
 const moment = z.iso.datetime().describe('A moment in UTC, ISO 8601')
 const at = moment.describe('When this was observed, in UTC, ISO 8601')
 
@@ -28,6 +29,14 @@ const object = z
   })
   .meta({ id: 'KubeObject', description: 'The object as the API server returned it, after redaction' })
 
+/** A time in milliseconds, of at most a year. */
+const clock = z
+  .number()
+  .min(0)
+  .max(365 * 86_400_000)
+const index = z.number().int().min(0)
+const names = z.array(z.string())
+
 const target = z
   .looseObject({
     apiVersion: z.string(),
@@ -37,10 +46,10 @@ const target = z
     selector: z.string().optional().describe('The selector that matched nothing'),
     clocks: z
       .object({
-        timeoutMs: z.number().optional(),
-        stallTimeoutMs: z.number().optional(),
-        requireChangeMs: z.number().optional(),
-        milestoneTimeoutsMs: z.record(z.string(), z.number()).optional(),
+        timeoutMs: clock.optional(),
+        stallTimeoutMs: clock.optional(),
+        requireChangeMs: clock.optional(),
+        milestoneTimeoutsMs: z.record(z.string(), clock).optional(),
       })
       .describe('Its own clocks, in milliseconds; 0 is off'),
     revisions: z
@@ -48,12 +57,21 @@ const target = z
         z.object({
           source: z.string().optional(),
           revision: z.string(),
-          older: z.array(z.string()).optional().describe('Commits of the checkout before it'),
-          newer: z.array(z.string()).optional().describe('Commits of the checkout after it'),
+          older: names.optional().describe('Commits of the checkout before it'),
+          newer: names.optional().describe('Commits of the checkout after it'),
         }),
       )
       .optional()
       .describe('The revisions that its operator must have deployed'),
+    waitFor: z
+      .union([
+        z.object({ type: z.literal('condition'), condition: z.string(), status: z.string() }),
+        z.object({ type: z.literal('jsonpath'), path: z.string(), value: z.string().optional() }),
+        z.object({ type: z.enum(['create', 'delete']) }),
+      ])
+      .optional()
+      .describe('What `--for` waits for'),
+    manifest: object.optional().describe('What its manifest contains, without secrets'),
     applied: z.string().optional().describe('What kubectl printed about it: `unchanged`, `configured`'),
     hook: z
       .object({
@@ -69,14 +87,19 @@ const target = z
   })
   .meta({ id: 'Target' })
 
+/** A hundred years. */
+const maxOffsetMs = 3_153_600_000_000
+const scalar = z.union([z.string(), z.number(), z.boolean()])
+const input = z.union([scalar, z.array(scalar)])
+
 const header = z
   .object({
     recording: z.literal('rollout-gate/v1'),
     startedAt: moment,
     server: z.string().describe('The version of the API server'),
     context: z.string().describe('The context of the kubeconfig'),
-    serverOffsetMs: z.number().describe("The server's clock minus this machine's"),
-    inputs: z.record(z.string(), z.unknown()).describe('The inputs as written, without defaults and credentials'),
+    serverOffsetMs: z.number().min(-maxOffsetMs).max(maxOffsetMs).describe("The server's clock minus this machine's"),
+    inputs: z.record(z.string(), input).describe('The inputs as written, without defaults and credentials'),
     targets: z.array(target).optional().describe('What the inputs selected'),
   })
   .meta({ id: 'Header' }) satisfies z.ZodType<Omit<RecordingHeader, 'targets'>>
@@ -88,13 +111,33 @@ const resource = z
     kind: z.string(),
     plural: z.string(),
     singular: z.string().optional(),
-    shortNames: z.array(z.string()).optional(),
-    categories: z.array(z.string()).optional(),
+    shortNames: names.optional(),
+    categories: names.optional(),
     namespaced: z.boolean(),
     status: z.boolean().describe('Whether it has a status subresource'),
-    verbs: z.array(z.string()).optional(),
+    verbs: names.optional(),
   })
   .meta({ id: 'ApiResource' })
+
+const log = {
+  namespace: z.string(),
+  pod: z.string(),
+  container: z.string(),
+  previous: z.boolean().describe('Whether this is the log of the run before the last restart'),
+  text: z.string(),
+  why: z.string().optional().describe('Why the log could not be read'),
+}
+const answer = {
+  check: index.describe('Index of the line in the input `http-checks`, counted from 0'),
+  pod: z.string().describe('The pod that was asked'),
+  namespace: z.string().optional(),
+  status: index.max(999).optional().describe('The HTTP status'),
+  seconds: clock.optional().describe('How long the answer took'),
+  body: z.string().optional().describe(`The first ${answerBodyCharacters} characters of the body, redacted`),
+  matches: z.boolean().optional().describe('Whether the body contains the text of `--expect-body`'),
+  error: z.string().optional().describe('Why there is no answer'),
+  location: z.string().optional().describe('Where a redirect leads'),
+}
 
 const event = z
   .discriminatedUnion('type', [
@@ -113,31 +156,8 @@ const event = z
       })
       .describe('A request failed'),
     z.object({ at, type: z.literal('ALIVE'), ...anyRequest }).describe('A watch recovered'),
-    z.object({
-      at,
-      type: z.literal('LOG'),
-      namespace: z.string(),
-      pod: z.string(),
-      container: z.string(),
-      previous: z.boolean().describe('Whether this is the log of the run before the last restart'),
-      text: z.string(),
-      why: z.string().optional().describe('Why the log could not be read'),
-    }),
-    z
-      .object({
-        at,
-        type: z.literal('ANSWER'),
-        check: z.number().int().describe('Index of the line in the input `http-checks`, counted from 0'),
-        pod: z.string().describe('The pod that was asked'),
-        namespace: z.string().optional(),
-        status: z.number().int().optional().describe('The HTTP status'),
-        seconds: z.number().optional().describe('How long the answer took'),
-        body: z.string().optional().describe(`The first ${answerBodyCharacters} characters of the body, redacted`),
-        matches: z.boolean().optional().describe('Whether the body contains the text of `--expect-body`'),
-        error: z.string().optional().describe('Why there is no answer'),
-        location: z.string().optional().describe('Where a redirect leads'),
-      })
-      .describe('The answer to a request'),
+    z.object({ at, type: z.literal('LOG'), ...log }),
+    z.object({ at, type: z.literal('ANSWER'), ...answer }).describe('The answer to a request'),
     z.object({ at, type: z.literal('CANCEL') }).describe('The job was cancelled'),
     z.object({ at, type: z.literal('END') }).describe('The recording is complete'),
   ])
@@ -150,4 +170,26 @@ export const recordingLineSchema = z.union([header, event])
 export function recordingJsonSchema(): object {
   // `input` leaves objects open: fields may be added to lines.
   return { ...z.toJSONSchema(recordingLineSchema, { io: 'input' }), title: 'Rollout Gate recording line' }
+}
+
+/** What a reader needs of a header and of the events without an object: a handwritten recording may omit the rest. */
+const written: Readonly<Record<string, z.ZodType>> = {
+  header: header.omit({ recording: true, targets: true }).extend({ startedAt: z.string() }).partial(),
+  DISCOVERY: z.object({ resources: z.array(resource.partial({ namespaced: true, status: true })) }),
+  SYNCED: z.object(request),
+  ALIVE: z.object(anyRequest),
+  LOG: z.object(log).partial(),
+  ANSWER: z.object(answer).partial({ pod: true }),
+}
+const writtenTargets = z.array(target.partial({ clocks: true }))
+
+/** What is wrong with the types of a header or of an event without an object; undefined if nothing. Targets are not checked. */
+export function lineMistake(type: string, line: object): string | undefined {
+  const [issue] = written[type]?.safeParse(line).error?.issues ?? []
+  return issue && `${issue.path.join('.')} is missing or has the wrong type`
+}
+
+/** Whether all targets of a header have the types that the gate relies on. */
+export function areTargets(value: unknown): value is readonly Target[] {
+  return writtenTargets.safeParse(value).success
 }

@@ -15,7 +15,6 @@ import { type PlanDefaults, resolveReferences, writtenMilestones } from '../plan
 import { type Plan, resolveTargets } from '../plan/resolve-targets.ts'
 import { definedClocks, type Target } from '../plan/target.ts'
 import { maxRecordedMs, replayCancelMs, replaySliceMs } from '../thresholds.ts'
-import { areTargets } from './line-schema.ts'
 import { type OnInvalidLine, readEvents } from './reader.ts'
 import { indexRecording, isKind, type RecordingIndex } from './recording-index.ts'
 import type { RecordingHeader } from './writer.ts'
@@ -102,7 +101,7 @@ export async function planReplay(
     kinds.find((each) => isKind(each, apiVersion, kind))?.namespaced
 
   const isWritten = references !== undefined || overrides['resources'] !== undefined
-  const recorded = isWritten ? undefined : recordedTargets(header)
+  const recorded = isWritten ? undefined : await recordedTargets(header)
   const found =
     recorded === undefined
       ? await resolve(references ?? parseReferences(inputs.resources), index, { namespace, milestones }, healthChecks)
@@ -166,7 +165,8 @@ function withScope<T extends { readonly namespace?: string }>(
 }
 
 /** The targets in the header. Undefined if there are none, or if any target is incomplete or damaged. */
-function recordedTargets({ targets }: RecordingHeader): readonly Target[] | undefined {
+async function recordedTargets({ targets }: RecordingHeader): Promise<readonly Target[] | undefined> {
+  const { areTargets } = await import('./recording-schema.ts')
   if (!areTargets(targets) || targets.length === 0) return undefined
   return targets.map((target) => ({ ...target, clocks: target.clocks ?? {} }))
 }
