@@ -1,7 +1,7 @@
 import type { DaemonSet, KubeObject, Node, PodStatus, PodTemplate } from '../../src/cluster/objects.ts'
 import { daemonSetRule } from '../../src/lifecycle/workloads/daemonset.ts'
 import { condition, iso, make, type Overrides, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, seenPod, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function createSet({ metadata, spec, status }: Overrides<DaemonSet['spec'], DaemonSet['status']> = {}): DaemonSet {
@@ -48,9 +48,7 @@ function createNode(name: string, { ready = true, cordoned = false, createdAt = 
 
 function judge(set: DaemonSet, objects: readonly KubeObject[], options: ContextOptions = {}) {
   const all = [revision('old', 1), revision('new', 2), ...objects]
-  return reported(
-    daemonSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects: all })),
-  )
+  return read({ ...options, objects: all }, daemonSetRule, set)
 }
 
 const nodes = [createNode('n1'), createNode('n2')]
@@ -394,17 +392,7 @@ describe('the present revision of a DaemonSet', () => {
   const next = make.template({ serviceAccountName: 'next' })
   const look = (template: PodTemplate, status: DaemonSet['status'], ...objects: KubeObject[]) => {
     const set = createSet({ spec: { template }, status })
-    return reported(
-      daemonSetRule.assess(
-        set,
-        context({
-          now: 60,
-          history: seenTarget([0, set]),
-          podHistories,
-          objects: [broken(3, 45), ...nodes, ...objects],
-        }),
-      ),
-    )
+    return read({ podHistories, objects: [broken(3, 45), ...nodes, ...objects] }, daemonSetRule, set)
   }
   const waiting = done(2, { updatedNumberScheduled: 0, numberReady: 0, numberAvailable: 0 })
 

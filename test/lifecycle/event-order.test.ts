@@ -1,7 +1,7 @@
 import type { EventObject, KubeObject, Pod } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, is, iso, make, podIs } from '../kit/objects.ts'
-import { context, reported, seenTarget } from '../kit/rule.ts'
+import { read } from '../kit/rule.ts'
 
 function event(about: KubeObject, reason: string, message: string, at: number, container?: string): EventObject {
   return make.event(about, {
@@ -77,9 +77,7 @@ describe.each<[string, KubeObject, readonly EventObject[], object]>([
     ['the latest first', events.toReversed()],
   ])('is judged by the latest of its events, seen %s', (_order, seen) => {
     const rule = ruleOf(object)
-    const assessment = reported(
-      rule.assess(object, context({ now: 60, history: seenTarget([0, object]), objects: [object, ...seen] })),
-    )
+    const assessment = read({ objects: [object, ...seen] }, rule, object)
     expect({ stallHold: assessment.stallHold, problems: assessment.problems }).toMatchObject(expected)
   })
 })

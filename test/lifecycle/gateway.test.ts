@@ -1,7 +1,7 @@
 import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, iso } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read } from '../kit/rule.ts'
 
 /** Of generation 2, so that conditions of generation 1 are stale. */
 const generation = 2
@@ -22,7 +22,7 @@ const defaulted = ['Accepted', 'Programmed'].map((type) =>
 )
 
 function judge(object: KubeObject, now = 60, options: ContextOptions = {}) {
-  return reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]), ...options })))
+  return read({ now, ...options }, ruleOf(object), object)
 }
 
 function gateway(status: object | undefined, now?: number) {

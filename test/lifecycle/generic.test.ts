@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../src/cluster/objects.ts'
 import { genericRule } from '../../src/lifecycle/custom/generic.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
-import { context, reported, seenTarget } from '../kit/rule.ts'
+import { context, read, reported, seenTarget } from '../kit/rule.ts'
 
 function resource(status?: object, metadata: object = {}): KubeObject {
   return {
@@ -14,7 +14,7 @@ function resource(status?: object, metadata: object = {}): KubeObject {
 }
 
 function assess(object: KubeObject, now = 120) {
-  return reported(genericRule.assess(object, context({ now, history: seenTarget([0, object]) })))
+  return read({ now }, genericRule, object)
 }
 
 describe('a kind without a rule of its own', () => {
@@ -51,16 +51,7 @@ describe('a kind without a rule of its own is judged by', () => {
 
 describe('an object without a status', () => {
   const judge = (object: KubeObject, declaresStatus?: boolean) =>
-    reported(
-      genericRule.assess(
-        object,
-        context({
-          now: 60,
-          history: seenTarget([0, object]),
-          ...(declaresStatus === undefined ? {} : { declaresStatus }),
-        }),
-      ),
-    )
+    read({ ...(declaresStatus === undefined ? {} : { declaresStatus }) }, genericRule, object)
 
   it('waits for it if the kind has one by discovery', () => {
     expect(judge(resource(), true)).toMatchObject({

@@ -3,7 +3,7 @@ import { healthCheckRule } from '../../src/lifecycle/custom/health-check.ts'
 import { observeTarget, type TargetHistory } from '../../src/lifecycle/target-history.ts'
 import { parseHealthChecks } from '../../src/plan/health-check-entries.ts'
 import { iso, moment } from '../kit/objects.ts'
-import { context, reported } from '../kit/rule.ts'
+import { context, read, reported } from '../kit/rule.ts'
 
 const written = `
 - apiVersion: example.com/v1
@@ -61,10 +61,7 @@ describe("the user's own health check", () => {
     ]
     const { metadata, ...rest } = widget({ state: 'Up' })
     const changed = { ...rest, metadata: { ...metadata, managedFields } }
-    const judged = (now: number) =>
-      reported(
-        healthCheckRule(check).assess(changed, context({ now, history: observeTarget(undefined, changed, moment(0)) })),
-      )
+    const judged = (now: number) => read({ now }, healthCheckRule(check), changed)
     expect(judged(8)).toMatchObject({ status: 'progressing', recheckAt: moment(9) })
     expect(judged(9).status).toBe('ready')
   })
@@ -126,9 +123,7 @@ describe("a health check of the user with the further fields of the catalogue's 
   const judgeFurther = async (object: KubeObject) => {
     const [check] = await parseHealthChecks(further, 'checks.yaml')
     if (check === undefined) throw new Error('There is one health check.')
-    return reported(
-      healthCheckRule(check).assess(object, context({ history: observeTarget(undefined, object, moment(0)) })),
-    )
+    return read({}, healthCheckRule(check), object)
   }
 
   it('is suspended by the status, and has the command that resumes it', async () => {

@@ -1,7 +1,7 @@
 import type { Ingress, KubeObject } from '../../src/cluster/objects.ts'
 import { ingressRule } from '../../src/lifecycle/network/ingress.ts'
 import { iso, make } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read } from '../kit/rule.ts'
 
 function createIngress(backends: readonly object[], addresses: readonly object[] = []): Ingress {
   return {
@@ -18,9 +18,7 @@ function service(name: string, spec: object = { ports: [{ name: 'http', port: 80
 }
 
 function judge(ingress: Ingress, objects: readonly KubeObject[], options: ContextOptions = {}) {
-  return reported(
-    ingressRule.assess(ingress, context({ now: 60, history: seenTarget([0, ingress]), ...options, objects })),
-  )
+  return read({ ...options, objects }, ingressRule, ingress)
 }
 
 const byNumber = { name: 'api', port: { number: 80 } }

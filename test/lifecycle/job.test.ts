@@ -1,7 +1,7 @@
 import type { ContainerState, Job, KubeObject, PodStatus } from '../../src/cluster/objects.ts'
 import { jobRule } from '../../src/lifecycle/workloads/job.ts'
 import { condition, is, iso, make, moment, type Overrides, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, seenPod } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function createJob({ metadata, spec, status }: Overrides<Job['spec'], Job['status']> = {}): Job {
@@ -28,7 +28,7 @@ function withDismissedSidecar(exitCode: number) {
 }
 
 function judge(job: Job, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
-  return reported(jobRule.assess(job, context({ now: 60, history: seenTarget([0, job]), ...options, objects })))
+  return read({ ...options, objects }, jobRule, job)
 }
 
 describe('a Job', () => {

@@ -1,7 +1,7 @@
 import type { EventObject, KubeObject, PersistentVolumeClaim, PodSpec } from '../../src/cluster/objects.ts'
 import { pvcRule } from '../../src/lifecycle/platform/pvc.ts'
 import { make, moment } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, seenTarget } from '../kit/rule.ts'
 
 function createClaim(phase: string, metadata: object = {}, spec: object = {}): PersistentVolumeClaim {
   return {
@@ -28,7 +28,7 @@ function consumer(status: object = {}) {
 }
 
 function judge(claim: PersistentVolumeClaim, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
-  return reported(pvcRule.assess(claim, context({ now: 60, history: seenTarget([0, claim]), ...options, objects })))
+  return read({ ...options, objects }, pvcRule, claim)
 }
 
 const late = storageClass('WaitForFirstConsumer')

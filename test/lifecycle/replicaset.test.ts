@@ -1,19 +1,14 @@
 import type { KubeObject, ReplicaSet } from '../../src/cluster/objects.ts'
 import { replicaSetRule } from '../../src/lifecycle/workloads/replicaset.ts'
 import { condition, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, seenTarget } from '../kit/rule.ts'
 
 const numbers = { observedGeneration: 1, replicas: 1, readyReplicas: 1, availableReplicas: 1 }
 const own = make.replicaSet({ status: numbers }, undefined)
 const settled = make.pod({ status: podIs.ready(1) }, own)
 
 function assess(set: ReplicaSet, objects: readonly KubeObject[] = [settled], options: ContextOptions = {}) {
-  return reported(
-    replicaSetRule.assess(
-      set,
-      context({ now: 60, history: seenTarget([0, set]), ...options, objects: [set, ...objects] }),
-    ),
-  )
+  return read({ ...options, objects: [set, ...objects] }, replicaSetRule, set)
 }
 
 function withStatus(status: object, metadata: object = {}) {

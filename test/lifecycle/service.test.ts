@@ -1,7 +1,7 @@
 import type { EndpointSlice, KubeObject, ObjectMeta, Pod, Service, ServiceSpec } from '../../src/cluster/objects.ts'
 import { serviceRule } from '../../src/lifecycle/network/service.ts'
 import { condition, is, iso, make, moment, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read } from '../kit/rule.ts'
 
 function createService(spec: object = {}, status: Service['status'] = {}): Service {
   return {
@@ -25,9 +25,7 @@ function webPod(name: string, status = podIs.ready(1), metadata: object = {}): P
 }
 
 function judge(service: Service, objects: readonly KubeObject[] = [], options: ContextOptions = {}) {
-  return reported(
-    serviceRule.assess(service, context({ now: 60, history: seenTarget([0, service]), ...options, objects })),
-  )
+  return read({ ...options, objects }, serviceRule, service)
 }
 
 const a = webPod('a')

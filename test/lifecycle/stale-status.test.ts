@@ -3,7 +3,7 @@ import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import type { Rule } from '../../src/lifecycle/rule.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
-import { context, reported, seenTarget } from '../kit/rule.ts'
+import { context, read, reported, seenTarget } from '../kit/rule.ts'
 
 /** An object whose spec and status were written at these seconds after the gate's start. */
 function writtenAt(spec: number, status: number) {
@@ -130,7 +130,7 @@ describe('a custom resource that was Ready before its spec changed, and is Ready
   const ready = (changedAt: number) => condition('Ready', 'True', { lastTransitionTime: iso(changedAt) })
   const assess = (status: object, now: number, metadata: object = {}) => {
     const object = create({ ...widget, status }, { managedFields: writtenAt(-2, -1), ...metadata })
-    return reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) }))).status
+    return read({ now }, ruleOf(object), object).status
   }
   const dated = (changedAt: number) => ({ observedGeneration: 2, conditions: [ready(changedAt)] })
 
@@ -165,8 +165,7 @@ describe('a failure in a status that is older than the spec and names no generat
     ['a custom resource', { ...widget, status: { conditions: [before('Stalled')] } }],
   ])('of %s counts when it persists for 10 s after first sight, as the change may have repaired it', (_, sample) => {
     const object = create(sample, { managedFields: writtenAt(-2, -600) })
-    const assess = (now: number) =>
-      reported(ruleOf(object).assess(object, context({ now, history: seenTarget([0, object]) })))
+    const assess = (now: number) => read({ now }, ruleOf(object), object)
     expect(assess(9.9)).toMatchObject({ status: 'progressing', recheckAt: moment(10) })
     expect(assess(10)).toMatchObject({ status: 'failed', failure: { reason: 'reported-failed' } })
   })

@@ -1,7 +1,7 @@
 import type { KubeObject, PodStatus, StatefulSet } from '../../src/cluster/objects.ts'
 import { statefulSetRule } from '../../src/lifecycle/workloads/statefulset.ts'
 import { condition, is, iso, make, moment, type Overrides, podIs } from '../kit/objects.ts'
-import { type ContextOptions, context, reported, seenPod, seenTarget } from '../kit/rule.ts'
+import { type ContextOptions, read, seenPod, seenTarget } from '../kit/rule.ts'
 import { toSubject } from '../kit/subject.ts'
 
 function createSet({
@@ -29,7 +29,7 @@ function dbPod(name: string, status: PodStatus, revision = 'db-new') {
 }
 
 function judge(set: StatefulSet, objects: readonly KubeObject[], options: ContextOptions = {}) {
-  return reported(statefulSetRule.assess(set, context({ now: 60, history: seenTarget([0, set]), ...options, objects })))
+  return read({ ...options, objects }, statefulSetRule, set)
 }
 
 const pods = [dbPod('db-0', podIs.ready(1)), dbPod('db-1', podIs.ready(2))]

@@ -3,7 +3,7 @@ import { compileJsonPath, waitForRule } from '../../src/lifecycle/custom/wait-fo
 import type { WaitFor } from '../../src/plan/target.ts'
 import { condition, iso, moment } from '../kit/objects.ts'
 import { rows } from '../kit/rows.ts'
-import { context, reported, seenTarget } from '../kit/rule.ts'
+import { context, read, reported } from '../kit/rule.ts'
 
 const data = import.meta.filename.replace('.test.ts', '.yaml')
 
@@ -182,8 +182,7 @@ describe('a --for that is met by a stale status', () => {
     ],
   })
   const issued = { phase: 'Issued', conditions: [condition('Ready', 'True')] }
-  const judge = (waitFor: WaitFor, object: KubeObject, now: number) =>
-    reported(waitForRule(waitFor).assess(object, context({ now, history: seenTarget([0, object]) })))
+  const judge = (waitFor: WaitFor, object: KubeObject, now: number) => read({ now }, waitForRule(waitFor), object)
 
   it.each([
     ['condition', ready],

@@ -11,6 +11,7 @@ import { renderLog } from '../report/whole-log.ts'
 import { folder } from '../support/fresh-folder.ts'
 import {
   expectationOf,
+  expectationsFile,
   type Replayed,
   readExpectations,
   recordedEvents,
@@ -50,10 +51,18 @@ test.each(Object.entries(expectations))(
   async (name, expected) => {
     const { timeline, damage } = await replayOnce(name)
     // As text, so that the order of the milestones counts too.
-    expect(JSON.stringify(expectationOf(buildReport(timeline)), null, 2)).toBe(JSON.stringify(expected, null, 2))
+    const found = expectationOf(buildReport(timeline))
+    if (process.env['UPDATE_SNAPSHOTS'] === '1') expectations[name] = found
+    else expect(JSON.stringify(found, null, 2)).toBe(JSON.stringify(expected, null, 2))
     expect(damage).toEqual([])
   },
 )
+
+// The switch that writes snapshots writes what is expected of recordings too.
+afterAll(() => {
+  if (process.env['UPDATE_SNAPSHOTS'] !== '1') return
+  writeFileSync(expectationsFile(recordingsFolder), `${JSON.stringify(expectations, null, 2)}\n`)
+})
 
 test.each(sampled(Object.keys(expectations), 12))(
   'a recording of a real rollout replayed twice gives the same bytes: %s',

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../src/cluster/objects.ts'
 import { genericRule } from '../../../src/lifecycle/custom/generic.ts'
 import { readSignals, summarizeSignals } from '../../../src/lifecycle/custom/status.ts'
 import { iso } from '../../kit/objects.ts'
-import { context, reported, seenTarget } from '../../kit/rule.ts'
+import { read } from '../../kit/rule.ts'
 
 /**
  * Statuses as controllers write them, one a line, and how the generic rule judges them after two minutes without a
@@ -44,7 +44,7 @@ function judge({ kind, metadata, spec = {}, status }: Sample): string {
     spec,
     status,
   }
-  const assessment = reported(genericRule.assess(object, context({ now: 120, history: seenTarget([0, object]) })))
+  const assessment = read({ now: 120 }, genericRule, object)
   const [problem] = assessment.problems
   if (problem?.reason === 'suspended' || problem?.reason === 'paused') return 'suspended'
   const isFailing = assessment.status === 'progressing' && summarizeSignals(readSignals(object)).meaning === 'failed'
