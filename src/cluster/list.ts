@@ -86,7 +86,8 @@ async function listPages(
   }
 }
 
-function isNamed(item: unknown): item is object {
+/** Whether an item of an answer is an object with a name. */
+export function isNamed(item: unknown): item is object {
   return isObject(item) && isObject(item['metadata']) && typeof item['metadata']['name'] === 'string'
 }
 

@@ -40,7 +40,7 @@ import {
 } from './failures.ts'
 import type { Observation, WatchRequest } from './feed.ts'
 import type { FirstLists } from './first-lists.ts'
-import { acceptOf, asKind, type List, listAll, selection } from './list.ts'
+import { acceptOf, asKind, isNamed, type List, listAll, selection } from './list.ts'
 import type { KubeObject } from './objects.ts'
 import type { Redactor } from './redact.ts'
 import { WatchCutError, watchLines } from './watch-stream.ts'
@@ -333,7 +333,7 @@ export class Reflector {
     const { type, object } = event ?? {}
     if (type === 'ERROR') throw errorFromStatus(object, object?.code ?? 500, 'the watch ended with an error')
     const resourceVersion = object?.metadata?.resourceVersion
-    if (!object || resourceVersion === undefined) {
+    if (!object || resourceVersion === undefined || (type !== 'BOOKMARK' && !isNamed(object))) {
       throw new ConnectionError('EBADMSG', `the watch of ${this.#request.kind} sent something that is not an event`)
     }
     if (type === 'BOOKMARK') this.#checkVersion(resourceVersion)

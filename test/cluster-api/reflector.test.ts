@@ -335,13 +335,19 @@ describe('the end of a watch', () => {
     expect(setting.observed.words).toEqual(['ADDED web', 'SYNCED Pod', 'DELETED web', 'ADDED web'])
   })
 
-  test('a broken line is reported, and its change is found by a list', async () => {
+  test.each([
+    [undefined, 'not JSON'],
+    ['null', 'not an event'],
+    ['{"type":"ADDED","object":{"metadata":{"resourceVersion":"99"}}}', 'not an event'],
+    ['{"type":"ADDED","object":{"metadata":{"resourceVersion":"99","name":7}}}', 'not an event'],
+    ['{"type":"DELETED","object":[{"metadata":null}]}', 'not an event'],
+  ])('the broken line %s is reported, and its change is found by a list', async (line, message) => {
     const setting = await setUp()
     follow(setting)
     await watching(setting)
-    setting.server.sendBrokenLine()
+    setting.server.sendBrokenLine(line)
     await setting.observed.until('UNAVAILABLE 0')
-    expect(setting.observed.all.at(-1)).toMatchObject({ message: expect.stringContaining('not JSON'), kind: 'Pod' })
+    expect(setting.observed.all.at(-1)).toMatchObject({ message: expect.stringContaining(message), kind: 'Pod' })
     await setting.clock.untilPending(100)
     setting.clock.advance(100)
     await setting.observed.until('ALIVE')

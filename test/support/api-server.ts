@@ -280,9 +280,9 @@ export class ApiServer {
     for (const watch of this.#watches) watch.sendBookmark(this.store.revision)
   }
 
-  /** Sends a line that is not JSON to all watches. */
-  sendBrokenLine(): void {
-    for (const { stream } of this.#watches) stream.write('{"type":"MODIFIED","object":{"kind":\n')
+  /** Sends a line to all watches; by default one that is not JSON. */
+  sendBrokenLine(line = '{"type":"MODIFIED","object":{"kind":'): void {
+    for (const { stream } of this.#watches) stream.write(`${line}\n`)
   }
 
   /** Sends later events and logs in chunks of this size; undefined: unsplit. */
