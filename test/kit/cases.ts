@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { load } from 'js-yaml'
-import type { Condition, KubeObject } from '../../src/cluster/objects.ts'
+import type { KubeObject } from '../../src/cluster/objects.ts'
 import { waitForRule } from '../../src/lifecycle/custom/wait-for.ts'
 import { ruleOf } from '../../src/lifecycle/rules.ts'
 import type { WaitFor } from '../../src/plan/target.ts'
-import { iso, moment } from './objects.ts'
+import { moment } from './objects.ts'
+import { revive } from './rows.ts'
 import { read } from './rule.ts'
 
 /**
@@ -42,29 +43,6 @@ interface Options {
 type Verdict = string | Readonly<Record<number, string>>
 
 const fieldsOfObjects = ['status', 'spec', 'metadata', 'kind', 'apiVersion', 'data']
-
-/** The text of a condition as the API has it. */
-function toCondition(text: string): Condition {
-  const [, type = '', generation, status = '', at, reason, message] =
-    /^(\S+?)(?:\/(\d+))? (\S+)(?: @(\S+))?(?: (\w+))?(?:: (.*))?$/s.exec(text) ?? []
-  return {
-    type,
-    status,
-    ...(generation === undefined ? {} : { observedGeneration: Number(generation) }),
-    ...(at === undefined ? {} : { lastTransitionTime: iso(Number(at)) }),
-    ...(reason === undefined ? {} : { reason }),
-    ...(message === undefined ? {} : { message }),
-  }
-}
-
-/** The data of a file with its moments and conditions. */
-function revive(value: unknown, key = ''): unknown {
-  if (typeof value === 'string' && /^@-?[\d.]+$/.test(value)) return iso(Number(value.slice(1)))
-  if (Array.isArray(value))
-    return value.map((each) => (key === 'conditions' && typeof each === 'string' ? toCondition(each) : revive(each)))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revive(each, name)]))
-}
 
 function objectOf(fields: unknown, of: Partial<KubeObject>): KubeObject {
   const isWhole = typeof fields === 'object' && Object.keys(fields ?? {}).some((key) => fieldsOfObjects.includes(key))
