@@ -13,7 +13,7 @@ import * as thresholds from '../src/thresholds.ts'
 import { actionMetadata, actionTypes } from './action-metadata.ts'
 import { architectureDiagram, readSources } from './imports.ts'
 import { renderThresholds, replaceRegion, table } from './markdown.ts'
-import { operatorDocs } from './operator-docs.ts'
+import { operatorDocs, operatorResults } from './operator-docs.ts'
 import { comparisonPage, inputPage, readmeDocs, versionTable } from './readme-docs.ts'
 
 /** The checkout. */
@@ -26,7 +26,7 @@ const present = (name: string) => readFileSync(join(root, name), 'utf8')
  * - `action.yml`, `action-types.yml`, those of `merge/`, `docs/inputs.md`: the inputs and outputs
  * - README, `docs/migrating.md`: the comparison with other tools; README: a log, figures
  * - `docs/reference.md`: every kind with its milestones and rule, every reason with its class, proof and fix
- * - `docs/operators.md`: the catalogue of operators
+ * - `docs/operators.md`: the catalogue of operators; `test/operators/README.md`: the results with real ones
  * - `CONTRIBUTING.md`: the picture of the imports
  * - `docs/guarantees.md`: the runs of scenarios on each version of Kubernetes
  * - `schemas/`: the JSON Schemas of report and recording, with their TypeScript types
@@ -50,10 +50,18 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const files = new Map([
     ...documents.filter((name) => name.endsWith('.md')).map((name): [string, string] => [name, present(name)]),
     ['docs/reference.md', reference()],
-    ['docs/operators.md', operatorDocs(projects, join(root, 'test/operators/results.json'))],
+    ['docs/operators.md', operatorDocs(projects)],
     ['CONTRIBUTING.md', pictured],
     ['docs/guarantees.md', replaceRegion(present('docs/guarantees.md'), 'kubernetes', versionTable())],
     ['docs/inputs.md', inputPage(present('docs/inputs.md'))],
+    [
+      'test/operators/README.md',
+      replaceRegion(
+        present('test/operators/README.md'),
+        'results',
+        operatorResults(join(root, 'test/operators/results.json')),
+      ),
+    ],
     ['docs/migrating.md', comparisonPage(present('docs/migrating.md'))],
     ['README.md', readmeDocs(present('README.md'), root, projects)],
     ['action.yml', actionMetadata(present('action.yml'), inputDefinitions)],

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import type { CatalogueEntry } from '../src/lifecycle/custom/catalogue-files.ts'
 import { entrySchema } from '../src/plan/health-check-schema.ts'
 import type { ResultRow } from '../test/operators/results.ts'
@@ -13,9 +13,8 @@ export interface CatalogueProject {
 
 /**
  * `docs/operators.md`: which kinds of operators the catalogue has, and what an entry contains.
- * @param resultsFile the results of `npm run test:operators`; without it the document has no table of them
  */
-export function operatorDocs(projects: readonly CatalogueProject[], resultsFile: string): string {
+export function operatorDocs(projects: readonly CatalogueProject[]): string {
   const kinds = projects.flatMap(({ entries }) => entries)
   const groups = new Set(kinds.map(({ group }) => group))
   return [
@@ -36,38 +35,30 @@ export function operatorDocs(projects: readonly CatalogueProject[], resultsFile:
       ]),
     ),
     '',
-    ...resultsTable(resultsFile),
+    'The latest run with real controllers of operators: [results](../test/operators/README.md#results).',
+    '',
     ...entryFormat,
   ].join('\n')
 }
 
-function resultsTable(file: string): readonly string[] {
-  if (!existsSync(file)) return []
+/** The table of the latest run of `npm run test:operators`, for `test/operators/README.md`. */
+export function operatorResults(file: string): readonly string[] {
   const rows = Object.values(JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, ResultRow>>)
   const byOperator = Map.groupBy(rows, ({ operator, version }) => `${operator} ${version}`.trim())
-  return [
-    '## Measured with real operators',
-    '',
-    'The latest run of `npm run test:operators` ([each state](../test/operators/results.json), [how](../test/operators/README.md)): real',
-    'controllers on a real cluster. A state is right if the outcome is, and not too early. In races the time from the state of the',
-    'cluster that decides to the verdict is measured too.',
-    '',
-    ...table(
-      ['operator', 'states', 'right', 'names the cause', 'slowest verdict of a race'],
-      [...byOperator].map(([operator, states]) => {
-        const delays = states.flatMap(({ verdictDelaySeconds }) => verdictDelaySeconds ?? [])
-        const caused = states.filter(({ causeNamed }) => causeNamed !== undefined)
-        return [
-          operator,
-          [...new Set(states.map(({ state }) => state))].join(', '),
-          `${states.filter(({ truth, outcome, isEarly }) => truth.includes(outcome) && !isEarly).length} of ${states.length}`,
-          `${caused.filter(({ causeNamed }) => causeNamed).length} of ${caused.length}`,
-          delays.length === 0 ? '' : `${Math.max(...delays).toFixed(1)} s`,
-        ]
-      }),
-    ),
-    '',
-  ]
+  return table(
+    ['operator', 'states', 'right', 'names the cause', 'slowest verdict of a race'],
+    [...byOperator].map(([operator, states]) => {
+      const delays = states.flatMap(({ verdictDelaySeconds }) => verdictDelaySeconds ?? [])
+      const caused = states.filter(({ causeNamed }) => causeNamed !== undefined)
+      return [
+        operator,
+        [...new Set(states.map(({ state }) => state))].join(', '),
+        `${states.filter(({ truth, outcome, isEarly }) => truth.includes(outcome) && !isEarly).length} of ${states.length}`,
+        `${caused.filter(({ causeNamed }) => causeNamed).length} of ${caused.length}`,
+        delays.length === 0 ? '' : `${Math.max(...delays).toFixed(1)} s`,
+      ]
+    }),
+  )
 }
 
 const entryFormat = [

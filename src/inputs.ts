@@ -266,7 +266,7 @@ const definitions = {
     isReplayed: false,
     description: 'Manifests whose objects are gated: files, folders and globs, one per line.',
     details:
-      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD that no deploy runs (tests, deletions) are skipped and reported; one that its tool removes after success (`hook-succeeded`, `HookSucceeded`) and that does not exist is ready once all other resources are. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects [set options](recipes.md#settings-on-an-object).',
+      'Paths are relative to the workspace. A folder means its own files that end in `.yaml`, `.yml` or `.json`, as for `kubectl apply -f`; `k8s/**` means those of all subfolders too, as `--recursive`. `!` before a line excludes its files, `#` starts a comment. Render kustomizations and Helm charts to a file first. Hooks of Helm and Argo CD are [read](gitops-and-helm.md#helm) too. Problems refer to the line of the object, and a warning lists fields of the live objects that differ from their manifests. Annotations of the objects [set options](recipes.md#settings-on-an-object).',
   }),
   timeoutMs: input(duration, {
     name: 'timeout',
@@ -362,7 +362,7 @@ const definitions = {
     group: 'After ready',
     default: '0',
     description: 'How long everything must stay ready, and go on answering, before the gate passes.',
-    details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler or a custom resource, may be not ready meanwhile: only a failure ends the gate, or that it is not ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
+    details: `A container of the new revision that dies, or a pod that loses readiness, ends the gate as \`failed\`, with \`not-held\`. A pod that a scale adds, or that replaces an evicted or deleted one, has the rest of the time to become ready. A resource without pods of its own, such as an autoscaler, may be not ready meanwhile, but not fail, and must be ready at the end. A wrong or missing answer at the end is asked again until it is cleared or proven; if no request reaches a pod within ${lastAnswerMs / 1_000} seconds, the gate is \`unknown\`. \`timeout\` counts up to the start of this time.`,
   }),
   logLines: input(number, {
     name: 'log-lines',
@@ -379,7 +379,7 @@ const definitions = {
     placeholder: 'REFERENCE',
     isRecorded: false,
     description: 'The gated resources whose logs are shown live, one reference per line, in the form of `resources`.',
-    details: `For example \`job/migrate\`: Jobs, Pods, Deployments and all other kinds that run pods. The logs of all containers of the new pods are shown, also of init containers and sidecars. Each line begins with its pod and container. A reference without \`-n\` means every gated resource of its name; a reference without a match is a mistake. For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes. At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.`,
+    details: `For example \`job/migrate\`, or any other kind that runs pods. All containers of the new pods are shown, also init containers and sidecars; each line begins with its pod and container. A reference without \`-n\` means every gated resource of its name; one without a match is a mistake. For each container, the first ${liveLogHeadLines} lines (${liveLogHeadBytes / 1024} KiB) are shown at once, then the newest ${liveLogTailLines} every ${liveLogIntervalMs / 1_000} seconds, and the last ${liveLogTailLines} at its end. Omitted lines are counted, and lines are cut at ${grouped(logLineBytes)} bytes. At most ${liveLogStreams} logs are read at a time, and ${grouped(liveLogLines)} lines are shown in total, besides the last ones. Lines from more than ${logsBeforeStartMs / 60_000} minutes before the gate are not shown. A log that cannot be read is a warning, and does not change the outcome. Default: none.`,
   }),
   record: input(text, {
     name: 'record',
@@ -431,7 +431,7 @@ const definitions = {
     ...forGitHub,
     description: 'The name of the gate on GitHub: of its commit status and its comment.',
     details:
-      "A branch rule requires a status by its name, so set a name that never changes and that no other gate of the commit has. Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `job: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
+      "Set one that never changes and that no other gate of the commit has ([why](merging.md#commit-status)). Values of the job's matrix that are no word of it are appended, so that each leg has its own name; `job: ''` turns that off. Default: what is gated, as the inputs contain it, the workflow, the job and the values of its matrix. A short hash replaces what is too long.",
   }),
   sha: input(commitId, {
     name: 'sha',

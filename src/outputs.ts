@@ -70,7 +70,7 @@ export const outputDefinitions = {
   'rollback-command': {
     description:
       'The commands that undo what this change broke, on one line: `kubectl --context prod rollout undo deployment/web -n shop --to-revision=6`.',
-    details: `For a Helm release whose revisions may be read, \`helm --kube-context prod rollback web 6 -n shop\`, if that revision of the release made what ran. Set only if the outcome is \`failed\`, and only for resources whose version came within ${recentVersionMs / 60_000} minutes before the gate, that failed by what this version changed, and whose earlier revision was available when the gate began. What Argo CD, Flux, Config Sync, OLM or another operator applies has none, since it would apply the change again. The context (unless the gate runs in the cluster) and the namespace are always in it. Commands for several resources are joined with \`&&\`. Every name in it is checked, so it may be run as it is. Empty otherwise: \`rollback-note\` has the reason.`,
+    details: `Set only if the outcome is \`failed\`, and only for resources whose version came within ${recentVersionMs / 60_000} minutes before the gate ([all conditions](recipes.md#roll-back)). Every name in it is checked, so it may be run as it is. Empty otherwise: \`rollback-note\` has the reason.`,
     // Its names are checked, and a command must not be cut.
     value: (timeline) => rollbackOf(timeline).command,
   },

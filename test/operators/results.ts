@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { operatorScenarios, operators } from './index.ts'
 import type { OperatorResult } from './play.ts'
 
-/** The latest result of every scenario; `docs/operators.md` shows them. */
+/** The latest result of every scenario; `test/operators/README.md` shows them. */
 const resultsFile = join(import.meta.dirname, 'results.json')
 
 /** A row of the table of results. */
