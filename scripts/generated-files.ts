@@ -43,6 +43,7 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   const pictured = replaceRegion(present('CONTRIBUTING.md'), 'imports', architectureDiagram(readSources(root)))
   const documents = [
     'SECURITY.md',
+    'test/threats.md',
     'CONTRIBUTING.md',
     'RELEASING.md',
     ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),

@@ -12,6 +12,7 @@ const documents = [
     'CONTRIBUTING.md',
     'RELEASING.md',
     'SECURITY.md',
+    'test/threats.md',
     'test/cluster/README.md',
     'test/operators/README.md',
     'examples/README.md',

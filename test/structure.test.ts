@@ -148,6 +148,7 @@ it('files that the documentation names exist', () => {
     'README.md',
     'CONTRIBUTING.md',
     'SECURITY.md',
+    'test/threats.md',
     'docs/merging.md',
     'docs/inputs.md',
     'docs/command-line.md',
