@@ -53,14 +53,10 @@ const allReferenceOptions = [
   'milestone-timeouts',
 ] as const
 
-/** The flag `-f`, as in kubectl. */
-export const filenameFlag: Flag = {
-  name: 'filename',
-  short: 'f',
-  value: 'FILE',
-  description: 'Manifests whose objects are waited for: a file, a folder, a glob, or - for stdin. May be repeated.',
-  repeats: true,
-}
+/** The short forms of inputs, as in kubectl. */
+const shortInputs: Readonly<Record<string, string>> = { namespace: 'n', manifests: 'f' }
+/** Another name of a flag, as in kubectl. */
+const otherNames: Readonly<Record<string, string>> = { filename: 'manifests' }
 
 /** Every input as a flag of the same name, except those of the extras on GitHub. */
 export const inputFlags: readonly Flag[] = inputDefinitions.filter(({ flag }) => flag !== 'none').map(flagOf)
@@ -71,7 +67,7 @@ export const replayFlags: readonly Flag[] = inputDefinitions.filter(({ isReplaye
 function flagOf({ name, placeholder, description, default: fallback, isLines, flag }: InputDefinition): Flag {
   return {
     name,
-    short: name === 'namespace' ? 'n' : undefined,
+    short: shortInputs[name],
     ...(placeholder === '' ? { choices: ['true', 'false'] } : { value: placeholder }),
     description,
     default: fallback,
@@ -96,9 +92,11 @@ export const colorFlag: Flag = {
 /**
  * The flags of all commands. The parser needs them: otherwise the value of another command's flag becomes a reference.
  */
-const knownFlags: readonly Flag[] = [...referenceFlags, filenameFlag, ...inputFlags, jsonFlag, colorFlag]
+const knownFlags: readonly Flag[] = [...referenceFlags, ...inputFlags, jsonFlag, colorFlag]
 
 const namespaceHint = ' Name one namespace with -n.'
+const kustomizeHint = ' Render the kustomization, and pass it on stdin: kubectl kustomize FOLDER | rollout-gate wait -'
+const hints: ReadonlySet<string | undefined> = new Set([namespaceHint, kustomizeHint])
 
 /** Flags of kubectl that users may try, each with our equivalent flag or a hint. */
 const kubectlFlags: Readonly<Record<string, string>> = {
@@ -108,6 +106,8 @@ const kubectlFlags: Readonly<Record<string, string>> = {
   '--output': 'json',
   '-A': namespaceHint,
   '--all-namespaces': namespaceHint,
+  '-k': kustomizeHint,
+  '--kustomize': kustomizeHint,
 }
 
 /** The arguments of a command. Flags have their long names; a switch without a value is `true`. */
@@ -190,11 +190,13 @@ class ArgumentReader {
         { type: value === undefined ? ('boolean' as const) : ('string' as const), ...(short ? { short } : {}) },
       ]),
     )
+    for (const name of Object.keys(otherNames)) options[name] = { type: 'string' }
     const parse = { args: [...this.#argv], options, strict: false, allowPositionals: true, tokens: true } as const
     for (const token of parseArgs(parse).tokens) {
       if (token.kind === 'positional') this.#addWord(token.value, token.index)
       if (token.kind !== 'option') continue
-      const { name, rawName, index, inlineValue } = token
+      const { rawName, index, inlineValue } = token
+      const name = otherNames[token.name] ?? token.name
       // `-n=shop` means `-n shop`
       const value = inlineValue && !rawName.startsWith('--') ? token.value?.replace(/^=/, '') : token.value
       this.#addFlag(name, rawName, value, inlineValue === true, index)
@@ -255,7 +257,7 @@ class ArgumentReader {
 
   #flagHint(input: string): string {
     const equivalent = Object.hasOwn(kubectlFlags, input) ? kubectlFlags[input] : undefined
-    if (equivalent === namespaceHint) return namespaceHint
+    if (equivalent !== undefined && hints.has(equivalent)) return equivalent
     if (equivalent !== undefined && this.#accepted.has(equivalent)) return ` Did you mean --${equivalent}?`
     return didYouMeanFlag(input, this.#accepted.keys()) || ' --help lists all flags.'
   }

@@ -2,7 +2,6 @@ import {
   type Arguments,
   colorFlag,
   type Flag,
-  filenameFlag,
   type Grammar,
   helpFlag,
   inputFlags,
@@ -62,7 +61,7 @@ const changesGrammar = {
       default: 'text',
     },
     { name: 'until-ready', description: 'End when all objects are ready.' },
-    filenameFlag,
+    ...inputFlagsNamed('manifests'),
     ...recordingFlags,
     ...inputFlagsNamed('settle-time', 'max-restarts'),
     ...clusterFlags,
@@ -96,7 +95,12 @@ export const commands: readonly Command[] = [
       ['wait job/migrate --stream-logs=job/migrate', 'with the log of the Job, live'],
     ],
     takes: 'references',
-    flags: [filenameFlag, ...inputFlags, jsonFlag, colorFlag],
+    flags: [
+      ...inputFlags,
+      { name: 'summary', value: 'FILE', description: 'Write the summary to this file, as Markdown.' },
+      jsonFlag,
+      colorFlag,
+    ],
     run: wait,
   },
   {
@@ -117,7 +121,7 @@ export const commands: readonly Command[] = [
     takes: 'references',
     referenceOptions: ['namespace', 'selector', 'all', 'for'],
     flags: [
-      filenameFlag,
+      ...inputFlagsNamed('manifests'),
       { name: 'all-namespaces', short: 'A', description: 'Look at everything in all namespaces.' },
       ...recordingFlags,
       ...inputFlagsNamed('settle-time', 'max-restarts', 'health-check-exprs', 'log-lines'),
@@ -196,7 +200,7 @@ export const commands: readonly Command[] = [
       },
       { name: 'for', value: 'DURATION', description: 'How long to record: 2m.' },
       { name: 'until-ready', description: 'End when the gate is over.' },
-      filenameFlag,
+      ...inputFlagsNamed('manifests'),
       ...inputFlags.filter(({ name }) => name !== 'record'),
       colorFlag,
     ],
@@ -222,7 +226,7 @@ export const commands: readonly Command[] = [
     referenceOptions: ['namespace', 'selector', 'all', 'for', 'timeout'],
     flags: [
       { name: 'until-ready', description: 'End when the resource is ready.' },
-      filenameFlag,
+      ...inputFlagsNamed('manifests'),
       ...recordingFlags,
       ...inputFlagsNamed('settle-time', 'max-restarts'),
       // A view has no timeout by default.

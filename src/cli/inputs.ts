@@ -1,7 +1,7 @@
 import { systemClock } from '../cluster/clock.ts'
 import { withoutEscapes } from '../cluster/decoded-text.ts'
 import { describePlace, type Mistake, mapMistakes, UserError } from '../errors.ts'
-import { inputDefinitions, readInputs } from '../inputs.ts'
+import { readInputs } from '../inputs.ts'
 import { type KubectlLine, looksLikeManifests, readKubectlLines, splitWords } from '../plan/kubectl-output.ts'
 import { mergeReferences, parseReferences } from '../plan/parse-references.ts'
 import type { ParsedReferences } from '../plan/reference.ts'
@@ -37,17 +37,16 @@ export async function readCommandInputs(
   }: { readonly isOffline?: boolean; readonly needsReference?: boolean } = {},
 ): Promise<CommandInputs | undefined> {
   const { readStdin, cancelled, program } = context
-  const files = (args.flags.get('filename') ?? '').split('\n').filter((file) => file !== '')
+  const files = (args.flags.get('manifests') ?? '').split(/\r?\n/).filter((file) => file.trim() !== '')
   const references = [...args.references, ...(files.includes('-') ? [['-']] : [])]
   const stdin = references.some(isStdin) ? withoutEscapes(await readStdin()) : ''
   if (cancelled.aborted) return undefined
 
-  const fileFlag = files.length > 0 ? flagAsWritten(args, 'filename') : '--manifests'
+  const fileFlag = flagAsWritten(args, 'manifests')
   const manifestsOnStdin = looksLikeManifests(stdin) ? stdin : ''
-  const manifestLines = [
-    ...linesOf(args.flags.get('manifests') ?? '', '--manifests'),
-    ...files.filter((file) => file !== '-').map((text) => ({ text, place: { input: `${fileFlag} ${text}` } })),
-  ]
+  const manifestLines = files
+    .filter((file) => file !== '-')
+    .map((text) => ({ text, place: { input: `${fileFlag} ${text}` } }))
   const manifests = manifestLines.map(({ text }) => text).join('\n')
   const hasManifests = manifests !== '' || manifestsOnStdin !== ''
   const isOptional = hasManifests || (references.length === 0 && !needsReference)
@@ -134,7 +133,7 @@ function isStdin([word]: readonly string[]): boolean {
 
 /** The flags that are inputs. */
 export function inputsAmong(flags: ReadonlyMap<string, string>): Record<string, string> {
-  return Object.fromEntries([...flags].filter(([name]) => inputDefinitions.some((input) => input.name === name)))
+  return Object.fromEntries([...flags].filter(([name]) => inputFlags.some((flag) => flag.name === name)))
 }
 
 /** `-n`, as the user wrote it; `--namespace` if the user did not. */

@@ -17,8 +17,7 @@ export async function merge(args: Arguments, context: CommandContext): Promise<n
   const isJson = flags.has('json')
   const isSummary = flags.has('summary')
   try {
-    const { summary: _, ...written } = inputsAmong(flags)
-    const { inputs, mistakes: invalid } = readInputs(written, 'merge')
+    const { inputs, mistakes: invalid } = readInputs(inputsAmong(flags), 'merge')
     const both: Mistake[] =
       isJson && isSummary
         ? [{ input: '--json', message: 'It cannot be combined with --summary. Keep one of them.' }]

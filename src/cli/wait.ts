@@ -1,8 +1,20 @@
+import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
+import { errorText } from '../errors.ts'
+import { redactTimeline } from '../gate/redact-timeline.ts'
+import { renderSummary } from '../report/summary.ts'
 import { gateRollout } from '../rollout/rollout.ts'
 import type { Arguments } from './arguments.ts'
 import { readCommandInputs } from './inputs.ts'
-import { type CommandContext, cancelledCode, connectionOf, endWithMistakes, exitCodeOf, printReport } from './output.ts'
+import {
+  type CommandContext,
+  cancelledCode,
+  connectionOf,
+  endWithMistakes,
+  exitCodeOf,
+  printMessage,
+  printReport,
+} from './output.ts'
 import { openTerminalLog } from './terminal-log.ts'
 
 /** `wait`: gates a rollout. Returns the exit code. */
@@ -18,6 +30,11 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     const timeline = await inputs.located(() => gateRollout(rollout))
     log.end(timeline)
     if (isJson) printReport(stdout, timeline)
+    const summaryFile = args.flags.get('summary')
+    if (summaryFile !== undefined)
+      await writeFile(summaryFile, renderSummary(redactTimeline(timeline, stdout.redact))).catch((error: unknown) =>
+        printMessage(stderr, `--summary ${summaryFile}: It cannot be written: ${errorText(error)}.`),
+      )
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)
   } catch (error) {
     log.close()

@@ -73,7 +73,7 @@ export function readKubeconfig(
       ? 'If the input comes from a secret, the secret is empty: in a pull request from a fork (and from Dependabot) secrets are not available.'
       : 'Log in to the cluster first, or give the path of the file.'
   throw mistake(
-    `No kubeconfig was found: the input is empty, $KUBECONFIG is not set, and there is no ~/.kube/config. ${remedy}` +
+    `No kubeconfig was found: none is given, $KUBECONFIG is not set, and there is no ~/.kube/config. ${remedy}` +
       (inCluster
         ? ' To gate the cluster of the pod that this job runs in, set the input `context` to in-cluster.'
         : ''),
@@ -155,8 +155,8 @@ function readPathList(listed: string, home: string): KubeconfigDocument {
   if (existing.length === 0) {
     throw mistake(
       looksLikePath(paths[0] ?? '')
-        ? `$KUBECONFIG names no file that exists: ${paths.join(', ')}. Give the input \`kubeconfig\`, or write the file in a step before this one.`
-        : '$KUBECONFIG names no file that exists. It must contain paths; pass a kubeconfig itself in the input `kubeconfig`.',
+        ? `$KUBECONFIG names no file that exists: ${paths.join(', ')}. Give the kubeconfig itself, or write the file in a step before this one.`
+        : '$KUBECONFIG names no file that exists. It must contain paths; pass the kubeconfig itself in `kubeconfig`.',
     )
   }
   return { ...merge(existing.map(readFile)), source: `$KUBECONFIG (${existing.join(', ')})` }

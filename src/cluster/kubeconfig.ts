@@ -125,7 +125,7 @@ function chooseContext(document: KubeconfigDocument, wanted: string | undefined)
   }
   const name = wanted || document.currentContext
   if (name === undefined) {
-    throw mistake(`The kubeconfig has no current-context. Set the input \`context\` to one of: ${names.join(', ')}.`)
+    throw mistake(`The kubeconfig has no current-context. Choose one of its contexts: ${names.join(', ')}.`)
   }
   const context = document.contexts.find((entry) => entry.name === name)
   if (!context) {

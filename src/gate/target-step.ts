@@ -382,7 +382,13 @@ function afterDeletion(state: UnendedState, now: number, { rule, target }: StepC
   if (rule.readyWhenAbsent === undefined)
     return {
       state: withoutObject(state, now, now),
-      entries: [note(`was deleted; it has ${deletedMs / 1000} s to come back`)],
+      entries: [
+        note(
+          target.deployedBy === undefined
+            ? `was deleted; it has ${deletedMs / 1000} s to come back`
+            : 'was deleted; its operator may create it again',
+        ),
+      ],
     }
   const absence = { since: now, wasDeleted: true }
   return { state: state.type === 'ready' ? { ...state, absence } : withoutObject(state, now, now), entries: [] }

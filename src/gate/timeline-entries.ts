@@ -152,7 +152,7 @@ export function hasLoggedMessage(logged: LoggedProblems, problem: Problem): bool
 function wordingOf(message: string): string {
   return message
     .replace(/(?<![0-9a-f])[0-9a-f]*\d[0-9a-f]*/gi, '#')
-    .replace(/, # times now$| \(# pods now\)/, '')
+    .replace(/, # times$| \(# pods so far\)/, '')
     .replace(/\b(?:is|are|has|have|does|do)\b/g, '~')
     .replace(/(?<=\w)s\b/g, '')
 }

@@ -172,7 +172,7 @@ function explainHelm(lines: readonly string[]): string {
   }
   const namespace = field('NAMESPACE')
   const place = namespace === undefined ? '' : ` -n ${namespace}`
-  return `This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest ${field('NAME') ?? 'RELEASE'}${place} > rendered.yaml, and manifests: rendered.yaml.`
+  return `This is output of Helm, which contains no resources. Name the release instead: helm/${field('NAME') ?? 'RELEASE'}${place}.`
 }
 
 /** What kubectl prints besides results (k8s.io/kubectl pkg/cmd/config, pkg/cmd/rollout; spf13/pflag for flags). */

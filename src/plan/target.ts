@@ -146,9 +146,10 @@ export function nameTargets(targets: readonly NamedTarget[]): TargetName[] {
   }))
 }
 
-/** A name in the form of a reference: `deployment/web -n shop`; of several gates: `deployment/web in prod-eu`. */
+/** A name with where it is: `deployment/web in shop`; of several gates: `deployment/web in prod-eu/shop`. */
 export function fullName({ name, namespace, gate }: TargetName): string {
-  return `${name}${namespace === undefined ? '' : ` -n ${namespace}`}${gate === undefined ? '' : ` in ${gate}`}`
+  const place = [gate, namespace].filter((each) => each !== undefined).join('/')
+  return place === '' ? name : `${name} in ${place}`
 }
 
 /** The full names of all targets, in their order. */

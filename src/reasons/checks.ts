@@ -2,7 +2,7 @@ import { isPodSubject, subjectText } from '../cluster/objects.ts'
 import { duration } from '../duration.ts'
 import { answersProven, answersProvenMs } from '../thresholds.ts'
 import { type HintFacts, predicate, type ReasonFamily } from './spec.ts'
-import { command, counted, nameOf, timesNow, withoutMiddle } from './wording.ts'
+import { command, counted, nameOf, timesSoFar, withoutMiddle } from './wording.ts'
 
 /** How many characters of a body a sentence contains: the summary has more. */
 const bodyLimit = 80
@@ -58,7 +58,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
     sentence: ({ detail, count }) => {
       const { request, error } = detail
       if (error === undefined) return predicate(`has not answered ${request}`)
-      return predicate(`does not answer ${request}: ${shortText(error)}${timesNow(count)}`)
+      return predicate(`does not answer ${request}: ${shortText(error)}${timesSoFar(count)}`)
     },
     hint: missingHint,
     readsLogs: true,
@@ -76,7 +76,7 @@ export const checkReasons: ReasonFamily<CheckDetails> = {
       const expected =
         expectBody === undefined ? `not ${expectStatus}` : `without ${JSON.stringify(shortText(expectBody))}`
       const shown = body === '' ? '' : `: ${shortText(body)}`
-      return predicate(`answers ${request} with ${status}, ${expected}${timesNow(count)}${shown}`)
+      return predicate(`answers ${request} with ${status}, ${expected}${timesSoFar(count)}${shown}`)
     },
     hint: wrongHint,
     readsLogs: true,

@@ -25,7 +25,7 @@ import {
   nameLimit,
   nth,
   platformHint,
-  timesNow,
+  timesSoFar,
   withoutMiddle,
 } from './wording.ts'
 
@@ -122,7 +122,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'a container ran out of memory',
     headline: containerHeadline((name) => `${name} ran out of memory`),
     sentence: ({ detail, count }) =>
-      predicate(`was killed for using more memory than ${memoryLimit(detail)}${timesNow(count)}`),
+      predicate(`was killed for using more memory than ${memoryLimit(detail)}${timesSoFar(count)}`),
     hint: memoryHint,
     readsLogs: true,
     readsNode: true,
@@ -146,7 +146,7 @@ export const containerReasons: ReasonFamily<ContainerDetails> = {
     title: 'the image is built for another architecture',
     headline: containerHeadline((name) => `the image of ${name} is built for another architecture`),
     sentence: ({ detail: { message }, count }) =>
-      predicate(`cannot run on this node's architecture: ${message}${timesNow(count)}`),
+      predicate(`cannot run on this node's architecture: ${message}${timesSoFar(count)}`),
     hint: platformHint,
     readsLogs: true,
     field: { container: ['image'] },
@@ -270,11 +270,11 @@ function crashSentence({ detail, count }: ProblemFields<CrashDetail>): Sentence 
       : isLost
         ? 'was lost: its node does not report how it ended'
         : exited(detail)
-  return predicate(`${how}${timesNow(count)}`)
+  return predicate(`${how}${timesSoFar(count)}`)
 }
 
 function startSentence({ detail, count }: ProblemFields<StartDetail>): Sentence {
-  return predicate(`cannot start: ${detail.message === '' ? exitText(detail) : detail.message}${timesNow(count)}`)
+  return predicate(`cannot start: ${detail.message === '' ? exitText(detail) : detail.message}${timesSoFar(count)}`)
 }
 
 function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
@@ -283,7 +283,7 @@ function createSentence(problem: ProblemFields<CreateDetail>): Sentence {
   if (mount === undefined) return startSentence(problem)
   const part = mount.subPath === undefined ? '' : ` (subPath ${mount.subPath})`
   const how = `volume "${mount.volume}"${part} cannot be mounted at ${mount.path}: ${mount.error}`
-  return predicate(`cannot start: ${how}${timesNow(problem.count)}`)
+  return predicate(`cannot start: ${how}${timesSoFar(problem.count)}`)
 }
 
 function missingSentence({ container, detail: { missing, volume, message } }: ProblemFields<MissingDetail>): Sentence {

@@ -12,7 +12,7 @@ import {
   nth,
   platformHint,
   setting,
-  timesNow,
+  timesSoFar,
   withoutMiddle,
 } from './wording.ts'
 
@@ -160,7 +160,7 @@ export const imageReasons: ReasonFamily<ImageDetails> = {
 }
 
 function pullSentence({ detail: { image, answer }, count }: ProblemFields<PullDetail>): Sentence {
-  return predicate(`cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${timesNow(count)}`)
+  return predicate(`cannot pull image "${image}"${answer === '' ? '' : `: ${answer}`}${timesSoFar(count)}`)
 }
 
 function mismatchSentence({ detail }: ProblemFields<ImageMismatch>): Sentence {

@@ -324,7 +324,7 @@ function taintOf({ key = '', value }: { readonly key?: string; readonly value?: 
 /** A pod that has ended; `count`: how many pods its controller has replaced so far. */
 function endedSentence(verb: string, why: string, { isReplaced, count, detail }: ProblemFields<EndedDetail>): Sentence {
   if (isReplaced) {
-    const pods = count > 1 ? ` (${count} pods now)` : ''
+    const pods = count > 1 ? ` (${count} pods so far)` : ''
     return predicate(`${verb} and is replaced${pods}${why === '' ? '' : `: ${why}`}`)
   }
   const { exit } = detail

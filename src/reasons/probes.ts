@@ -1,6 +1,6 @@
 import type { Probe } from '../cluster/objects.ts'
 import { type HintFacts, type ProblemFields, predicate, type Sentence } from './spec.ts'
-import { logHint, timesNow } from './wording.ts'
+import { logHint, timesSoFar } from './wording.ts'
 
 export interface ProbeDetail {
   /**
@@ -37,8 +37,8 @@ type ProbeKind = 'liveness' | 'readiness' | 'startup'
 export function probeSentence(kind: ProbeKind, { detail, count }: ProblemFields<ProbeDetail>): Sentence {
   const { isRunning, wasReady, failure = '' } = detail
   const why = failure === '' ? '' : `: ${failure}`
-  if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesNow(count)}`)
-  if (wasReady) return predicate(`was ready, and then not ready${why}${timesNow(count)}`)
+  if (!isRunning) return predicate(`is killed because its ${kind} probe fails${timesSoFar(count)}`)
+  if (wasReady) return predicate(`was ready, and then not ready${why}${timesSoFar(count)}`)
   if (detail.answer?.type === 'not-asked')
     return predicate(`is not ready, because its ${kind} probe cannot be run${why}`)
   return detail.failure === undefined

@@ -163,7 +163,7 @@ export function placeText(place: {
 }
 
 /**
- * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times now (2 pods have this problem)`.
+ * A problem in one sentence: `container app of pod/web-x exited with code 3, 3 times (2 pods have this problem)`.
  * Raw text: renderers escape it.
  */
 export function problemSentence(problem: Problem): string {

@@ -124,9 +124,9 @@ export function exitCode({ detail }: ProblemFields<{ readonly exitCode?: number 
   return detail.exitCode === undefined ? '' : ` (exit code ${detail.exitCode})`
 }
 
-/** `, 3 times now`; empty if it happened only once. */
-export function timesNow(count: number): string {
-  return count > 1 ? `, ${count} times now` : ''
+/** `, 3 times`; empty if it happened only once. */
+export function timesSoFar(count: number): string {
+  return count > 1 ? `, ${count} times` : ''
 }
 
 /** The end of a container. */

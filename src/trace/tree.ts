@@ -69,16 +69,22 @@ function replicaSetLines(
   const hasDepartedPods = ({ metadata }: ReplicaSet) => traced.departed.some(({ from }) => from === metadata.uid)
   const shown = newest.filter((set) => set === current || set === previous || hasPods(set) || hasDepartedPods(set))
   return shown.flatMap((set) => {
-    const role = current === undefined ? '' : set === current ? 'current' : hasPods(set) ? 'draining' : 'previous'
+    const role = current === undefined ? '' : set === current ? 'current' : oldRole(set, hasPods(set))
     return [replicaSetLine(set, role, indent, traced), ...childrenLines(set, indent + 2, traced, depth - 1)]
   })
+}
+
+/** Pods of an older revision serve until the new ones are available. */
+function oldRole({ status }: ReplicaSet, hasPods: boolean): string {
+  if (!hasPods) return 'previous'
+  return (status?.availableReplicas ?? 0) > 0 ? 'still serving' : 'draining'
 }
 
 function replicaSetLine(set: ReplicaSet, role: string, indent: number, { context }: TracedObject): Line {
   const desired = set.spec?.replicas ?? 1
   const available = set.status?.availableReplicas ?? 0
   const isEmpty = desired === 0 && (set.status?.replicas ?? 0) === 0
-  const isOld = role === 'previous' || role === 'draining'
+  const isOld = role === 'previous' || role === 'draining' || role === 'still serving'
   const isDone = isOld ? role === 'previous' || isEmpty : available >= desired
   const as: Mark = isDone ? (isOld ? '·' : '✓') : '…'
   const revision = Number.isNaN(revisionOf(set)) ? '' : `revision ${revisionOf(set)}`

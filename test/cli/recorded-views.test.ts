@@ -181,12 +181,12 @@ describe('a view of a recording', () => {
 
   test('shows the end of the recording without --at', async () => {
     const { stdout } = await runCommand(['trace', 'deploy/web', file])
-    expect(stdout).toContain('✗ failing · exited with code 3, 3 times now')
+    expect(stdout).toContain('✗ failing · exited with code 3, 3 times')
   })
 
   test('begins the status with an overview of that moment', async () => {
     const { stdout } = await runCommand(['status', file, '--at=0:05'])
-    expect(stdout.split('\n')[0]).toMatch(/^✗ deployment\/web crash-loop · .* 2 times now$/)
+    expect(stdout.split('\n')[0]).toMatch(/^✗ deployment\/web crash-loop · .* 2 times$/)
   })
 
   test('follows a selector', async () => {

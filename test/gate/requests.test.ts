@@ -202,7 +202,7 @@ it('with --each-pod one wrong pod of three fails the target', () => {
   ])
   expect(ending(result)).toBe('failed wrong-answer 32')
   expect(result.message).toBe(
-    'deployment/web: pod/web-1-b answers GET /healthz with 500, not 200-299, 4 times now: boom',
+    'deployment/web: pod/web-1-b answers GET /healthz with 500, not 200-299, 4 times: boom',
   )
 })
 

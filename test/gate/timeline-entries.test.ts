@@ -56,8 +56,8 @@ describe('pods that are evicted', () => {
   it('are logged at once, with the message of the kubelet', () => {
     expect(logged([first, ...evictions(3, web.pod)])).toEqual([
       `6 problem pod/web-1-0 was evicted and is replaced: ${words}`,
-      `16 problem pod/web-1-1 was evicted and is replaced (2 pods now): ${words}`,
-      `26 problem pod/web-1-2 was evicted and is replaced (3 pods now): ${words}`,
+      `16 problem pod/web-1-1 was evicted and is replaced (2 pods so far): ${words}`,
+      `26 problem pod/web-1-2 was evicted and is replaced (3 pods so far): ${words}`,
     ])
   })
 
@@ -97,7 +97,7 @@ describe('pods that are evicted', () => {
     )
     const result = run([at(0, added(set), lists, synced('Pod', 'Event')), ...steps], { targets: [target] })
     expect(result).toMatchObject({ outcome: 'stalled', reason: 'evicted' })
-    expect(result.entries).toContainEqual(expect.stringMatching(/^16 problem .* \(2 pods now\): /))
+    expect(result.entries).toContainEqual(expect.stringMatching(/^16 problem .* \(2 pods so far\): /))
   })
 
   it('are not logged when that was before the gate began', () => {
@@ -270,8 +270,8 @@ describe('the deaths of a Job', () => {
   const first = at(0, added(job({ active: 1 })), jobs, synced('Pod', 'Event'))
   const expected = [
     expect.stringMatching(/^2 problem container app of pod\/migrate-\S exited with code 3$/),
-    expect.stringMatching(/^15 problem container app of pod\/migrate-\S exited with code 3, 2 times now$/),
-    expect.stringMatching(/^40 problem container app of pod\/migrate-\S exited with code 3, 3 times now$/),
+    expect.stringMatching(/^15 problem container app of pod\/migrate-\S exited with code 3, 2 times$/),
+    expect.stringMatching(/^40 problem container app of pod\/migrate-\S exited with code 3, 3 times$/),
   ]
 
   it('are logged one by one where a container is restarted', () => {

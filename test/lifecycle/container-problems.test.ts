@@ -128,7 +128,7 @@ describe('a pull that is refused', () => {
   it('is reported with the image and the answer of the registry', () => {
     const pod = make.pod({ status: podIs.unready({ state: is.waiting('ErrImagePull', words.notFound) }) })
     expect(examine(pod, { now: 15, events: [refusedTimes(words.notFound, 2)] }).problem?.message).toBe(
-      'cannot pull image "acme/web:v1": not found, 2 times now',
+      'cannot pull image "acme/web:v1": not found, 2 times',
     )
   })
 
@@ -375,7 +375,7 @@ describe('a container that dies', () => {
   it('is reported with its exit code and its number', () => {
     const pod = make.pod({ status: podIs.looping(3, 4, 137) })
     expect(examine(pod, { now: 60 }).problem).toMatchObject({
-      message: 'exited with code 137 (killed), 3 times now',
+      message: 'exited with code 137 (killed), 3 times',
       detail: { exitCode: 137 },
     })
   })

@@ -354,7 +354,7 @@ describe('a StatefulSet counts for its update', () => {
       const { pod, podHistories } = crashing('db-1', 'db-old')
       expect(judge(counts(1), [first, pod], { podHistories })).toMatchObject({
         status: 'progressing',
-        problems: [{ reason: 'crash-loop', class: 'slow', message: 'exited with code 3, 3 times now' }],
+        problems: [{ reason: 'crash-loop', class: 'slow', message: 'exited with code 3, 3 times' }],
       })
     })
   })

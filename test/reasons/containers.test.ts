@@ -7,7 +7,7 @@ import { container, createPod, createProblem, headline, hint } from '../kit/prob
 describe('a container that crashes', () => {
   it('is named with its exit code and the number of its deaths', () => {
     expect(messageOf(createProblem('crash-loop', { exitCode: 3 }, { count: 3 }))).toBe(
-      'exited with code 3, 3 times now',
+      'exited with code 3, 3 times',
     )
     expect(headline('crash-loop', { exitCode: 3 })).toBe('container app keeps crashing (exit code 3)')
     expect(headline('init-container-failed', { exitCode: 4 }, { container: 'migrate', isInit: true })).toBe(
@@ -124,7 +124,7 @@ describe('a container that cannot be created', () => {
       'cannot be created: no',
     )
     expect(messageOf(createProblem('container-create-failed', { isCreated: true, message: 'no' }, { count: 2 }))).toBe(
-      'cannot start: no, 2 times now',
+      'cannot start: no, 2 times',
     )
     expect(headline('container-create-failed', { isCreated: true, message: 'no' })).toBe(
       'container app could not be created',
@@ -243,8 +243,8 @@ describe('a probe that fails', () => {
     [{ isRunning: true, failure: '' }, 1, 'fails its readiness probe'],
     [{ isRunning: true, failure: 'no' }, 1, 'fails its readiness probe: no'],
     [{ isRunning: true, wasReady: true, failure: 'no' }, 1, 'was ready, and then not ready: no'],
-    [{ isRunning: true, wasReady: true }, 2, 'was ready, and then not ready, 2 times now'],
-    [{ isRunning: false }, 3, 'is killed because its readiness probe fails, 3 times now'],
+    [{ isRunning: true, wasReady: true }, 2, 'was ready, and then not ready, 2 times'],
+    [{ isRunning: false }, 3, 'is killed because its readiness probe fails, 3 times'],
   ])('%j, seen %d times', (detail, count, words) => {
     expect(messageOf(createProblem('readiness-failing', detail, { count }))).toBe(words)
     expect(headline('readiness-failing', detail)).toBe('container app fails its readiness probe')

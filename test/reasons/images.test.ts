@@ -13,7 +13,7 @@ describe('an image that cannot be pulled', () => {
       `${place} cannot pull image "acme/web:v2": not found`,
     )
     expect(problemSentence(createProblem('image-not-found', { ...detail, answer: '' }, { count: 2 }))).toBe(
-      `${place} cannot pull image "acme/web:v2", 2 times now`,
+      `${place} cannot pull image "acme/web:v2", 2 times`,
     )
   })
 

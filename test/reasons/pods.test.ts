@@ -134,7 +134,7 @@ describe('a pod that has ended', () => {
 
   it.each([
     ['evicted', evicted, ofPod, 'failed: Evicted: The node was low on resource: memory'],
-    ['evicted', evicted, replaced, 'was evicted and is replaced (2 pods now): The node was low on resource: memory'],
+    ['evicted', evicted, replaced, 'was evicted and is replaced (2 pods so far): The node was low on resource: memory'],
     ['pod-failed', failed, ofPod, 'failed: NodeAffinity: Pod was rejected'],
     ['pod-failed', failed, { ...replaced, count: 1 }, 'failed and is replaced: NodeAffinity: Pod was rejected'],
     ['pod-failed', { message: '' }, ofPod, 'failed'],

@@ -14,11 +14,11 @@ const problem: Problem = {
 
 describe('a problem in one sentence', () => {
   it('names container, object and problem', () => {
-    expect(problemSentence(problem)).toBe('container app of pod/web-x exited with code 3, 3 times now')
+    expect(problemSentence(problem)).toBe('container app of pod/web-x exited with code 3, 3 times')
   })
 
   it('counts the pods that have it', () => {
-    expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times now \(2 pods have this problem\)$/)
+    expect(problemSentence({ ...problem, pods: 2 })).toMatch(/3 times \(2 pods have this problem\)$/)
   })
 
   it('names an init container as such', () => {

@@ -562,7 +562,7 @@ function withConsequences(): EndedTimeline {
     class: 'strike',
     subject: toSubject('pod/api-7d9c6-x2x9p'),
     headline: 'container app keeps crashing (exit code 2)',
-    message: 'exited with code 2, 3 times now',
+    message: 'exited with code 2, 3 times',
     count: 3,
     firstSeenAt: at(1),
     evidence: [
@@ -595,7 +595,7 @@ function withConsequences(): EndedTimeline {
         target: createTarget({ name: 'api', source: { file: 'k8s/api.yaml', line: 3 } }),
         outcome: 'failed',
         reason: 'crash-loop',
-        message: 'container app of pod/api-7d9c6-x2x9p exited with code 2, 3 times now (2 pods have this problem)',
+        message: 'container app of pod/api-7d9c6-x2x9p exited with code 2, 3 times (2 pods have this problem)',
         hint: 'Find out why container app exits. The last error that it logged is "panic: relation "orders" does not exist".',
         endedAt: at(43),
         milestones: [

@@ -62,7 +62,7 @@ function recordOf(index: number): TargetRecord {
 function missingImage(target: Target): TargetRecord {
   const image = `ghcr.io/acme/${target.name}:v2`
   const pod = `pod/${target.name}-fc8bbfff5-8xkbh`
-  const message = `cannot pull image "${image}": not found, 2 times now`
+  const message = `cannot pull image "${image}": not found, 2 times`
   return createTargetRecord({
     target: { ...target, source: { file: `k8s/${target.name}.yaml`, line: 12 } },
     outcome: 'failed',
@@ -94,7 +94,7 @@ function crashing(target: Target): TargetRecord {
     target,
     outcome: 'failed',
     reason: 'crash-loop',
-    message: `container app of ${pod} exited with code 3, 3 times now`,
+    message: `container app of ${pod} exited with code 3, 3 times`,
     form: 'complete',
     hint: 'Find out why container app exits. The last line that it logged is "cannot reach the database".',
     endedAt: at(31),
@@ -107,7 +107,7 @@ function crashing(target: Target): TargetRecord {
         reason: 'crash-loop',
         class: 'strike',
         subject: toSubject(pod),
-        message: 'exited with code 3, 3 times now',
+        message: 'exited with code 3, 3 times',
         count: 3,
         detail: { exitCode: 3 },
         evidence: [createEvidence({ type: 'log', title: 'Last log lines of container app', text: log.join('\n') })],

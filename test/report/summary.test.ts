@@ -92,7 +92,7 @@ it('milestones that were reached in the same second share a row of the table', (
 it('the summary repeats neither the message nor a log that is the same in two runs', () => {
   const log = (title: string) => createEvidence({ type: 'log', title, text: 'no database' })
   const problem = createProblem({
-    message: 'exited with code 3, 3 times now',
+    message: 'exited with code 3, 3 times',
     evidence: [createEvidence({ text: '0:01  BackOff' }), log('Last log lines'), log('Its run before')],
   })
   const text = renderSummary(
@@ -102,7 +102,7 @@ it('the summary repeats neither the message nor a log that is the same in two ru
         createTargetRecord({
           outcome: 'failed',
           reason: 'image-not-found',
-          message: 'container app of pod/web-x exited with code 3, 3 times now',
+          message: 'container app of pod/web-x exited with code 3, 3 times',
           form: 'complete',
           problems: [problem],
         }),

@@ -201,7 +201,7 @@ export const placement: Scenario[] = [
     expect: { outcome: 'stalled', reason: 'evicted' },
     decidedBy: secondsAfterStart(20),
     contains: {
-      log: ['replaced: The node was low', '(2 pods now): The node was low', '(4 pods now): The node was low'],
+      log: ['replaced: The node was low', '(2 pods so far): The node was low', '(4 pods so far): The node was low'],
     },
     takesSeconds: 30,
   },
