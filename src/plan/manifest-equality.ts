@@ -178,7 +178,7 @@ const valueMaps =
   /^(?:labels|annotations|matchLabels|nodeSelector|selector|limits|requests|resources|metadata|spec|data|binaryData|stringData|strategy|updateStrategy|status|template|capacity|hard|parameters|properties)$/
 
 /** Maps that others extend: an empty one equals one with content. */
-const sharedMaps = /^(?:labels|annotations|metadata)$/
+const sharedMaps = /^(?:labels|annotations|metadata|spec)$/
 
 /** Maps whose values are texts as they were written: `""` differs from an absent value. */
 const textMaps = /^(?:labels|annotations|matchLabels|nodeSelector|data|binaryData|parameters)$/

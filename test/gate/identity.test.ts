@@ -522,7 +522,7 @@ describe('the message of a target that was changed', () => {
     [
       'is without a manager where managedFields show none',
       version(4, make.template({ serviceAccountName: 'other' }), [helm, entry('unknown', 5), controller]),
-      'another change replaced the one being gated (generation 3 → 4): serviceAccountName changed',
+      'another change replaced the one being gated (generation 3 → 4): serviceAccountName (none) → other',
     ],
     [
       'names the revision of a rollback',
