@@ -408,7 +408,7 @@ const definitions = {
     default: 'true',
     isReplayed: false,
     actions: both,
-    flag: 'hidden',
+    flag: 'none',
     description: 'Whether to write the job summary.',
     details: 'The file of the output `summary-file` is always written.',
   }),

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { systemClock } from '../cluster/clock.ts'
 import { errorText } from '../errors.ts'
-import { redactTimeline } from '../gate/redact-timeline.ts'
+import { redactRecord } from '../gate/redact-record.ts'
 import { renderSummary } from '../report/summary.ts'
 import { gateRollout } from '../rollout/rollout.ts'
 import type { Arguments } from './arguments.ts'
@@ -32,7 +32,7 @@ export async function wait(args: Arguments, context: CommandContext): Promise<nu
     if (isJson) printReport(stdout, timeline)
     const summaryFile = args.flags.get('summary')
     if (summaryFile !== undefined)
-      await writeFile(summaryFile, renderSummary(redactTimeline(timeline, stdout.redact))).catch((error: unknown) =>
+      await writeFile(summaryFile, renderSummary(redactRecord(timeline, stdout.redact))).catch((error: unknown) =>
         printMessage(stderr, `--summary ${summaryFile}: It cannot be written: ${errorText(error)}.`),
       )
     return exitCodeOf(timeline, inputs.inputs.onSuperseded)

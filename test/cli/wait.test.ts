@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { symlinkSync, writeFileSync } from 'node:fs'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { text as readAll } from 'node:stream/consumers'
@@ -52,6 +52,15 @@ describe('a rollout that is ready', () => {
     expect(report).toMatchObject({ outcome: 'ready', targets: [{ target: 'deployment.apps/web', namespace: 'shop' }] })
     expect(code).toBe(0)
     expect(stderr).toContain('✓ Rollout ready')
+  })
+
+  test('writes its summary to the file of --summary, and warns if it cannot', async () => {
+    server.apply(rolledOut())
+    expect(await wait('deployment/web --summary=summary.md')).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync('summary.md', 'utf8')).toMatch(/^### ✅ Rollout ready in/)
+    const { code, stderr } = await wait('deployment/web --summary=absent/summary.md')
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/^--summary absent\/summary\.md: It cannot be written: /)
   })
 
   test('may be named by the output of kubectl', async () => {
@@ -147,7 +156,7 @@ describe('a rollout that is ready', () => {
     expect(both).toMatchObject({
       code: 0,
       stderr: '',
-      stdout: expect.stringMatching(/deployment\/web -n blue .*✓.*\n.*deployment\/api -n green .*✓/),
+      stdout: expect.stringMatching(/deployment\/web in blue .*✓.*\n.*deployment\/api in green .*✓/),
     })
   })
 

@@ -512,12 +512,12 @@ describe('targets of one kind and name in two namespaces', () => {
 
   it('are distinguished in the message of the outcome', () => {
     const { message } = run([], { targets, settings: { ...settings, timeoutMs: 60_000 } })
-    expect(message).toContain('deployment/web -n blue')
+    expect(message).toContain('deployment/web in blue')
   })
 
   it('are distinguished in the heartbeat', () => {
     const { entries } = runUntil(31, [at(0, allSynced)], { targets, settings })
-    expect(entries[0]).toMatch(/waiting for deployment\/web -n blue \(.*\), deployment\/web -n green \(/)
+    expect(entries[0]).toMatch(/waiting for deployment\/web in blue \(.*\), deployment\/web in green \(/)
   })
 })
 

@@ -247,7 +247,7 @@ describe('require-change', () => {
     })
 
     it('fails an old version when a change arrives that is only a label', () => {
-      const manifest = { ...manifestOf({}), metadata: { name: 'web', labels: { a: 'b' } } }
+      const manifest = { ...manifestOf({}), spec: {}, metadata: { name: 'web', labels: { a: 'b' } } }
       const labelled = version(old, { labels: { a: 'b' }, managedFields: [wrote('kubectl', 50)] }).slice(0, 1)
       const steps = [
         at(0, version(old), allSynced),

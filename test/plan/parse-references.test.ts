@@ -119,12 +119,12 @@ it.each(
   ),
 )('the report of Helm about %s is a mistake that names what to pass instead', (_, lines, line) => {
   expect(mistakesOf(lines.join('\n'))).toEqual([
-    `${line}: This is output of Helm, which contains no resources. Pass the manifests of the release instead: helm get manifest web -n shop > rendered.yaml, and manifests: rendered.yaml.`,
+    `${line}: This is output of Helm, which contains no resources. Name the release instead: helm/web -n shop.`,
   ])
 })
 
 it('the mistake about a report of Helm quotes no invalid name of a release or namespace', () => {
-  expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm get manifest RELEASE > ')
+  expect(mistakesOf('NAME: $(x)\nLAST DEPLOYED: now\nNAMESPACE: a b')[0]).toContain('helm/RELEASE.')
 })
 
 it('a manifest in resources is a mistake that names the input manifests', () => {

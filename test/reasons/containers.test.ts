@@ -6,9 +6,7 @@ import { container, createPod, createProblem, headline, hint } from '../kit/prob
 
 describe('a container that crashes', () => {
   it('is named with its exit code and the number of its deaths', () => {
-    expect(messageOf(createProblem('crash-loop', { exitCode: 3 }, { count: 3 }))).toBe(
-      'exited with code 3, 3 times',
-    )
+    expect(messageOf(createProblem('crash-loop', { exitCode: 3 }, { count: 3 }))).toBe('exited with code 3, 3 times')
     expect(headline('crash-loop', { exitCode: 3 })).toBe('container app keeps crashing (exit code 3)')
     expect(headline('init-container-failed', { exitCode: 4 }, { container: 'migrate', isInit: true })).toBe(
       'init container migrate failed (exit code 4)',

@@ -68,9 +68,9 @@ it('the diagram of many targets has those that are not ready, and the slowest', 
   const gantt = renderGantt(cases['many-targets'] ?? createTimeline())
   expect(gantt?.drawn).toBe(16)
   expect(gantt?.diagram.match(/section .*/g)?.slice(0, 3)).toEqual([
-    'section deployment/service-009 -n shop',
-    'section deployment/service-059 -n search',
-    'section deployment/service-109 -n billing',
+    'section deployment/service-009 in shop',
+    'section deployment/service-059 in search',
+    'section deployment/service-109 in billing',
   ])
 })
 

@@ -46,7 +46,7 @@ it('a gate with a timeout of hours has a wider clock', () => {
 it('lines contain namespaces only if there are several', () => {
   const targets = [createTarget({ namespace: 'a' }), createTarget({ namespace: 'b' })]
   const layout = layoutLog({ ...head, targets }, { color: false })
-  expect(layout.names).toEqual(['deployment/web -n a', 'deployment/web -n b'])
+  expect(layout.names).toEqual(['deployment/web in a', 'deployment/web in b'])
   expect(renderHeader({ ...head, targets }, layout)).toContain('2 targets in 2 namespaces')
 })
 

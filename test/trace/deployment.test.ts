@@ -48,7 +48,7 @@ describe('a Deployment', () => {
     expect(section(page, heading)).toEqual([
       '  … web-2 revision 2, current · 0 of 2 available · acme/web:v2 · 20 s old',
       '    … web-2-a starting',
-      '  … web-1 revision 1, draining · 1 of 1 available · acme/web:v1 · 20 s old',
+      '  … web-1 revision 1, still serving · 1 of 1 available · acme/web:v1 · 20 s old',
       '    … web-1-a terminating · 10 s left of its grace period',
     ])
   })
